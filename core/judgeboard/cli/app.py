@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "agreement": "figures",
     "rate": "rate",
     "trends": "figures",
+    "watch": "watch",
     "stats": "figures",
     "people": "administration",
     "events": "administration",

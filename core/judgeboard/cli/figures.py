@@ -8,7 +8,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import BadInput
-from judgeboard.text import counted
+from judgeboard.text import as_utc, counted, utc_day
 
 
 @options.command(
@@ -157,10 +157,23 @@ def agreement_command(
         options.suggest("agreement", "--report", "agreement.html")
 
 
+def _window(_context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """Return the first and the last day of a window, as days since 1970-01-01."""
+    if text is None:
+        return None
+    try:
+        first, last = (utc_day(as_utc(day.strip())) for day in text.split(".."))
+    except ValueError:
+        raise BadInput(f"{option.opts[0]} takes two days: 2026-03-02..2026-03-29, not {text!r}") from None
+    return first, last
+
+
 @options.command(
     "judgeboard trends",
     "judgeboard trends --measure flagged_share --period day --last 30",
     "judgeboard trends --by metadata.tenant --json",
+    "judgeboard trends --corrected",
+    "judgeboard trends --corrected --before 2026-02-02..2026-03-01 --after 2026-03-02..2026-03-29",
 )
 @options.with_default(
     "--measure",
@@ -178,21 +191,56 @@ def agreement_command(
 @click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
 @options.judge_version(
     help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
-    "judge)."
+    "judge; with --corrected, its newest version)."
 )
-def trends_command(judge_version: str | None, **chosen: Any) -> None:
+@click.option(
+    "--corrected",
+    is_flag=True,
+    help="Show the share of bad answers per query type, corrected by the sampled labels of each period. Periods are "
+    "joined until each stratum has a label.",
+)
+@click.option(
+    "--before",
+    metavar="FROM..TO",
+    callback=_window,
+    help="First window to compare, with --corrected and --after: two days (UTC), both included (default: none).",
+)
+@click.option(
+    "--after", metavar="FROM..TO", callback=_window, help="Second window, later than the first (default: none)."
+)
+def trends_command(
+    judge_version: str | None,
+    corrected: bool,
+    before: tuple[int, int] | None,
+    after: tuple[int, int] | None,
+    **chosen: Any,
+) -> None:
     """Show whether answers become better or worse over time.
 
     The first line names the changes that are larger than their 95 % interval. Every period has its number of answers.
+    With --corrected, it names only changes that a detector found, or changes between the two windows.
     """
-    from judgeboard.reports.trends import trend_lines
+    from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
+    from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
     from judgeboard.store.judge_versions import get_version
     from judgeboard.trends import trend
 
+    if (before is None) != (after is None) or (before is not None and not corrected):
+        raise BadInput("--before and --after belong together, and need --corrected")
+    if corrected:
+        unread = ("measure", "by", "last", *(("period",) if before else ()))
+        refuse_given(click.get_current_context(), "--corrected shows the share of bad answers by query type", unread)
     with options.seen(options.open_store()).reading() as connection:
         judge = None if judge_version is None else get_version(connection, judge_version).id
-        result = trend(connection, judge=judge, **chosen)
-    options.show(result, trend_lines(result))
+        if before is not None and after is not None:
+            windows = compare_windows(connection, before, after, judge=judge)
+            options.show(windows, windows_lines(windows))
+        elif corrected:
+            shares = corrected_trend(connection, period=chosen["period"], judge=judge)
+            options.show(shares, corrected_lines(shares))
+        else:
+            result = trend(connection, judge=judge, **chosen)
+            options.show(result, trend_lines(result))
 
 
 @options.command("judgeboard stats", "judgeboard stats --json | jq .agreement")

@@ -31,6 +31,7 @@ class Action(StrEnum):
     MAKE_QUEUES = "make_queues"
     ASSIGN = "assign"
     KEEP_ISSUES = "keep_issues"
+    ACKNOWLEDGE_ALARMS = "acknowledge_alarms"
     ADJUDICATE = "adjudicate"
     CHANGE_SETTINGS = "change_settings"
     REJUDGE_MANY = "rejudge_many"
@@ -62,6 +63,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.MAKE_QUEUES: Permission(Role.LEAD, "Creating and closing queues"),
         Action.ASSIGN: Permission(Role.LEAD, "Assigning answers to people"),
         Action.KEEP_ISSUES: Permission(Role.LEAD, "Opening and changing issues"),
+        Action.ACKNOWLEDGE_ALARMS: Permission(Role.LEAD, "Acknowledging alarms"),
         Action.ADJUDICATE: Permission(Role.LEAD, "Adjudicating"),
         Action.CHANGE_SETTINGS: Permission(Role.LEAD, "Changing thresholds, rules and the primary judge"),
         Action.REJUDGE_MANY: Permission(Role.LEAD, "Rejudging more than one answer"),

@@ -1,8 +1,17 @@
-"""A trend as a table, and as lines for a terminal."""
+"""Trends, comparisons of windows and detectors as tables, and as lines for a terminal."""
 
 from collections.abc import Iterator, Sequence
 
-from judgeboard.reports.output import Column, Format, Table, text_lines
+from judgeboard.agreement.alarms import Detector, WatchResult
+from judgeboard.agreement.corrected_trend import (
+    CorrectedPanel,
+    CorrectedTrend,
+    WindowComparison,
+    corrected_sentence,
+    window_sentence,
+)
+from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
+from judgeboard.text import counted, day_words
 from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend, period_words, trend_sentence
 
 
@@ -30,3 +39,77 @@ def trend_lines(trend: Trend) -> Iterator[str]:
     yield from text_lines(trend_table(trend, trend.panels))
     if trend.left_out:
         yield f"left out: {', '.join(each.words for each in trend.left_out)}"
+
+
+def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
+    """Yield the sentence, every point, and the periods that wait for labels."""
+    yield corrected_sentence(trend)
+    panels = [panel for panel in trend.panels if panel.points]
+    if panels:
+        yield from text_lines(corrected_table(trend, panels))
+    for panel in trend.panels:
+        if panel.waiting:
+            yield (
+                f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because a stratum "
+                "has no sampled label."
+            )
+        if panel.without_time:
+            yield f"{panel.query_type}: {counted(panel.without_time, 'answer')} without a time left out."
+
+
+def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> Table:
+    """Return the points of these panels, one per row."""
+    columns = (
+        *(Column("Query type"), Column("Asked in"), Column(f"{trend.period.capitalize()}s", "count")),
+        *(Column("Answers", "count"), Column("Labels", "count")),
+        *(Column("Bad, corrected", "share"), Column("95 % from", "share"), Column("to", "share")),
+        *(Column("Judge alone", "share"), Column("z", "number")),
+        *(Column("Evidence rose", "number"), Column("fell", "number")),
+    )
+    rows = (
+        (
+            *(panel.query_type, period_words(point.start, trend.period, year=True), point.periods),
+            *(sum(stratum.answers for stratum in point.strata), point.share.n),
+            *(point.share.value, point.share.low, point.share.high, point.judge_share),
+            *(point.z, point.rose, point.fell),
+        )
+        for panel in panels
+        for point in panel.points
+    )
+    return Table(columns, tuple(rows))
+
+
+def windows_lines(comparison: WindowComparison) -> Iterator[str]:
+    """Yield a sentence for each query type, and the shares in both windows."""
+    yield from map(window_sentence, comparison.lines)
+    yield from text_lines(windows_table(comparison))
+
+
+def windows_table(comparison: WindowComparison) -> Table:
+    """Return the two shares, the change and its p-value, one query type per row."""
+    before, after = (
+        f"{day_words(first)} to {day_words(last)}" for first, last in (comparison.before, comparison.after)
+    )
+    columns = (
+        *(Column("Query type"), Column(before, "share estimate"), Column(after, "share estimate")),
+        *(Column("Change", "estimate"), Column("p (Holm)")),
+    )
+    rows = (
+        (line.query_type, line.before, line.after, line.change.change, None if line.p is None else f"{line.p:.2g}")
+        for line in comparison.lines
+    )
+    return Table(columns, tuple(rows))
+
+
+def detectors_table(result: WatchResult) -> Table:
+    """Return the detectors, one per row."""
+    columns: Columns[Detector] = {
+        Column("Query type"): lambda each: each.query_type,
+        Column("Change"): lambda each: each.direction,
+        Column("Weeks", "count"): lambda each: each.weeks,
+        Column("Evidence", "number"): lambda each: each.evidence,
+        Column("Alarm at", "count"): lambda _: round(result.limit),
+        Column("Would have seen", "number"): lambda each: each.seen,
+        Column("Open alarm", "integer"): lambda each: each.alarm,
+    }
+    return Table.of(result.detectors, columns)

@@ -6,10 +6,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, Table, case, func, literal_column, select
+import numpy as np
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Row,
+    Select,
+    Subquery,
+    Table,
+    case,
+    func,
+    literal_column,
+    select,
+)
 
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
+from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
@@ -23,7 +37,15 @@ from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, OPEN, columns_of, record_of
+from judgeboard.store.statements import (
+    CURRENT_OF_NAME,
+    CURRENT_OF_VERSION,
+    LOGGED,
+    OPEN,
+    columns_of,
+    read_columns,
+    record_of,
+)
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER, VERSION
 
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
@@ -340,6 +362,14 @@ def count_responses(connection: Connection) -> int:
     """Return the number of logged answers."""
     query = select(func.count()).select_from(RESPONSE).where(LOGGED)
     return int(connection.execute(by_index(query, RESPONSE, "ix_response_share")).scalar_one())
+
+
+def asked_days(connection: Connection) -> tuple[IntArray, IntArray]:
+    """Return the ids of all logged answers, ascending, and their UTC days since 1970-01-01 (-1: no time)."""
+    day = literal_column("coalesce(response.asked_day, -1)", Integer)
+    ids, days = read_columns(connection, select(RESPONSE.c.id, day).where(LOGGED))
+    order = np.argsort(ids)
+    return ids[order], days[order]
 
 
 def count_labels(connection: Connection) -> dict[str, int]:

@@ -520,6 +520,27 @@ ISSUE = _table(
     comment="A systemic problem: a filter of answers with a title; the latest version of a number counts.",
 )
 
+ALARM = _table(
+    "alarm",
+    *required(String, "measure", "direction", "query_type"),
+    *references("judge_version_id", nullable=True),
+    *required(Integer, "from_day", "seen_day"),  # first days of the periods of the change and of the alarm
+    *required(Float, "evidence", "evidence_limit", "rate_before", "rate_after"),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    # One change raises one alarm, however often somebody looks.
+    UniqueConstraint("measure", "direction", "query_type", "judge_version_id", "from_day"),
+    comment="A change that a detector found: `measure` rose or fell (`direction`) for one query type.",
+)
+
+ALARM_ACKNOWLEDGEMENT = _table(
+    "alarm_acknowledgement",
+    Column("alarm_id", BigId, ForeignKey("alarm.id"), nullable=False, unique=True),
+    *required(String, "by", "note"),
+    Column("at", Utc, nullable=False),
+    comment="A lead has seen an alarm. Its detectors then start anew on the day of the change.",
+)
+
 JOB = Table(
     "job",
     METADATA,

@@ -21,6 +21,7 @@ from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, queue, responses
+from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame, figure, table
 from judgeboard_dashboard.widgets.texts import (
     capital,
@@ -61,6 +62,7 @@ def overview() -> None:
         state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
         counts = open_counts(connection)
         done = answers_done_by(connection, reviewer.id) if reviewer else 0
+    show_alarms()
     your_queues(reviewer)
     if state.judge is None:
         return

@@ -5,19 +5,28 @@ from typing import Any
 
 import streamlit as st
 
+from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import rules_in_force
-from judgeboard.trends import MEASURES, QUERY_TYPE, MeasureName, Panel, Period, Trend, trend, trend_sentence
+from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
-from judgeboard_dashboard.widgets.charts.trend import MOST_NUMBERS, show_trend_table, trend_panels
+from judgeboard_dashboard.widgets.charts.trend import (
+    MOST_NUMBERS,
+    corrected_charts,
+    show_corrected_table,
+    show_trend_table,
+    trend_panels,
+)
 from judgeboard_dashboard.widgets.filters import choose, switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
+from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.texts import caption, sentence
 
 CURRENT = "Current verdicts"
+CORRECTED = "corrected"
 LAST: dict[Period, dict[str, int | None]] = {
     "week": {"12 weeks": 12, "6 weeks": 6, "26 weeks": 26, "52 weeks": 52, "All": None},
     "day": {"30 days": 30, "14 days": 14, "90 days": 90, "All": None},
@@ -36,12 +45,19 @@ def trends() -> None:
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
         asked, as_table = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
-        figures = trend(connection, **asked)
+        if asked["measure"] == CORRECTED:
+            shares = corrected_trend(connection, period=asked["period"], judge=asked["judge"])
+        else:
+            figures = trend(connection, **asked)
+    if asked["measure"] == CORRECTED:
+        _corrected(shares, as_table=as_table)
+        return
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty_page("trends", trend_sentence(figures))
         _left_out(figures)
         return
+    show_alarms()
     _sentence(figures)
     _left_out(figures)
     shown = _chosen(drawn, figures.by)
@@ -54,15 +70,36 @@ def trends() -> None:
         without_index({figures.by.removeprefix(METADATA)}, known)
 
 
+def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
+    """Show the corrected share of bad answers, per query type."""
+    shown = [panel for panel in figures.panels if panel.points][:MOST_PANELS]
+    if not shown:
+        empty_page("trends", "No period has enough sampled labels.", TO_LABEL)
+        return
+    show_alarms()
+    sentence(corrected_sentence(figures))
+    if as_table:
+        show_corrected_table(figures, shown)
+    else:
+        corrected_charts(figures, shown)
+        caption(
+            f"Line: share of bad answers per {figures.period} (UTC), from verdicts and sampled labels, band: 95 % "
+            "interval, thin line: what the judge says, not corrected, grey bars and small numbers: labels. Click a "
+            "point to open its answers.",
+            f"Verdicts of {figures.judge}." if figures.judge else None,
+        )
+
+
 def _filters(
     threshold: float, primary: str | None, versions: Sequence[StoredVersion], splits: Mapping[str, str]
 ) -> tuple[dict[str, Any], bool]:
     """Show the filter row; return the arguments of `trend`, and whether to show a table."""
-    measures: dict[MeasureName, str] = {
+    measures: dict[str, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
         "low_share": f"Share below {threshold:g}",
         "flagged_share": "Share flagged",
+        CORRECTED: "Bad, corrected",
     }
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
         measure = switch("Show", measures, key="show")
@@ -75,8 +112,9 @@ def _filters(
             disabled=measure == "flagged_share",
             help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
         )
-        last = choose("Last", LAST[period], key="last", width=130)
-        by = choose("Split by", splits, key="split", width=150)
+        by_type = measure == CORRECTED
+        last = choose("Last", LAST[period], key="last", width=130, disabled=by_type)
+        by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
         table = st.toggle("Table", key="table", bind="query-params", width="content")
     return {"measure": measure, "period": period, "judge": judge, "last": last, "by": by}, table

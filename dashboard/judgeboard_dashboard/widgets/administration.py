@@ -380,6 +380,8 @@ EVENT_WORDS = {
     "job_failed": "had a job that failed",
     "start_worker": "started a worker",
     "stop_worker": "stopped a worker",
+    "raise_alarm": "found a change that raised an alarm",
+    "acknowledge_alarm": "acknowledged an alarm",
     "make_control_answers": "created control answers",
     "make_pairs": "created pairs",
     "combine": "combined verdicts",

@@ -1,7 +1,8 @@
-"""The person's notifications in the header of a page. A click opens the page that a notification is about."""
+"""The person's notifications in the header of a page, with links to their pages, and the open alarms."""
 
 import streamlit as st
 
+from judgeboard.agreement.alarms import alarm_sentence, open_alarms
 from judgeboard.errors import JudgeboardError
 from judgeboard.store.events import CONFLICT, MENTION, Notification, mark_read, notifications
 from judgeboard.store.reviewers import Reviewer
@@ -10,7 +11,7 @@ from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import QUEUES
 from judgeboard_dashboard.session import current_reviewer, numbered, open_rows, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
-from judgeboard_dashboard.widgets.texts import caption, when
+from judgeboard_dashboard.widgets.texts import caption, note, when
 
 LISTED = 20
 _GOAL = "notification_goal"
@@ -87,3 +88,12 @@ def _open(person: Reviewer, notification: Notification) -> None:
 def _read(person: Reviewer, until: int) -> None:
     with store().writing() as connection:
         mark_read(connection, person.id, until)
+
+
+def show_alarms() -> None:
+    """Show a sentence for each alarm that nobody has acknowledged, the newest first."""
+    with reading() as connection:
+        alarms = open_alarms(connection)
+    for alarm in alarms:
+        command = f"`judgeboard watch --acknowledge {alarm.id} --note WHY`"
+        note(f"{alarm_sentence(alarm)} A lead acknowledges it: {command}", lead=f"Alarm {alarm.id}.")

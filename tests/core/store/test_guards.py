@@ -21,6 +21,10 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "failure_mode": {"name": "m", "description": "d", "key": "K", "retired": False, "by": "m", "at": NOW},
     "issue": {"number": 1, "version": 1, "title": "t", "description": "d", "owner": "m", "state": "open"}
     | {"fixed_day": 1, "filter": {"rules": ["r"]}, "by": "m", "at": NOW},
+    "alarm": {"measure": "bad_share", "direction": "rose", "query_type": "QA", "judge_version_id": 1, "from_day": 7}
+    | {"seen_day": 14, "evidence": 200.0, "evidence_limit": 104.0, "rate_before": 0.2, "rate_after": 0.4}
+    | {"by": "m", "at": NOW},
+    "alarm_acknowledgement": {"alarm_id": 1, "by": "m", "note": "n", "at": NOW},
     "review_failure_mode": {"review_id": 1, "mode": "m"},
     "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
     | {"created_at": NOW},

@@ -5,7 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FELL, HOSTILE, FiguresLog
-from graded_log import GradedLog
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.alarms import acknowledge, watch
 from judgeboard.store.engine import Store
 from judgeboard.trends import trend
 from judgeboard_dashboard.widgets.filters import query_of
@@ -147,3 +148,32 @@ def test_more_than_six_types_show_the_six_with_most_answers(open_page: OpenPage,
     assert len(charts(app)) == 6
     assert app.multiselect[0].value == [f"type {place}" for place in (7, 6, 5, 4, 3, 2)]
     assert len(charts(open_page("trends", type=["type 0", "type 1"]))) == 2
+
+
+def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(40, day=20_003 + 7 * week)
+        bad = set(ids[:: 10 if week < 4 else 2])
+        log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    assert watch(sqlite_store, by="test").new == (1,)
+    rose = "rose in the week of 4 Nov 2024, from 10 %"
+    page = open_page("trends", show="Bad, corrected")
+    assert rose in texts(page, "jb-note")[0]
+    assert "judgeboard watch --acknowledge 1" in texts(page, "jb-note")[0]
+    assert rose in texts(page, "jb-say")[0]
+    assert len(charts(page)) == 1
+    table = open_page("trends", show="Bad, corrected", table="true").dataframe[0].value
+    assert list(table["Labels"]) == [40] * 9
+    assert rose in texts(open_page("overview"), "jb-note")[0]
+    acknowledge(sqlite_store, 1, "New retriever", by="test")
+    assert texts(open_page("overview"), "jb-note") == []
+
+
+def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page: OpenPage, figures: FiguresLog) -> None:
+    page = open_page("trends", show="Bad, corrected")
+    assert any("random_share" in each for each in texts(page, "jb-empty"))

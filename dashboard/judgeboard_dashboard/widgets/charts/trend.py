@@ -9,8 +9,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from judgeboard.agreement.corrected_trend import CorrectedPanel, CorrectedTrend
 from judgeboard.agreement.page import TimePoint
-from judgeboard.reports.trends import trend_table
+from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import counted, shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
@@ -47,15 +48,26 @@ class TrendAxis:
         return self.low - _STRIP * (self.high - self.low)
 
 
-def trend_chart(points: Sequence[Point | TimePoint], marks: Sequence[tuple[int, str]], axis: TrendAxis) -> Any:
+def trend_chart(
+    points: Sequence[Point | TimePoint],
+    marks: Sequence[tuple[int, str]],
+    axis: TrendAxis,
+    thin: Sequence[tuple[int, float]] = (),
+) -> Any:
     """Return the panel of one query type. Lines connect the points of a segment; ``points`` are oldest first.
 
-    ``marks`` are (start of the period, title of the judge version from then on).
+    ``marks`` are (start of the period, title of the judge version from then on). ``thin`` are the (start of the period,
+    value) of a second, thin line.
     """
     colours = palette()
     rows = frame_of(points, axis)
     base = alt.Chart(rows).encode(x=_time(axis))
     layers = [*_bars(base, axis, colours, numbers=len(points) <= MOST_NUMBERS), *_rules(axis, marks, colours)]
+    if thin:
+        line = alt.Chart(pd.DataFrame([{"start": _iso(start), "value": value} for start, value in thin]))
+        layers.append(
+            line.mark_line(color=colours.muted, strokeWidth=1.2, clip=True).encode(x=_time(axis), y=_values(axis))
+        )
     blue = colours.series[0]
     y = _values(axis)
     banded = base.transform_filter("datum.alone == 0")
@@ -205,6 +217,40 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
                 caption(panel_caption(panel, figures))
 
 
+def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -> None:
+    """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line."""
+    points = {panel.query_type: _plain_points(panel) for panel in shown}
+    every = [point for of_panel in points.values() for point in of_panel]
+    starts, most = [point.start for point in every], max(point.estimate.n for point in every)
+    title = "Bad answers, corrected"
+    axis = TrendAxis(
+        title, 0.0, end_of_shares(every), True, PERIOD_DAYS[figures.period], min(starts), max(starts), most
+    )
+    for start in range(0, len(shown), 3):
+        row = shown[start : start + 3]
+        columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
+        for column, panel in zip(columns, row, strict=False):
+            with column:
+                heading(panel.query_type)
+                thin = [(each.start, each.judge_share) for each in panel.points if each.judge_share is not None]
+                clickable_chart(
+                    trend_chart(points[panel.query_type], [], axis, thin),
+                    HEIGHT,
+                    [responses(point.where) for point in panel.points],
+                    key=f"corrected_{figures.period}_{panel.query_type}",
+                    says=f"{title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
+                )
+
+
+def _plain_points(panel: CorrectedPanel) -> list[Point]:
+    """Return the points for `trend_chart`. A line connects points that follow each other without a gap."""
+    points, segment = list[Point](), 0
+    for place, each in enumerate(panel.points):
+        segment += place > 0 and each.start != panel.points[place - 1].end + 1
+        points.append(Point(each.start, each.end, each.share, segment, each.where))
+    return points
+
+
 def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
     measure = MEASURES[figures.measure]
@@ -240,5 +286,15 @@ def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
         trend_table(figures, shown),
         [target for panel in shown for target in _targets(panel)],
         key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}",
+        under=("Click a row to open its answers.",),
+    )
+
+
+def show_corrected_table(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -> None:
+    """Show the corrected shares as rows. A row opens the answers of its periods."""
+    table(
+        corrected_table(figures, shown),
+        [responses(point.where) for panel in shown for point in panel.points],
+        key=f"corrected_{figures.period}",
         under=("Click a row to open its answers.",),
     )

@@ -1,0 +1,172 @@
+"""Watches the corrected share of bad answers of each query type: raises alarms, and acknowledges them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from judgeboard.agreement.corrected_trend import DIRECTIONS, TO_LABEL, Change, CorrectedTrend, corrected_trend
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.stats.estimates import percent
+from judgeboard.store.alarms import Alarm, insert_acknowledgement, insert_alarm, list_alarms
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.text import day_words, unstorable
+from judgeboard.trends import Period
+
+MEASURE = "bad_share"
+PERIOD: Period = "week"
+LONGEST_NOTE = 2_000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A detector of a query type after its newest point.
+
+    ``weeks`` is the number of weeks that it has read. A change of the size ``seen`` would have been found in 80 % of
+    cases; None with fewer than two points. ``alarm`` is the number of its open alarm.
+    """
+
+    query_type: str
+    direction: str
+    weeks: int
+    evidence: float
+    seen: float | None
+    alarm: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchResult:
+    """The detectors with their ``promise`` in words, and the open alarms; ``new`` are the numbers of new alarms.
+
+    A detector raises an alarm if its evidence reaches ``limit``.
+    """
+
+    judge: str | None
+    limit: float
+    promise: str
+    detectors: tuple[Detector, ...]
+    alarms: tuple[Alarm, ...]
+    new: tuple[int, ...]
+
+
+def watch(store: Store, *, by: str, since: int | None = None, now: datetime | None = None) -> WatchResult:
+    """Evaluate the detectors of all query types on the weeks that have ended, and store the new alarms.
+
+    Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After an acknowledged
+    alarm, both detectors of the query type start anew with the week of the change. A detector with an open alarm raises
+    no second alarm.
+    """
+    at = now or datetime.now(UTC)
+    with store.reading() as connection:
+        trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
+        alarms = open_alarms(connection)
+    found = [
+        (panel.query_type, change)
+        for panel in trend.panels
+        for change in panel.changes
+        if _open_alarm(alarms, trend, panel.query_type, change.direction) is None
+    ]
+    new = list[int]()
+    if found:
+        with store.writing() as connection:
+            stored = (_raise_alarm(connection, trend, name, change, by, at) for name, change in found)
+            new = [id_ for id_ in stored if id_ is not None]
+            alarms = open_alarms(connection)
+    detectors = (
+        Detector(
+            panel.query_type,
+            direction,
+            sum(point.periods for point in panel.watched),
+            getattr(panel.watched[-1], direction),
+            panel.seen,
+            _open_alarm(alarms, trend, panel.query_type, direction),
+        )
+        for panel in trend.panels
+        if panel.watched
+        for direction in DIRECTIONS
+    )
+    return WatchResult(trend.judge, trend.limit, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
+
+
+def _open_alarm(alarms: Iterable[Alarm], trend: CorrectedTrend, query_type: str, direction: str) -> int | None:
+    key = (MEASURE, direction, query_type, trend.version_id)
+    for alarm in alarms:
+        if alarm.is_open and key == (alarm.measure, alarm.direction, alarm.query_type, alarm.judge_version_id):
+            return alarm.id
+    return None
+
+
+def _raise_alarm(
+    connection: Connection, trend: CorrectedTrend, query_type: str, change: Change, by: str, at: datetime
+) -> int | None:
+    row = {
+        "measure": MEASURE,
+        "direction": change.direction,
+        "query_type": query_type,
+        "judge_version_id": trend.version_id,
+        "from_day": change.from_day,
+        "seen_day": change.seen_day,
+        "evidence": change.evidence,
+        "evidence_limit": trend.limit,
+        "rate_before": change.before.value,
+        "rate_after": change.after.value,
+        "by": by,
+        "at": at,
+    }
+    id_ = insert_alarm(connection, row)
+    if id_ is not None:
+        record_event(connection, "raise_alarm", by, details={"alarm": id_}, now=at)
+    return id_
+
+
+def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None) -> Alarm:
+    """Acknowledge an alarm with a note. The detectors of its query type then start anew on the day of the change.
+
+    Raises:
+        BadInput: The note is empty, too long or cannot be stored, or the alarm is acknowledged already.
+        NotAllowed: The actor is not a lead.
+        NotFound: No alarm has this number.
+    """
+    text = note.strip()
+    if not text or len(text) > LONGEST_NOTE or unstorable(text):
+        raise BadInput(f"the note of an acknowledgement has 1 to {LONGEST_NOTE:,} characters")
+    at, name = now or datetime.now(UTC), actor_name(by)
+    with allowed(store, by, Action.ACKNOWLEDGE_ALARMS) as connection:
+        alarm = _alarm(connection, alarm_id)
+        if alarm.acknowledged_by is not None:
+            raise BadInput(f"{alarm.acknowledged_by} has already acknowledged alarm {alarm_id}")
+        insert_acknowledgement(connection, {"alarm_id": alarm_id, "by": name, "note": text, "at": at})
+        record_event(connection, "acknowledge_alarm", name, details={"alarm": alarm_id}, now=at)
+        return _alarm(connection, alarm_id)
+
+
+def _alarm(connection: Connection, alarm_id: int) -> Alarm:
+    alarm = next((each for each in list_alarms(connection) if each.id == alarm_id), None)
+    if alarm is None:
+        raise NotFound(f"there is no alarm {alarm_id}: `judgeboard watch` shows the open alarms")
+    return alarm
+
+
+def open_alarms(connection: Connection) -> list[Alarm]:
+    """Return the alarms that nobody has acknowledged, the newest first."""
+    return [alarm for alarm in list_alarms(connection) if alarm.is_open]
+
+
+def alarm_sentence(alarm: Alarm) -> str:
+    """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
+    change = f"{alarm.direction} in the week of {day_words(alarm.from_day)}"
+    shares = f"from {percent(alarm.rate_before)} to {percent(alarm.rate_after)}"
+    return f"The share of bad answers of {alarm.query_type} {change}, {shares}."
+
+
+def promise_words(trend: CorrectedTrend) -> str:
+    """Return how rarely the detectors raise a false alarm."""
+    if not trend.detectors:
+        return f"No detector has data yet. {TO_LABEL}"
+    return (
+        f"While nothing changes, each of the {trend.detectors} detectors raises a false alarm at most once in "
+        f"{trend.limit:,.0f} weeks on average. All together raise at most one in a year on average."
+    )

@@ -1,0 +1,210 @@
+"""Corrected trends and alarms on stored answers: raised once, acknowledged by a lead, then watched anew."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard import raise_flags
+from judgeboard.agreement.alarms import acknowledge, alarm_sentence, watch
+from judgeboard.agreement.corrected_trend import (
+    compare_windows,
+    corrected_sentence,
+    corrected_trend,
+    window_sentence,
+)
+from judgeboard.cli.app import run
+from judgeboard.domain import Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.store.engine import Store
+from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.strata import drawn_answers
+from judgeboard.store.tables import EVENT
+
+MONDAY = 20_003  # 2024-10-07
+WEEKLY = 40
+LATER = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fill(log: GradedLog, shares: list[float], *, query_type: str = "QA", first: int = MONDAY, labelled: int = WEEKLY):
+    """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
+    version = log.version()
+    for week, share in enumerate(shares):
+        ids = log.answers(WEEKLY, day=first + 7 * week, query_type=query_type)
+        bad = set(ids[:: round(1 / share)]) if share else set()
+        log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+        for id_ in ids[:labelled]:
+            log.review(id_, label=BAD if id_ in bad else GOOD)
+
+
+@pytest.fixture
+def log(store: Store) -> GradedLog:
+    """A rise in the fifth of nine weeks, all answers labelled."""
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5)
+    return log
+
+
+@pytest.fixture
+def risen(log: GradedLog) -> Store:
+    return log.store
+
+
+def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> None:
+    result = watch(risen, by="cli:mara", now=LATER)
+    assert len(result.new) == 1
+    (alarm,) = result.alarms
+    assert (alarm.query_type, alarm.direction, alarm.from_day) == ("QA", "rose", MONDAY + 28)
+    assert alarm_sentence(alarm) == (
+        "The share of bad answers of QA rose in the week of 4 Nov 2024, from 10 % to 50 %."
+    )
+    assert result.limit == 104
+    assert "104 weeks" in result.promise
+    assert [(each.direction, each.weeks, each.alarm) for each in result.detectors] == [
+        ("rose", 9, alarm.id),
+        ("fell", 9, None),
+    ]
+    again = watch(risen, by="cli:mara", now=LATER)
+    assert again.new == ()
+    assert again.alarms == result.alarms
+    with risen.reading() as connection:
+        assert list(connection.execute(select(EVENT.c.kind).where(EVENT.c.kind == "raise_alarm")).scalars()) == [
+            "raise_alarm"
+        ]
+
+
+def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
+    assert (seen.note, seen.acknowledged_by, seen.acknowledged_at) == ("New retriever", "cli:mara", LATER)
+    result = watch(risen, by="cli:mara", now=LATER)
+    assert (result.new, result.alarms) == ((), ())
+    assert {each.weeks for each in result.detectors} == {5}, "only the weeks since the change are read"
+    fill(log, [0.1] * 5, first=MONDAY + 63)
+    (back,) = watch(risen, by="cli:mara", now=LATER).alarms
+    assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
+
+
+def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    with risen.writing() as connection:
+        reviewer = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
+        lead = store_reviewer(connection, "oidc", "bob@example.org", role=Role.LEAD)
+    with pytest.raises(NotAllowed, match="Acknowledging alarms is for leads"):
+        acknowledge(risen, alarm.id, "why", by=reviewer)
+    for note in ("", "  ", "x" * 3_000, "\0"):
+        with pytest.raises(BadInput, match="note"):
+            acknowledge(risen, alarm.id, note, by=lead)
+    with pytest.raises(NotFound, match="no alarm 99"):
+        acknowledge(risen, 99, "why", by=lead)
+    acknowledge(risen, alarm.id, "why", by=lead)
+    with pytest.raises(BadInput, match=r"bob@example\.org has already acknowledged"):
+        acknowledge(risen, alarm.id, "why", by=lead)
+
+
+def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> None:
+    last = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY + 56 + 2)
+    with risen.reading() as connection:
+        (panel,) = corrected_trend(connection, now=last).panels
+    assert len(panel.points) == 9
+    assert [point.rose is None for point in panel.points] == [False] * 8 + [True]
+    result = watch(risen, by="cli:mara", now=last)
+    assert {each.weeks for each in result.detectors} == {8}
+    assert not watch(risen, by="cli:mara", since=MONDAY + 28, now=LATER).new
+
+
+def test_without_a_change_the_sentence_tells_which_change_would_have_been_seen(store: Store) -> None:
+    fill(GradedLog(store), [0.25] * 8)
+    result = watch(store, by="cli:mara", now=LATER)
+    assert (result.new, result.alarms) == ((), ())
+    with store.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    assert corrected_sentence(trend).startswith("No change that these labels can show; a change of 0.")
+
+
+def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    fill(log, [0.25] * 2)
+    fill(log, [0.25] * 2, first=MONDAY + 14, labelled=0)
+    fill(log, [0.25], first=MONDAY + 28)
+    fill(log, [0.25], first=MONDAY + 35, labelled=0)
+    with sqlite_store.reading() as connection:
+        (panel,) = corrected_trend(connection, now=LATER).panels
+    # The labels of the fifth week are no sample of the two weeks before it, but they are all of its own answers.
+    assert [(point.start - MONDAY, point.periods) for point in panel.points] == [(0, 1), (7, 1), (28, 1)]
+    assert panel.waiting == 3
+
+
+def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "random_share", 0.1, "test")
+    fill(log, [0.25] * 20, labelled=0)
+    raise_flags(sqlite_store)
+    with sqlite_store.reading() as connection:
+        drawn = drawn_answers(connection).tolist()
+    log.review_all(drawn, label=GOOD)
+    with sqlite_store.reading() as connection:
+        (panel,) = corrected_trend(connection, now=LATER).panels
+    assert sum(point.periods for point in panel.points) + panel.waiting == 20
+    assert max(point.periods for point in panel.points) > 1
+    assert sum(point.share.n for point in panel.points) <= len(drawn)
+    for point in panel.points:
+        assert all(stratum.labelled for stratum in point.strata)
+        assert sum(stratum.answers for stratum in point.strata) == WEEKLY * point.periods
+
+
+def test_two_windows_are_compared_by_name(risen: Store) -> None:
+    with risen.reading() as connection:
+        comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))
+        (line,) = comparison.lines
+        assert line.change.change.value == pytest.approx(0.4)
+        assert window_sentence(line).startswith("QA: the share of bad answers rose from 10 % [")
+        same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
+        assert "no change that these labels can show; a change of 0." in window_sentence(same.lines[0])
+        empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
+        assert window_sentence(empty.lines[0]) == "QA: not available (no answers)."
+        with pytest.raises(BadInput, match="ends before it begins"):
+            compare_windows(connection, (MONDAY + 7, MONDAY), (MONDAY + 14, MONDAY + 27))
+        with pytest.raises(BadInput, match="after the end of the first"):
+            compare_windows(connection, (MONDAY, MONDAY + 14), (MONDAY + 14, MONDAY + 27))
+
+
+def test_a_database_without_labels_has_no_detector(sqlite_store: Store) -> None:
+    assert watch(sqlite_store, by="cli:mara").detectors == ()
+    fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
+    result = watch(sqlite_store, by="cli:mara", now=LATER)
+    assert result.detectors == ()
+    assert result.promise.startswith("No detector has data yet. Labels count if")
+
+
+def test_the_command_exits_with_1_on_a_new_alarm_only(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
+    db = ["--db", str(tmp_path / "judgeboard.db")]
+    assert run(["watch", *db]) == 1
+    out = capsys.readouterr().out
+    assert "New alarm 1: The share of bad answers of QA rose in the week of 4 Nov 2024" in out
+    assert run(["watch", *db]) == 0
+    assert "\nAlarm 1: The share" in capsys.readouterr().out
+    assert run(["trends", "--corrected", *db]) == 0
+    assert capsys.readouterr().out.startswith(
+        "The share of bad answers of QA rose in the week of 4 Nov 2024, from 10 % ["
+    )
+    windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
+    assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
+    (line,) = json.loads(capsys.readouterr().out)["lines"]
+    assert line["change"]["change"]["value"] == pytest.approx(0.4)
+    assert run(["watch", "--acknowledge", "1", *db]) == 2
+    assert run(["watch", "--acknowledge", "1", "--note", "New retriever", *db]) == 0
+    assert "Alarm 1 is acknowledged" in capsys.readouterr().out
+    assert run(["watch", "--json", *db]) == 0
+    assert json.loads(capsys.readouterr().out)["alarms"] == []
+    assert run(["trends", "--before", "2024-10-07..2024-11-03", *db]) == 2
+    assert run(["trends", "--corrected", "--measure", "quality", *db]) == 2
+    assert run(["trends", "--corrected", "--before", "March", "--after", "April", *db]) == 2
