@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "worker": "serve",
     "agreement": "figures",
     "rate": "rate",
+    "plan": "plan",
     "trends": "figures",
     "watch": "watch",
     "stats": "figures",

@@ -19,6 +19,8 @@ from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
+    from judgeboard.store.engine import Store
+    from judgeboard.store.planned_draw import DrawPlan
     from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.reviewers import Reviewer
 
@@ -34,6 +36,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "judgeboard queue create legal --where query_type=legal --order random --needed 3 --overlap 0.2 --blind-judge",
     "judgeboard queue create sides --subject pairs --needed 2",
     "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
+    "judgeboard queue create rates --plan rate --n 200 --blind-judge",
     group=queue_command,
 )
 @click.argument("name")
@@ -48,10 +51,22 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @click.option(
     "--limit",
+    "--n",
     "max_items",
     type=click.IntRange(1, 100_000),
     metavar="N",
     help="Take only the first N items of the order, and add no items later. In random order, this is a random sample.",
+)
+@click.option(
+    "--plan",
+    type=click.Choice(["rate"]),
+    help="Draw --n answers by lot for the share of bad answers, flagged or not. Every stratum (flagged or not, judged "
+    "bad or good) has the same probability. Answers with a label in the random sample are not drawn again. "
+    "`judgeboard plan` shows how many are needed.",
+)
+@options.judge_version(
+    help="Judge version whose verdicts make the strata of --plan: name (newest version), 'name v3' or fingerprint "
+    "(default: the primary judge)."
 )
 @click.option(
     "--order",
@@ -139,6 +154,8 @@ def create(
     guidelines: Path | None,
     lease_minutes: float,
     schema: str | None,
+    plan: str | None,
+    judge_version: str | None,
     **rules: Any,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
@@ -156,6 +173,7 @@ def create(
         chosen = {key: value for key, value in PRESETS[preset].rules.items() if source(key) == ParameterSource.DEFAULT}
         order = chosen.pop("order", order)
         rules |= chosen
+    rules |= _rules_of_plan(plan, rules["max_items"], judge_version)
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
     orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
     reveal = not rules.pop("no_reveal")
@@ -179,7 +197,8 @@ def create(
         raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
-    created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema)
+    drawn = None if plan is None else _draw_plan(store, where, judge_version)
+    created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema, plan=drawn)
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
     for sentence in warnings:
@@ -190,6 +209,23 @@ def create(
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)
+
+
+def _rules_of_plan(plan: str | None, max_items: int | None, judge_version: str | None) -> dict[str, Any]:
+    if plan is None:
+        if judge_version is not None:
+            raise BadInput("--judge-version needs --plan")
+        return {}
+    if max_items is None:
+        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
+    return {"flagged_only": False}
+
+
+def _draw_plan(store: "Store", where: RowFilter, judge_version: str | None) -> "DrawPlan":
+    from judgeboard.agreement.plans import draw_plan
+
+    with store.reading() as connection:
+        return draw_plan(connection, where, judge_version)
 
 
 def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:

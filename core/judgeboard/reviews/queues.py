@@ -20,8 +20,10 @@ from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
 from judgeboard.store.next_items import add_training_items, count_gold
+from judgeboard.store.planned_draw import DrawnAnswer, DrawPlan, draw_by_stratum
 from judgeboard.store.queue_filling import (
     CreatedQueue,
+    add_drawn,
     any_pairs,
     count_matching,
     count_sampled,
@@ -239,13 +241,15 @@ def create_queue(
     by: Actor,
     assigned: Sequence[Reviewer] = (),
     schema: str | None = None,
+    plan: DrawPlan | None = None,
     now: datetime | None = None,
 ) -> CreatedQueue:
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
     ``schema`` is the title of a label schema ("support v2", or a name for its newest version): reviewers fill in its
-    fields in place of the grades of ``rules``. Raises BadInput if a queue has this name already, or no flag can ever
-    match; NotFound if there is no such schema.
+    fields in place of the grades of ``rules``. With a ``plan``, the items are a random sample of each
+    stratum (`draw_by_stratum`), and the strata are stored. Raises BadInput if a queue has this name already, no flag
+    can ever match, or the rules do not fit the plan; NotFound if there is no such schema.
     """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
@@ -256,6 +260,10 @@ def create_queue(
             )
         if schema is not None:
             row |= _schema_columns(connection, rules, schema)
+        drawn: list[DrawnAnswer] = []
+        if plan is not None:
+            stored, drawn = _planned(connection, rules, plan)
+            row |= stored
         queue_id = insert_queue(connection, row)
         if queue_id is None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
@@ -265,6 +273,8 @@ def create_queue(
         assign(connection, queue.id, [person.id for person in assigned])
         if queue.training:
             created = CreatedQueue(queue, _fill_training(connection, queue, assigned, at))
+        elif plan is not None:
+            created = add_drawn(connection, queue, drawn, at)
         else:
             created = fill_queue(connection, queue, at)
         details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
@@ -432,6 +442,7 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
         phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
     answers = queue.subject != PAIRS
     more = (
+        (queue.plan is not None, _plan_words(queue)),
         (queue.label_schema is not None, f"label schema {queue.label_schema}"),
         (answers and queue.grades, f"requires {', '.join(queue.grades)}"),
         (answers and queue.optional_grades, f"optional: {', '.join(queue.optional_grades)}"),
@@ -448,6 +459,12 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     phrases += [phrase for applies, phrase in more if applies]
     seconds = queue.lease_seconds
     return (*phrases, f"leased for {seconds / 60:g} minutes" if seconds >= 60 else f"leased for {seconds} seconds")
+
+
+def _plan_words(queue: Queue) -> str:
+    plan = queue.plan or {"strata": (), "judge": None}
+    judge = "" if plan["judge"] is None else f" and verdict of {plan['judge']}"
+    return f"a random sample of each of {len(plan['strata'])} strata, by flag{judge}"
 
 
 def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
@@ -488,6 +505,16 @@ def _fill_training(connection: Connection, queue: Queue, people: Sequence[Review
     for person in people:
         add_training_items(connection, queue, person.id, now)
     return min(golds, queue.max_items or golds)
+
+
+def _planned(connection: Connection, rules: QueueRules, plan: DrawPlan) -> tuple[dict[str, Any], list[DrawnAnswer]]:
+    """Return the columns that store a plan, and its answers."""
+    is_lot = rules.order is QueueOrder.RANDOM and not rules.flagged_only and not rules.training
+    if rules.subject == PAIRS or not is_lot or rules.max_items is None:
+        raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
+    strata, drawn = draw_by_stratum(connection, rules.where, plan, rules.max_items, rules.seed)
+    stored = {"judge_version_id": plan.version_id, "judge": plan.judge, "strata": [each.as_dict() for each in strata]}
+    return {"plan": stored, "drawn_from": sum(each.answers for each in strata)}, drawn
 
 
 def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> dict[str, Any]:

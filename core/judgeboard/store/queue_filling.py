@@ -13,6 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.store.filter_conditions import flag_conditions, response_conditions, value_conditions
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.planned_draw import DrawnAnswer
 from judgeboard.store.queue_items import (
     NewItem,
     QueueItem,
@@ -74,6 +75,21 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
     joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
     return CreatedQueue(queue, joined + sampled, sampled, short)
+
+
+def add_drawn(connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer], now: datetime) -> CreatedQueue:
+    """Add the answers of a planned draw to its new queue, flagged or not."""
+    answers = {
+        each.response_id: Matching(each.response_id, each.source, each.external_id, each.asked_day, 0.0, ())
+        for each in drawn
+    }
+    _add_flags(connection, answers)
+    new = [
+        replace(_new_item(queue, answers[each.response_id], each.position, sampled=True), stratum=each.stratum)
+        for each in drawn
+    ]
+    insert_items(connection, queue.id, new, now)
+    return CreatedQueue(queue, len(new))
 
 
 def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:

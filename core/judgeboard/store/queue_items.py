@@ -71,6 +71,7 @@ class NewItem:
     pair_id: int | None = None
     flag_ids: tuple[int, ...] = ()
     sampled: bool = False
+    stratum: int | None = None
     repeat_for: int | None = None
     test: bool = False
     bulk: str | None = None

@@ -52,7 +52,7 @@ class Queue:
     labels, for each person. A review must give the ``grades``, unless it is unsure, and may give the
     ``optional_grades``. ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None.
     ``implied_labels`` is explained in `QueueRules`. A queue with ``max_items`` has the first of the ``drawn_from``
-    answers or pairs that matched at its creation.
+    answers or pairs that matched at its creation. The ``plan`` of a planned queue has its strata (`DrawnStratum`).
     """
 
     id: int
@@ -72,6 +72,7 @@ class Queue:
     flagged_only: bool
     max_items: int | None
     drawn_from: int | None
+    plan: dict[str, Any] | None
     sampling_rate: float
     repeat_rate: float
     test_rate: float

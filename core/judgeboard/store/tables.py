@@ -735,6 +735,9 @@ QUEUE = _table(
     Column("optional_grades", JsonTuple, nullable=False, default=list),
     Column("max_items", Integer, comment="If set, nothing joins the queue after its creation."),
     Column("drawn_from", Integer, comment="Number of answers or pairs that matched."),
+    Column(
+        "plan", JsonValue, comment="The strata of a planned queue: answers, labelled, drawn, inclusion probability."
+    ),
     *required(Float, "sampling_rate", "repeat_rate", "test_rate", default=0.0),
     Column("implied_labels", Boolean, comment="Whether decisions imply labels; NULL: the setting applies."),
     Column("lease_seconds", Integer, nullable=False, default=600),
@@ -767,6 +770,7 @@ QUEUE_ITEM = _table(
     Column("reviews_needed", Integer, nullable=False, default=1),
     Column("position", Float, nullable=False, comment="Lower comes first."),
     Column("sampled", Boolean, nullable=False, default=False, comment="Drawn at random."),
+    Column("stratum", Integer, comment="Position of its stratum in the plan of the queue."),
     Column("repeat_for", BigId, ForeignKey("reviewer.id"), comment="A repeat for one person; it decides nothing."),
     Column("test", Boolean, nullable=False, default=False, comment="The item of `repeat_for` has a gold label."),
     Column("state", one_of(ItemState, "state"), nullable=False, default="open"),

@@ -23,6 +23,7 @@ from judgeboard.store.export import EXPORTS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.planned_draw import DrawPlan
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
@@ -128,6 +129,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "dimension": "mark-review_score-dimension",
         "dimensions": ("plain-dimension",),
         "downwards": True,
+        "drawn": (),
         "external_ids": ("marked",),
         "fingerprint": versions[rag].fingerprint,
         "flag_id": answer.flag_id,
@@ -158,12 +160,14 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "names": ("Ada",),
         "new_version_id": nli,
         "now": NOW,
+        "n": 5,
         "number": 1,
         "of_pairs": False,
         "old_version_id": rag,
         "origin": "local",
         "pair_id": answer.pair_id,
         "pair_ids": (answer.pair_id,),
+        ("plan", DrawPlan): DrawPlan(),
         "position": 0.0,
         "primary_judge": "rag",
         "queries": ("question of marked?",),
@@ -199,6 +203,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         ("selection", ReflectSelection): ReflectSelection(rag, where, 4, 0, ("QA",), False, 9_999, ()),
         ("selection", Selection): Selection(where, ask_mode("all"), None, 9_999),
         "score": "groundedness",
+        "seed": "judgeboard",
         "setting": "always_review",
         "sha256": "mark",
         "sort": "newest",

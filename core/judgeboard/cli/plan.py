@@ -1,0 +1,101 @@
+"""The command `plan`: how many answers people must label for a figure, and how long that takes."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.store.filters import RowFilter
+
+if TYPE_CHECKING:
+    from judgeboard.agreement.plans import LabelPlan, PlannedStratum, Question
+    from judgeboard.stats.sample_size import Target
+
+
+@options.command(
+    "judgeboard plan --reach 0.05",
+    "judgeboard plan --reach 0.05 --target these --by query_type --json",
+    "judgeboard plan --reach 0.1 --for kappa --judge-version 'rag v3'",
+    "judgeboard plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
+)
+@click.option(
+    "--reach",
+    required=True,
+    metavar="X",
+    type=options.FiniteRange(0, 1, min_open=True, max_open=True),
+    help="Wanted precision, 0 to 1. For rate and kappa, the plus or minus of the 95 % interval: 0.05 is ±5 percentage "
+    "points. For judges and versions, the smallest difference that is found with probability 0.8.",
+)
+@options.with_default(
+    "--for",
+    "question",
+    type=click.Choice(["rate", "kappa", "judges", "versions"]),
+    default="rate",
+    help="rate: the share of bad answers. kappa: the agreement of the judge with people. judges: which of two judge "
+    "versions agrees more with people. versions: which of two versions of the app has fewer bad answers.",
+)
+@options.judge_version(
+    "judge_versions",
+    multiple=True,
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge). Give it twice "
+    "for --for judges.",
+)
+@options.with_default(
+    "--target",
+    type=click.Choice(["app", "these"]),
+    default="app",
+    help="app: the answers are a sample of what the app does. these: only these answers count.",
+)
+@click.option("--by", type=click.Choice(["query_type"]), help="Also make a plan for each query type alone.")
+@options.where
+def plan_command(
+    reach: float,
+    question: "Question",
+    judge_versions: tuple[str, ...],
+    target: "Target",
+    by: str | None,
+    where: RowFilter,
+) -> None:
+    """Show how many answers people must label for a figure, and how many minutes that takes.
+
+    The labels that are a random sample of the log are the pilot: they show how many answers are bad, and how far the
+    judge explains people's labels. With fewer than 30, the plan assumes the worst case. Minutes use the median time of
+    a review. `judgeboard queue create NAME --plan rate --n N` draws the answers.
+    """
+    from judgeboard.agreement.plans import plan_labels, plan_versions
+
+    with options.seen(options.open_store()).reading() as connection:
+        versions = plan_versions(connection, judge_versions)
+        plans = plan_labels(
+            connection,
+            reach,
+            question,
+            versions=versions,
+            where=where,
+            target=target,
+            by_query_type=by is not None,
+        )
+    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan)))
+    first = plans[0]
+    if question == "rate" and first.more:
+        options.suggest("queue", "create", "rate", "--plan", "rate", "--n", str(first.more))
+
+
+def _lines(plan: "LabelPlan") -> Iterator[str]:
+    if plan.name is not None:
+        yield ""
+    yield from plan.sentences
+    if plan.more:
+        for stratum in plan.strata:
+            yield (
+                f"  {_stratum_words(stratum)}: {stratum.labels:,} of {stratum.answers:,} answers "
+                f"({stratum.labelled:,} labelled)"
+            )
+
+
+def _stratum_words(stratum: "PlannedStratum") -> str:
+    flagged = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}[stratum.picked]
+    verdict = "" if stratum.verdict is None else f", judged {stratum.verdict}"
+    verdict = ", no usable verdict" if stratum.verdict == "unusable" else verdict
+    return f"{flagged}{verdict}"

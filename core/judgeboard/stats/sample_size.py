@@ -1,0 +1,230 @@
+"""How many labels a question needs, which answers get them, and an interval that may be looked at after every label.
+
+Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge explains taken off;
+allocation to strata (Neyman, 1934); confidence sequences by betting (Waudby-Smith, Ramdas, 2024).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
+from judgeboard.stats.estimates import Z
+
+Target = Literal["app", "these"]
+"""What a share is about: these answers as they are, or the app, of which they are a sample."""
+
+UNKNOWN_SHARE = 0.5
+"""The share with the largest variance, for a plan without labels."""
+
+LEAST_PILOT = 30
+"""With fewer labels a plan assumes the worst case."""
+
+LEAST_EXPLAINED = 0.05
+"""A judge that explains less of the variance of people's labels saves no labels."""
+
+POWER = Z + NormalDist().inv_cdf(0.8)
+"""A change of this many standard errors is found with probability 0.8."""
+
+_ROUNDS = 60  # bisections of an allocation, and steps towards a design effect
+
+
+def labels_by_lot(
+    half_width: float, share: float = UNKNOWN_SHARE, *, answers: int | None = None, design_effect: float = 1.0
+) -> int:
+    """Return the labels by lot, without a judge, that give a share a 95 % interval of plus or minus ``half_width``.
+
+    With ``answers``, the share is that of these answers, and otherwise that of the app.
+    """
+    n = share * (1 - share) * design_effect / (half_width / Z) ** 2
+    return _whole(n if answers is None else n / (1 + n / answers))
+
+
+def stratified_half_width(
+    answers: Sequence[float],
+    labelled: Sequence[float],
+    shares: Sequence[float],
+    *,
+    design_effect: float = 1.0,
+    target: Target = "app",
+) -> float:
+    """Return the plus or minus of a share's 95 % interval with ``labelled`` of the ``answers`` of each stratum.
+
+    ``shares`` are the expected shares of bad answers by stratum. The result is infinite if a stratum has no label.
+    """
+    sizes, counts, levels = (np.asarray(each, dtype=np.float64) for each in (answers, labelled, shares))
+    filled = sizes > 0
+    sizes, counts, levels = sizes[filled], counts[filled], levels[filled]
+    if (counts <= 0).any():
+        return math.inf
+    weights, inside = sizes / sizes.sum(), levels * (1 - levels)
+    if target == "these":
+        return Z * math.sqrt(max(float(np.square(weights) @ (inside * (1 / counts - 1 / sizes))), 0.0))
+    between = float(weights @ np.square(levels - weights @ levels)) / float(sizes.sum())
+    return Z * math.sqrt(design_effect * (float(np.square(weights) @ (inside / counts)) + between))
+
+
+def labels_for_kappa(half_width: float, deviation: float = 1.0, design_effect: float = 1.0) -> int:
+    """Return the labels that give kappa a 95 % interval of plus or minus ``half_width``.
+
+    ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known.
+    """
+    return _whole(design_effect * (Z * deviation / half_width) ** 2)
+
+
+def labels_for_change(change: float, variance: float, design_effect: float = 1.0) -> int:
+    """Return the labels with which a ``change`` of a mean is found with probability 0.8.
+
+    ``variance`` is that of one label's contribution to the change.
+    """
+    return _whole(variance * design_effect * (POWER / change) ** 2)
+
+
+def smallest_change(labels: int, variance: float, design_effect: float = 1.0) -> float:
+    """Return the change that ``labels`` find with probability 0.8."""
+    return POWER * math.sqrt(variance * design_effect / labels)
+
+
+def _whole(labels: float) -> int:
+    return max(round(labels), 1)
+
+
+def explained_by_strata(answers: Sequence[float], shares: Sequence[float]) -> float:
+    """Return the part of the variance of labels that is between strata, 0 to 1; for two strata this is MCC squared."""
+    weights, levels = np.asarray(answers, dtype=np.float64), np.asarray(shares, dtype=np.float64)
+    share = float(weights @ levels / weights.sum())
+    variance = share * (1 - share)
+    between = float(weights @ np.square(levels - share) / weights.sum())
+    return min(between / variance, 1.0) if variance > 0 else 0.0
+
+
+def design_effect_of_mean(values: FloatArray, groups: Grouping) -> float:
+    """Return how many times larger the variance of a mean is by evidence group than by row, at least 1."""
+    apart = values - values.mean()
+    squares = float(np.square(apart).sum())
+    if squares == 0 or groups.count < 2:
+        return 1.0
+    by_group = groups.count / (groups.count - 1) * float(np.square(groups.sums(apart)).sum())
+    return max(by_group / squares, 1.0)
+
+
+def group_size(sizes: Sequence[float]) -> float:
+    """Return the size of the group of an average row: the sum of squares divided by the sum, 1 without rows."""
+    counts = np.asarray(sizes, dtype=np.float64)
+    total = float(counts.sum())
+    return float(np.square(counts).sum()) / total if total else 1.0
+
+
+def correlation_in_groups(values: FloatArray, groups: Grouping) -> float | None:
+    """Return the correlation (0 to 1) of two rows of one evidence group, None if fewer than 30 pairs share a group."""
+    sizes = groups.sums(np.ones(len(values)))
+    if float((sizes * (sizes - 1)).sum()) / 2 < LEAST_PILOT:
+        return None
+    return min((design_effect_of_mean(values, groups) - 1) / (group_size(sizes.tolist()) - 1), 1.0)
+
+
+def planned_design_effect(labelled_per_group: float, correlation: float) -> float:
+    """Return the design effect if the group of an average labelled answer has this many labelled answers."""
+    return 1 + (labelled_per_group - 1) * correlation
+
+
+def labels_in_groups(
+    labels_needed: Callable[[float], int | None], answers: int, answers_per_group: float, correlation: float
+) -> tuple[int | None, float]:
+    """Return the number of labels, and the design effect that this number itself causes.
+
+    ``labels_needed`` takes a design effect. The more of the ``answers`` are labelled, the more labels share a group.
+    """
+    effect, labels = 1.0, labels_needed(1.0)
+    for _ in range(_ROUNDS):
+        part = 1.0 if labels is None else min(labels / answers, 1.0)
+        effect = planned_design_effect(1 + part * (answers_per_group - 1), correlation)
+        following = labels_needed(effect)
+        if following == labels:
+            break
+        labels = following
+    return labels, effect
+
+
+def allocated(
+    n: int, answers: Sequence[int], shares: Sequence[float] | None = None, *, least: int | None = None
+) -> tuple[int, ...]:
+    """Return how many of ``n`` labels each stratum gets; they add up to ``n``, or to all answers if these are fewer.
+
+    With the expected ``shares`` of bad answers the allocation is Neyman's; otherwise it is proportional. A stratum gets
+    at least ``least`` labels (default: a tenth of ``n``, at least 10), as far as it has answers and ``n`` allows.
+    """
+    sizes = np.asarray(answers, dtype=np.float64)
+    total = min(n, int(sizes.sum()))
+    floors = np.minimum(sizes, max(10, n // 10) if least is None else least)
+    if floors.sum() > total:
+        floors = sizes * total / max(sizes.sum(), 1)
+    levels = np.full(len(sizes), UNKNOWN_SHARE) if shares is None else np.asarray(shares, dtype=np.float64)
+    spread = sizes * np.maximum(np.sqrt(levels * (1 - levels)), 1e-6)
+    low, high = 0.0, float((sizes / np.maximum(spread, 1e-12)).max(initial=0.0))
+    for _ in range(_ROUNDS):
+        middle = (low + high) / 2
+        enough = np.clip(middle * spread, floors, sizes).sum() >= total
+        low, high = (low, middle) if enough else (middle, high)
+    wanted = np.clip(high * spread, floors, sizes)
+    counts = np.minimum(np.floor(wanted + 1e-9), sizes)
+    for stratum in np.argsort(counts - wanted, kind="stable")[: max(total - int(counts.sum()), 0)]:
+        counts[stratum] += 1
+    return tuple(counts.astype(int).tolist())
+
+
+def kappa_influence(judge_bad: BoolArray, people_bad: BoolArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the influence of each labelled answer on Cohen's kappa; ``weights`` (default: equal) are those of answers.
+
+    Not defined if judge and people called all answers the same.
+    """
+    a, b = judge_bad.astype(np.float64), people_bad.astype(np.float64)
+    agree = (a == b).astype(np.float64)
+    judged, bad, seen = (float(np.average(each, weights=weights)) for each in (a, b, agree))
+    chance = judged * bad + (1 - judged) * (1 - bad)
+    of_chance: FloatArray = (a - judged) * (2 * bad - 1) + (b - bad) * (2 * judged - 1)
+    influence: FloatArray = (agree - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
+    return influence
+
+
+def confidence_sequence(
+    values: FloatArray, total: int, *, steps: int = 1_000, alpha: float = 0.05
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the interval for the mean of ``total`` values after each of the ``values`` seen so far.
+
+    The values (0 to 1) are drawn without replacement, in the drawn order. With probability 1 - ``alpha`` all intervals
+    hold the mean, however often one looks. The hedged capital bets against each of ``steps`` + 1 means.
+    """
+    means = np.arange(steps + 1) / steps
+    up, down = np.zeros_like(means), np.zeros_like(means)
+    possible = np.ones(len(means), dtype=np.bool_)
+    seen, squares, variance = 0.0, 0.25, 0.25
+    lows, highs = np.empty(len(values)), np.empty(len(values))
+    limit = math.log(1 / alpha) + math.log(2)
+    for t, x in enumerate(values.tolist(), start=1):
+        left = (total * means - seen) / (total - t + 1)
+        possible &= (left >= 0) & (left <= 1)
+        bet = math.sqrt(2 * math.log(2 / alpha) / (t * math.log1p(t) * variance))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            on_more = np.minimum(bet, np.where(left > 0, 1 / (2 * left), np.inf))
+            on_less = np.minimum(bet, np.where(left < 1, 1 / (2 * (1 - left)), np.inf))
+            up += np.log1p(np.where(possible, on_more * (x - left), 0))
+            down += np.log1p(np.where(possible, -on_less * (x - left), 0))
+        seen += x
+        squares += (x - (0.5 + seen) / (t + 1)) ** 2
+        variance = squares / (t + 1)
+        inside = np.flatnonzero(possible & (np.maximum(up, down) < limit))
+        lows[t - 1], highs[t - 1] = seen / total, (seen + total - t) / total
+        if inside.size:  # one step wider, because the ends of the interval lie between two means
+            lows[t - 1] = max(lows[t - 1], means[max(inside[0] - 1, 0)])
+            highs[t - 1] = min(highs[t - 1], means[min(inside[-1] + 1, steps)])
+    return lows, highs
+
+
+def decided_after(lows: FloatArray, highs: FloatArray, bound: float) -> int | None:
+    """Return after how many labels a confidence sequence first excludes ``bound``, None if it never does."""
+    outside = np.flatnonzero((lows > bound) | (highs < bound))
+    return int(outside[0]) + 1 if outside.size else None

@@ -1,0 +1,157 @@
+"""How many labels a plan asks for, from the labels that are there."""
+
+import gzip
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.plans import LabelPlan, plan_labels, plan_versions
+from judgeboard.errors import BadInput
+from judgeboard.flags.rules import sampling_number
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.settings import set_setting
+from recordings import records
+
+JUDGE = "track_b_modernbert"
+
+
+@pytest.fixture(scope="module")
+def drawn_ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """RAGTruth with labels of people only on the answers that a random share of 0.15 draws."""
+    folder = tmp_path_factory.mktemp("drawn")
+    store = open_store(folder / "drawn.db", create=True)
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 0.15, "test")
+        set_setting(connection, "low_groundedness", 0, "test")
+    labelled = folder / "human.jsonl.gz"
+    rows = [
+        row
+        for row in records(shared / "data" / "ragtruth.human.jsonl.gz")
+        if sampling_number("judgeboard", "default", str(row["response_id"])) < 0.15
+    ]
+    with gzip.open(labelled, "wt") as file:
+        file.writelines(f"{json.dumps(row)}\n" for row in rows)
+    data = shared / "data"
+    for path, kind in (
+        (data / "ragtruth.responses.jsonl.gz", "responses"),
+        (labelled, "grades"),
+        (data / "ragtruth.judgements.jsonl.gz", "verdicts"),
+    ):
+        import_file(store, path, kind=kind, rejected=folder / "rejected.jsonl")
+    return store
+
+
+def planned(store: Store, reach: float, question: str = "rate", *judges: str, **chosen) -> LabelPlan:
+    with store.reading() as connection:
+        return plan_labels(connection, reach, question, versions=plan_versions(connection, judges), **chosen)[0]
+
+
+@pytest.mark.shared
+class TestRagtruth:
+    def test_a_rate_needs_fewer_labels_with_a_judge(self, drawn_ragtruth: Store) -> None:
+        plan = planned(drawn_ragtruth, 0.05, "rate", JUDGE, target="these")
+        assert (plan.answers, plan.labelled) == (1344, 193)
+        assert plan.share == pytest.approx(0.3788, abs=0.01)
+        assert plan.by_lot == pytest.approx(282, abs=5)
+        assert 193 <= plan.labels <= 200, "193 labels have the interval [0.3295, 0.4291]"
+        narrow = planned(drawn_ragtruth, 0.03, "rate", JUDGE, target="these")
+        assert 193 < narrow.labels < narrow.by_lot
+        assert narrow.shows <= 0.03
+        assert sum(stratum.labels for stratum in narrow.strata) == narrow.more
+
+    def test_the_app_needs_more_labels_than_these_answers(self, drawn_ragtruth: Store) -> None:
+        these, app = (planned(drawn_ragtruth, 0.04, "rate", JUDGE, target=target) for target in ("these", "app"))
+        assert app.labels > these.labels
+        assert app.design_effect > these.design_effect == 1
+
+    def test_too_few_answers_say_what_they_show(self, drawn_ragtruth: Store) -> None:
+        plan = planned(drawn_ragtruth, 0.01, "rate", JUDGE)
+        assert not plan.enough
+        assert plan.labels == 1344
+        assert plan.shows > 0.01
+        assert "too few" in plan.sentences[0]
+
+    def test_a_judge_that_knows_nothing_saves_nothing(self, drawn_ragtruth: Store) -> None:
+        plan = planned(drawn_ragtruth, 0.05, "rate", "baseline_nli")
+        assert plan.explained < 0.05
+        assert any("saves nothing" in sentence for sentence in plan.sentences)
+
+    def test_kappa(self, drawn_ragtruth: Store) -> None:
+        plan = planned(drawn_ragtruth, 0.1, "kappa", JUDGE)
+        assert 230 < plan.labels < 400
+
+    def test_two_judge_versions_need_labels_where_they_differ(self, drawn_ragtruth: Store) -> None:
+        plan = planned(drawn_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
+        assert plan.by_lot == pytest.approx(833, rel=0.15)
+        assert plan.labels == pytest.approx(0.1793 * plan.by_lot, abs=1)
+        assert 0 < plan.labelled < plan.labels
+        impossible = planned(drawn_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
+        assert not impossible.enough
+
+    def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
+        with drawn_ragtruth.reading() as connection:
+            versions = plan_versions(connection, [JUDGE])
+            plans = plan_labels(connection, 0.05, versions=versions, by_query_type=True)
+        assert [plan.name for plan in plans] == [None, "Data2txt", "QA", "Summary"]
+        assert sum(plan.answers for plan in plans[1:]) == plans[0].answers
+        assert plans[1].share == pytest.approx(0.66, abs=0.05)
+
+
+def judged(log: GradedLog, scores: Iterable[float]) -> list[int]:
+    scores = list(scores)
+    ids = log.answers(len(scores))
+    version = log.version()
+    log.say(version, {id_: {"groundedness": score} for id_, score in zip(ids, scores, strict=True)})
+    return ids
+
+
+def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
+    judged(log, [0.9] * 60)
+    plan = planned(log.store, 0.1)
+    assert (plan.labels, plan.labelled, plan.share, plan.minutes) == (60, 0, None, None)
+    assert not plan.enough
+    these = planned(log.store, 0.1, target="these")
+    assert 30 < these.labels < 60
+    assert "worst case" in " ".join(these.sentences)
+
+
+def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) -> None:
+    ids = judged(log, [0.1] * 40 + [0.9] * 100)
+    log.review_all(ids[:40], label=BAD)
+    plan = planned(log.store, 0.1, target="these")
+    assert plan.labelled == 40
+    assert 5 < plan.more <= 100
+    assert plan.shows <= 0.1
+    of_flagged, of_others = sorted(plan.strata, key=lambda stratum: stratum.answers)
+    assert (of_flagged.labels, of_others.labels) == (0, plan.more)
+
+
+def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
+    ids = judged(log, [0.9] * 60)
+    log.reviews({ids[0]: {"label": GOOD, "seconds": 20}, ids[1]: {"label": GOOD, "seconds": 40}})
+    plan = planned(log.store, 0.1, target="these")
+    assert plan.seconds_per_review == 30
+    assert plan.minutes == plan.more / 2
+
+
+def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
+    log.answers(1000)
+    plan = planned(log.store, 0.1)
+    assert plan.labels == pytest.approx(96, abs=1)
+    assert plan.labels == pytest.approx(plan.by_lot, abs=1)
+    assert any("no judge" in sentence for sentence in plan.sentences)
+    with pytest.raises(BadInput, match="needs a judge"):
+        planned(log.store, 0.1, "kappa")
+
+
+def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
+    with pytest.raises(BadInput, match="needs answers"):
+        planned(log.store, 0.1)
+    judged(log, [0.9])
+    for reach, question, reason in ((1.5, "rate", "below 1"), (0.1, "judges", "twice"), (0.1, "x", "a plan is for")):
+        with pytest.raises(BadInput, match=reason):
+            planned(log.store, reach, question)

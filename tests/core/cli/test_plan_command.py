@@ -1,0 +1,58 @@
+"""`judgeboard plan` and `judgeboard queue create --plan`, as people type them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judging_log import address
+from queue_case import QueueCase, queue_case
+
+
+@pytest.fixture
+def case(sqlite_store) -> QueueCase:
+    case = queue_case(sqlite_store)
+    case.flagged(*([0.1] * 40), *([0.9] * 80))
+    case.flagged(*([0.9] * 80), query_type="legal")
+    return case
+
+
+@pytest.fixture
+def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
+    def type_(*words: str, code: int = 0) -> Any:
+        assert run([*words, "--db", address(case.store)]) == code
+        output = capsys.readouterr()
+        return output.err if code else json.loads(output.out) if "--json" in words else output
+
+    return type_
+
+
+def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, typed) -> None:
+    (plan,) = typed("plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
+    assert (plan["answers"], plan["labelled"], plan["enough"]) == (200, 0, True)
+    assert sum(stratum["labels"] for stratum in plan["strata"]) == plan["more"] == plan["labels"]
+    shown = typed("plan", "--reach", "0.1", "--target", "these")
+    assert f"{plan['labels']} labels are needed" in shown.out
+    assert "flagged, judged bad" in shown.out
+    assert f"next: judgeboard queue create rate --plan rate --n {plan['more']}" in shown.err
+    made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--json")
+    assert made["items"] == plan["more"]
+    stored = typed("queue", "show", "rate", "--json")["queue"]["plan"]
+    assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
+    assert stored["judge"] == "rag v1"
+
+
+def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
+    plans = typed("plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
+    assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]
+    only = typed("plan", "--reach", "0.1", "--where", "query_type=legal", "--json")["plans"]
+    assert only[0]["answers"] == 80
+
+
+def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
+    assert "give --judge-version twice" in typed("plan", "--reach", "0.1", "--for", "judges", code=2)
+    assert "0<x<1" in typed("plan", "--reach", "1", code=2)
+    assert "--plan needs the number" in typed("queue", "create", "q", "--plan", "rate", code=2)
+    assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
+    assert "random order" in typed("queue", "create", "q", "--plan", "rate", "--n", "3", "--order", "oldest", code=2)

@@ -1,0 +1,266 @@
+"""Sample sizes and confidence sequences, against published figures of RAGTruth and against what must always hold."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.flags.rules import sampling_number
+from judgeboard.stats.arrays import Grouping, grouping
+from judgeboard.stats.sample_size import (
+    allocated,
+    confidence_sequence,
+    correlation_in_groups,
+    decided_after,
+    design_effect_of_mean,
+    explained_by_strata,
+    group_size,
+    kappa_influence,
+    labels_by_lot,
+    labels_for_change,
+    labels_for_kappa,
+    labels_in_groups,
+    planned_design_effect,
+    smallest_change,
+    stratified_half_width,
+)
+from recordings import records
+
+BAD = "hallucinated"
+SHARES = st.floats(0.01, 0.99)
+WIDTHS = st.floats(0.005, 0.4)
+
+
+@dataclass
+class Known:
+    """The answers that seven detectors judged, in the order of their ids."""
+
+    bad: np.ndarray
+    groups: Grouping
+    lots: np.ndarray
+    verdicts: dict[str, np.ndarray]
+    scores: dict[str, np.ndarray]
+
+    @property
+    def n(self) -> int:
+        return len(self.bad)
+
+    @property
+    def share(self) -> float:
+        return float(self.bad.mean())
+
+    def explained(self, judge: str) -> float:
+        bad = self.verdicts[judge] == 1
+        shares = [self.bad[~bad].mean(), self.bad[bad].mean()]
+        return explained_by_strata([int((~bad).sum()), int(bad.sum())], shares)
+
+
+@pytest.fixture(scope="module")
+def known(shared: Path) -> Known:
+    people = {row["response_id"]: row for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
+    answers = {row["id"]: row for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")}
+    judged: dict[str, dict] = {}
+    for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz"):
+        judged.setdefault(row["judge"], {})[row["response_id"]] = row
+    ids = sorted(judged["track_b_modernbert"], key=str)
+    evidence = [repr((answers[each]["query"], answers[each]["context"])) for each in ids]
+    return Known(
+        np.array([people[each]["label"] == BAD for each in ids], dtype=float),
+        grouping(np.array(evidence), len(ids)),
+        np.array([sampling_number("judgeboard", "default", str(each)) for each in ids]),
+        {name: np.array([rows[each]["label"] == BAD for each in ids], dtype=float) for name, rows in judged.items()},
+        {name: np.array([1 - (rows[each].get("groundedness") or 0) for each in ids]) for name, rows in judged.items()},
+    )
+
+
+class TestPublished:
+    pytestmark = pytest.mark.shared
+
+    def test_labels_by_lot(self, known: Known) -> None:
+        assert [labels_by_lot(x, known.share) for x in (0.1, 0.05, 0.03, 0.02)] == [89, 357, 991, 2231]
+        assert [labels_by_lot(x, known.share, answers=1344) for x in (0.1, 0.05, 0.03, 0.02)] == [84, 282, 571, 839]
+
+    def test_what_judges_explain(self, known: Known) -> None:
+        by_verdict = {
+            "track_b_modernbert": 0.4065,
+            "approach_1_modernbert": 0.3184,
+            "track_a_deberta": 0.3147,
+            "track_b_large": 0.4728,
+            "baseline_nli": 0.0105,
+        }
+        by_score = {
+            "track_b_modernbert": 0.4466,
+            "approach_1_modernbert": 0.3943,
+            "track_a_deberta": 0.3824,
+            "baseline_nli": 0.0203,
+        }
+        for judge, expected in by_verdict.items():
+            assert known.explained(judge) == pytest.approx(expected, abs=5e-5)
+        for judge, expected in by_score.items():
+            assert np.corrcoef(known.bad, known.scores[judge])[0, 1] ** 2 == pytest.approx(expected, abs=5e-5)
+
+    def test_labels_with_a_judge(self, known: Known) -> None:
+        bad = known.verdicts["track_b_modernbert"] == 1
+        shares = [known.bad[~bad].mean(), known.bad[bad].mean()]
+        for answers, expected in ((10**9, 212), (1344, 238)):
+            strata = [answers * 2 / 3, answers / 3]
+            widths = [stratified_half_width(strata, [n * 2 / 3, n / 3], shares) for n in (expected - 1, expected)]
+            assert widths[0] > 0.05 > widths[1]
+
+    def test_evidence_groups(self, known: Known) -> None:
+        effect = design_effect_of_mean(known.bad, known.groups)
+        correlation = correlation_in_groups(known.bad, known.groups)
+        assert effect == pytest.approx(1.775, abs=5e-4)
+        assert correlation == pytest.approx(0.156, abs=5e-4)
+        sizes = known.groups.sums(np.ones(known.n))
+        assert planned_design_effect(group_size(sizes.tolist()), correlation) == pytest.approx(effect)
+
+    def test_kappa(self, known: Known) -> None:
+        influence = kappa_influence(known.verdicts["track_b_modernbert"] == 1, known.bad == 1)
+        deviation = float(influence.std())
+        few_groups = known.groups.count / (known.groups.count - 1)  # a correction that the published figures lack
+        effect = design_effect_of_mean(influence, known.groups) / few_groups
+        assert deviation == pytest.approx(0.8087, abs=5e-5)
+        assert [labels_for_kappa(x, deviation) for x in (0.1, 0.05)] == [251, 1005]
+        assert labels_for_kappa(0.1, deviation, effect) == 341
+        other = kappa_influence(known.verdicts["approach_1_modernbert"] == 1, known.bad == 1)
+        other_effect = design_effect_of_mean(other, known.groups) / few_groups
+        assert labels_for_kappa(0.1, float(other.std()), other_effect) == 313
+
+    def test_two_judge_versions(self, known: Known) -> None:
+        one, other = known.verdicts["approach_1_modernbert"], known.verdicts["track_b_modernbert"]
+        change = (other == known.bad).astype(float) - (one == known.bad)
+        differ = float((change != 0).mean())
+        assert (change.mean(), differ) == pytest.approx((0.0409, 0.1793), abs=5e-5)
+        labels = labels_for_change(change.mean(), change.var())
+        of_groups = labels_for_change(change.mean(), change.var(), design_effect_of_mean(change, known.groups))
+        assert (labels, of_groups) == (833, 951)
+        assert (round(labels * differ), round(of_groups * differ)) == (149, 171)
+
+    def test_confidence_sequences(self, known: Known) -> None:
+        order = np.argsort(known.lots)
+        lows, highs = confidence_sequence(known.bad[order], known.n)
+        at = np.array([1, 10, 50, 100, 200, 300]) - 1
+        expected = [
+            (0, 0.9993),
+            (0.0007, 0.5560),
+            (0.1240, 0.5350),
+            (0.2060, 0.5290),
+            (0.2340, 0.4760),
+            (0.2470, 0.4480),
+        ]
+        np.testing.assert_allclose(np.column_stack([lows, highs])[at], expected, atol=5e-5)
+
+    def test_a_judge_decides_an_outcome_earlier(self, known: Known) -> None:
+        rng = np.random.default_rng(0)
+        verdicts = known.verdicts["track_b_modernbert"]
+        alone, helped = [], []
+        for _ in range(15):
+            order = rng.permutation(known.n)[:400]
+            alone.append(decided_after(*confidence_sequence(known.bad[order], known.n, steps=300), 0.25) or 400)
+            lows, highs = confidence_sequence(((known.bad - verdicts + 1) / 2)[order], known.n, steps=300)
+            lows, highs = verdicts.mean() + 2 * lows - 1, verdicts.mean() + 2 * highs - 1
+            helped.append(decided_after(lows, highs, 0.25) or 400)
+        assert np.median(helped) < 0.75 * np.median(alone)
+
+
+STRATA = st.lists(st.tuples(st.integers(1, 10_000), st.integers(1, 10_000), SHARES), min_size=1, max_size=6)
+
+
+@given(STRATA, st.floats(1, 4))
+@settings(max_examples=100, deadline=None)
+def test_more_labels_are_never_less_precise_and_all_labels_are_exact(
+    strata: list[tuple[int, int, float]], effect: float
+) -> None:
+    answers = [max(size, n) for size, n, _ in strata]
+    labelled, shares = [min(size, n) for size, n, _ in strata], [share for _, _, share in strata]
+    more = [(n + size) // 2 for n, size in zip(labelled, answers, strict=True)]
+    for target in ("app", "these"):
+        few, many, every = (
+            stratified_half_width(answers, n, shares, design_effect=effect, target=target)
+            for n in (labelled, more, answers)
+        )
+        assert few >= many - 1e-12
+        assert many >= every - 1e-12
+    assert every == 0
+    assert stratified_half_width(answers, [0, *labelled[1:]], shares) == np.inf
+
+
+@given(WIDTHS, SHARES, st.floats(1, 4), st.integers(10, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_labels_by_lot_reach_their_width(width: float, share: float, effect: float, answers: int) -> None:
+    labels = labels_by_lot(width, share, answers=answers)
+    assert 1 <= labels <= answers
+    assert labels_by_lot(width / 2, share) >= labels_by_lot(width, share)
+    of_app = labels_by_lot(width, share, design_effect=effect)
+    if of_app >= 100:  # of fewer labels the rounding to a whole one shows
+        reached = stratified_half_width([10**12], [of_app], [share], design_effect=effect)
+        assert reached == pytest.approx(width, rel=0.01)
+
+
+@given(st.floats(0.02, 0.4), st.floats(0.05, 1), st.floats(1, 3))
+@settings(max_examples=50, deadline=None)
+def test_a_change_that_is_planned_for_is_the_smallest_that_is_found(
+    change: float, variance: float, effect: float
+) -> None:
+    labels = labels_for_change(change, variance, effect)
+    if labels >= 50:
+        assert smallest_change(labels, variance, effect) == pytest.approx(change, rel=0.02)
+
+
+@given(
+    st.integers(0, 400),
+    st.lists(st.tuples(st.integers(0, 300), st.floats(0, 1)), min_size=1, max_size=8),
+    st.sampled_from([None, 0, 2]),
+)
+@settings(max_examples=200, deadline=None)
+def test_labels_are_allocated_without_a_rest(n: int, strata: list[tuple[int, float]], least: int | None) -> None:
+    answers, shares = [each[0] for each in strata], [each[1] for each in strata]
+    for planned in (allocated(n, answers, shares, least=least), allocated(n, answers, least=least)):
+        assert sum(planned) == min(n, sum(answers))
+        assert all(0 <= labels <= size for labels, size in zip(planned, answers, strict=True))
+
+
+def test_a_stratum_of_rare_bad_answers_gets_more_labels_where_they_are() -> None:
+    assert allocated(100, [900, 100], least=0) == (90, 10)
+    assert allocated(100, [900, 100], [0.01, 0.5], least=0) == (64, 36)
+    assert allocated(100, [900, 100], [0.01, 0.5]) == (64, 36)
+    assert allocated(100, [1000, 3]) == (97, 3), "a tenth of the labels, as far as there are answers"
+
+
+def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed() -> None:
+    def needed(effect: float) -> int:
+        return labels_by_lot(0.05, 0.3, design_effect=effect)
+
+    alone, in_groups = labels_in_groups(needed, 10_000, 1, 0.5), labels_in_groups(needed, 10_000, 6, 0.5)
+    assert alone == (needed(1), 1)
+    assert in_groups[0] == needed(in_groups[1]) > needed(1)
+    assert in_groups[1] == pytest.approx(1 + in_groups[0] / 10_000 * 5 * 0.5, abs=0.01)
+
+
+def test_few_pairs_of_labels_in_a_group_say_nothing_about_groups() -> None:
+    values = np.tile([0.0, 1.0], 20)
+    assert correlation_in_groups(values, grouping(np.arange(40) // 2, 40)) is None
+    assert correlation_in_groups(values, grouping(np.arange(40) // 4, 40)) == 0
+
+
+@given(st.integers(1, 120), st.floats(0, 1), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_a_confidence_sequence_stays_possible_and_ends_at_the_share(total: int, share: float, seed: int) -> None:
+    values = (np.random.default_rng(seed).random(total) < share).astype(float)
+    lows, highs = confidence_sequence(values, total)
+    assert ((lows >= 0) & (highs <= 1) & (lows <= highs + 1e-12)).all()
+    assert (lows[-1], highs[-1]) == pytest.approx((values.mean(), values.mean()))
+
+
+def test_a_confidence_sequence_rarely_leaves_the_truth_out_at_any_time() -> None:
+    rng = np.random.default_rng(1)
+    values = (np.arange(400) < 120).astype(float)
+    left_out = 0
+    for _ in range(100):
+        lows, highs = confidence_sequence(rng.permutation(values)[:150], 400, steps=200)
+        left_out += bool(((lows > 0.3) | (highs < 0.3)).any())
+    assert left_out <= 10
