@@ -123,6 +123,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "comment_id": 1,
         "comparison_id": 1,
         "count": 5,
+        "cut": 0.5,
         "days": [NOW.date()],
         "decisions": (Decision.CONFIRM, None),
         "did": "judged",
