@@ -336,6 +336,7 @@ RESULTS: Mapping[str, str] = {
     "suite list": "judgeboard.methods.suite_results.list_results",
     "agreement": "judgeboard.measure_agreement",
     "rate": "judgeboard.measure_rate",
+    "plan": "judgeboard.agreement.plans.plan_labels",
     "stats": "judgeboard.measure",
 }
 """Command to the function whose result it prints as JSON."""
@@ -346,6 +347,7 @@ AROUND: Mapping[str, str] = {
     "compare": "{result}; if pairs were made from two sources, also `pairs` (their number) and `left_out`",
     "control-answers make": "`made`: their number; `kinds`: list of {result}",
     "suite list": "`runs`: list of {result}",
+    "plan": "`plans`: list of {result}; the first is for all answers",
 }
 """What a command prints around the result of its function."""
 
