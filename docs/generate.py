@@ -337,6 +337,8 @@ RESULTS: Mapping[str, str] = {
     "agreement": "judgeboard.measure_agreement",
     "rate": "judgeboard.measure_rate",
     "plan": "judgeboard.agreement.plans.plan_labels",
+    "versus": "judgeboard.agreement.versus.compare_versions",
+    "ab": "judgeboard.agreement.ab.compare_sources",
     "stats": "judgeboard.measure",
 }
 """Command to the function whose result it prints as JSON."""

@@ -38,6 +38,8 @@ COMMANDS: dict[str, str] = {
     "agreement": "figures",
     "rate": "rate",
     "plan": "plan",
+    "versus": "versus",
+    "ab": "versus",
     "trends": "figures",
     "watch": "watch",
     "stats": "figures",

@@ -1,0 +1,219 @@
+"""Two judge versions on the answers that people labelled: is the second one better?"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.domain import Estimate
+from judgeboard.errors import BadInput
+from judgeboard.stats.arrays import BoolArray, IntArray, grouping
+from judgeboard.stats.estimates import percent
+from judgeboard.stats.paired import (
+    MIN_GROUPS,
+    WITHIN,
+    Conclusion,
+    PairedShares,
+    changes_by_class,
+    conclusion,
+    paired_shares,
+)
+from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.strata import BAD, UNUSABLE
+from judgeboard.text import counted
+
+_UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
+_SURELY = 3.29  # standard errors that chance exceeds in 1 of 1,000 cases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionsCompared:
+    """Two judge versions on the same labelled answers; changes are the second version's value minus the first's.
+
+    ``counts`` are the answers on which both have a usable verdict. ``changes`` are those of kappa, sensitivity
+    (recall of bad answers) and specificity. ``unusable`` counts the labelled answers with an unusable verdict of each
+    version, by title. ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many.
+    ``differing`` is the number of all answers, labelled or not, on which the verdicts differ. JSON has the same fields.
+    """
+
+    first: str
+    second: str
+    within: float
+    conclusion: Conclusion
+    exit_code: int
+    sentence: str
+    evidence_groups: int
+    counts: PairedShares
+    changes: Mapping[str, Estimate]
+    unusable: Mapping[str, int]
+    as_wrong: PairedShares | None
+    differing: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def compare_versions(
+    connection: Connection, first: int | str, second: int | str, *, within: float = WITHIN
+) -> VersionsCompared:
+    """Compare the current verdicts of two judge versions with the labels of people.
+
+    People's label of an answer is the adjudication, otherwise the majority; ties are left out. ``within`` (0 to 1) is
+    the loss of the share right that still counts as good. Raises NotFound for an unknown version, and BadInput if both
+    are the same.
+    """
+    versions = get_version(connection, first), get_version(connection, second)
+    if versions[0].id == versions[1].id:
+        raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
+    loaded = [LabelledAnswers(connection, version) for version in versions]
+    one, other = (each.answers.response_ids for each in loaded)
+    ids, *places = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    sides = [each.answers.verdicts[at] for each, at in zip(loaded, places, strict=True)]
+    groups = loaded[0].answers.evidence_groups[places[0]]
+    return _compared(
+        versions,
+        (sides[0], sides[1]),
+        labelled=loaded[0].labelled[places[0]],
+        bad=loaded[0].values[places[0]] == 1,
+        groups=groups,
+        within=within,
+        left_out=_left_out(loaded, ids),
+    )
+
+
+def _left_out(loaded: list[LabelledAnswers], ids: IntArray) -> dict[str, int]:
+    labelled = [set(each.answers.response_ids[each.labelled].tolist()) for each in loaded]
+    of_one = set.union(*labelled) - set(ids.tolist())
+    return {"labelled_but_judged_by_one": len(of_one)} if of_one else {}
+
+
+def _compared(
+    versions: tuple[StoredVersion, StoredVersion],
+    verdicts: tuple[IntArray, IntArray],
+    *,
+    labelled: BoolArray,
+    bad: BoolArray,
+    groups: IntArray,
+    within: float,
+    left_out: dict[str, int],
+) -> VersionsCompared:
+    titles = versions[0].title, versions[1].title
+    failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
+    usable = ~failed[0] & ~failed[1]
+    called_bad = verdicts[0] == BAD, verdicts[1] == BAD
+    rows = labelled & usable
+    counts = _shares(called_bad, failed, rows, bad, groups)
+    by_group = grouping(groups[rows], counts.n)
+    unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
+    asked = int(labelled.sum())
+    apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
+    changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group) if counts.n else {}
+    reached = conclusion(counts.change, within) if by_group.count >= MIN_GROUPS else Conclusion.NOT_SHOWN
+    if failed[0].any() or failed[1].any():
+        left_out = left_out | {"unusable": int((labelled & ~usable).sum())}
+    return VersionsCompared(
+        first=titles[0],
+        second=titles[1],
+        within=within,
+        conclusion=reached,
+        exit_code=reached.exit_code,
+        sentence=_sentence(titles, counts, by_group.count, reached, within),
+        evidence_groups=by_group.count,
+        counts=counts,
+        changes=changes,
+        unusable=unusable,
+        as_wrong=_shares(called_bad, failed, labelled, bad, groups) if apart else None,
+        differing=int(((called_bad[0] != called_bad[1]) & usable).sum()),
+        left_out={reason: n for reason, n in left_out.items() if n},
+        warnings=tuple(_warnings(titles, reached, changes, called_bad, usable, labelled)),
+    )
+
+
+def _shares(
+    called_bad: tuple[BoolArray, BoolArray],
+    failed: tuple[BoolArray, BoolArray],
+    rows: BoolArray,
+    bad: BoolArray,
+    groups: IntArray,
+) -> PairedShares:
+    right = [((called == bad) & ~no_verdict)[rows] for called, no_verdict in zip(called_bad, failed, strict=True)]
+    return paired_shares(right[0], right[1], grouping(groups[rows], int(rows.sum())))
+
+
+def _warnings(
+    titles: tuple[str, str],
+    reached: Conclusion,
+    changes: Mapping[str, Estimate],
+    called_bad: tuple[BoolArray, BoolArray],
+    usable: BoolArray,
+    labelled: BoolArray,
+) -> list[str]:
+    warnings = []
+    for name, words in (("sensitivity", "finds fewer bad answers"), ("specificity", "raises more false alarms")):
+        change = changes.get(name)
+        if reached.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
+            warnings.append(f"{titles[1]} {words} than {titles[0]}, although it is right as often in all.")
+    only = [usable & called_bad[one] & ~called_bad[other] for one, other in ((0, 1), (1, 0))]
+    if _labelled_apart(*(labelled[rows] for rows in only)):
+        shares = [percent(float(labelled[rows].mean())) for rows in only]
+        warnings.append(
+            f"People labelled {shares[0]} of the answers that only {titles[0]} calls bad, and {shares[1]} of those "
+            f"that only {titles[1]} calls bad. The change may be biased: label an equal share of both."
+        )
+    return warnings
+
+
+def _labelled_apart(first: BoolArray, second: BoolArray) -> bool:
+    """Return whether one of two kinds of answers is labelled more often than chance explains (p below 0.001)."""
+    if not len(first) or not len(second):
+        return False
+    share = float(np.concatenate([first, second]).mean())
+    error = math.sqrt(share * (1 - share) * (1 / len(first) + 1 / len(second)))
+    return abs(float(first.mean()) - float(second.mean())) > _SURELY * error
+
+
+def points(change: Estimate) -> str:
+    """Return a change of a share as "+4.1 points (95 % CI +1.7 to +6.5)", or the reason why it has no value."""
+    if change.value is None:
+        return change.reason or "not available"
+    words = f"{_points(change.value)} points"
+    if change.low is None or change.high is None:
+        return words
+    return f"{words} (95 % CI {_points(change.low)} to {_points(change.high)})"
+
+
+def _points(share: float) -> str:
+    number = round(100 * share, 1) + 0.0
+    return f"{number:+.1f}" if number else "0.0"
+
+
+def start_words(reached: Conclusion, first: str, second: str, within: float) -> str:
+    """Return the conclusion about the second of two things, as the start of a sentence."""
+    words = {
+        Conclusion.BETTER: f"{second} is better than {first}",
+        Conclusion.WORSE: f"{second} is worse than {first}",
+        Conclusion.AS_GOOD: f"{second} is as good as {first}, within {100 * within:g} points",
+        Conclusion.NOT_SHOWN: f"Not shown yet whether {second} is better or worse than {first}",
+    }
+    return words[reached]
+
+
+def _sentence(titles: tuple[str, str], counts: PairedShares, groups: int, reached: Conclusion, within: float) -> str:
+    if not counts.n:
+        return f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
+    start = (
+        f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "
+        f"{counted(counts.n, 'labelled answer')}."
+    )
+    if reached is not Conclusion.NOT_SHOWN:
+        return start
+    if groups < MIN_GROUPS:
+        return f"{start} The labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed."
+    if counts.labels_needed is None:
+        return f"{start} Label answers on which the two differ."
+    return (
+        f"{start} To show a change of this size, about {counts.labels_needed:,} labels are needed in all, "
+        f"{counts.differing_needed:,} of them on answers where the two differ."
+    )
