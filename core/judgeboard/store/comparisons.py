@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -17,6 +17,7 @@ from judgeboard.text import storable_or_none
 SCORE = COMPARISON_SCORE
 
 PLAIN, REFERENCE = "plain", "reference"
+_QUESTION_DIGITS = 64  # of the question's hash, the first part of a pair's content hash
 _KEY = ("pair_id", "judge_version_id", "condition", "shown", "ask")
 
 
@@ -168,12 +169,10 @@ def load_comparisons(
 def question_groups(connection: Connection) -> dict[int, int]:
     """Return, for each pair, the id of the first pair with the same question: such pairs are not independent.
 
-    If the question was deleted (`judgeboard forget`), pairs with the same evidence group of answer A belong together.
+    The hash tells equal questions (with options and reference) even after `judgeboard forget` deleted their texts.
     """
-    a = RESPONSE.alias()
-    forgotten = case((PAIR.c.question.is_(None), func.coalesce(a.c.evidence_group, PAIR.c.id)))
-    first = func.min(PAIR.c.id).over(partition_by=(PAIR.c.question, forgotten))
-    query = select(PAIR.c.id, first).join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
+    question = func.substr(PAIR.c.content_hash, 1, _QUESTION_DIGITS)
+    query = select(PAIR.c.id, func.min(PAIR.c.id).over(partition_by=question))
     return dict(connection.execute(query).all())
 
 

@@ -11,9 +11,11 @@ from judgeboard.store.comparisons import (
     add_aspects,
     key_of,
     load_comparisons,
+    question_groups,
     store_comparisons,
     stored_comparisons,
 )
+from judgeboard.store.forgetting import forget_response
 from judgeboard.store.pairs import store_pairs
 
 A, B, TIE = Preference
@@ -107,3 +109,18 @@ def test_an_aspect_can_be_added_to_what_is_stored(case, pairs) -> None:
         assert (stored.status, stored.preferences) == ("ok", {"style": "a"})
         add_aspects(connection, {stored.id: {"depth": TIE}})
     assert [(row.aspect, row.ab) for row in loaded(case, version)] == [("depth", TIE), ("style", A)]
+
+
+def test_pairs_of_one_question_form_a_group_even_when_their_texts_are_forgotten(case) -> None:
+    with case.store.writing() as connection:
+        given = [
+            Pair(source, f"p{number}", question, f"left {number}", f"right {number}")
+            for number, (source, question) in enumerate(
+                (("s", "one?"), ("s", "two?"), ("other", "one?"), ("s", "two?"))
+            )
+        ]
+        first, second, third, fourth = store_pairs(connection, given).new
+        groups = question_groups(connection)
+        assert groups == {first: first, second: second, third: first, fourth: second}
+        forget_response(connection, "pair:p0:a", actor="me")
+        assert question_groups(connection) == groups
