@@ -12,7 +12,8 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, two_decimals
-from judgeboard.stats.monitor import Direction, Window, WindowChange, detect, holm, smallest_change, window_change
+from judgeboard.stats.monitor import Direction, Window, WindowChange, detect, smallest_change, window_change
+from judgeboard.stats.paired import holm
 from judgeboard.stats.rates import Stratum, design_effect
 from judgeboard.store.alarms import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter

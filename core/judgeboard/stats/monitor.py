@@ -146,13 +146,3 @@ def smallest_change(errors: Sequence[float], limit: float) -> float | None:
             changed += error**-2
         weight += error**-2
     return smallest
-
-
-def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return the p-values corrected for their number (Holm, 1979), in the same order."""
-    corrected = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = largest
-    return tuple(corrected)

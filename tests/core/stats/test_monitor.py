@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.stats.monitor import Window, detect, holm, rate_error, smallest_change, window_change
+from judgeboard.stats.monitor import Window, detect, rate_error, smallest_change, window_change
 from judgeboard.stats.rates import Stratum
 
 CASES = ("nothing_changed", "judge_swapped_in_week_4", "app_changed_in_week_4")
@@ -135,10 +135,3 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
     assert smallest_change([], LIMIT) is smallest_change([0.1], LIMIT) is None
     wide, narrow = smallest_change([0.1] * 8, LIMIT), smallest_change([0.05] * 8, LIMIT)
     assert wide == pytest.approx(2 * (narrow or 0))
-
-
-def test_p_values_are_corrected_for_their_number() -> None:
-    assert holm([]) == ()
-    assert holm([0.03]) == (0.03,)
-    assert holm([0.04, 0.01, 0.03]) == pytest.approx((0.06, 0.03, 0.06))
-    assert holm([0.9, 0.8]) == (1.0, 1.0)

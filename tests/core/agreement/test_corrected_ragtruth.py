@@ -1,0 +1,72 @@
+"""Corrected shares of recorded answers in eight weeks, against the published counts and shares."""
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import judgeboard
+from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
+from judgeboard.flags.rules import sampling_number
+from judgeboard.imports.importing import import_file
+from judgeboard.people.roster import change_settings
+from judgeboard.store.engine import Store
+from judgeboard.text import EPOCH
+from recordings import records
+
+pytestmark = pytest.mark.shared
+
+MONDAY = date(2026, 3, 2)
+EARLY = {"gpt-3.5-turbo-0613", "gpt-4-0613", "llama-2-70b-chat"}
+SHARE = 0.15
+
+
+def eight_weeks(store: Store, shared: Path, folder: Path, *, app_changed: bool) -> None:
+    """Store the answers, the verdicts of one detector, and the labels of the random sample.
+
+    If the app changed, the answers of the first four weeks come from three generators, later ones from the others.
+    """
+    data = shared / "data"
+    verdicts = [
+        each for each in records(data / "ragtruth.judgements.jsonl.gz") if each["judge"] == "track_b_modernbert"
+    ]
+    judged, answers = {each["response_id"] for each in verdicts}, []
+    for each in records(data / "ragtruth.responses.jsonl.gz"):
+        week = int(8 * sampling_number("weeks", "ragtruth", str(each["source_id"])))
+        if each["id"] in judged and not (app_changed and (each["model"] in EARLY) != (week < 4)):
+            answers.append(each | {"query_type": "all", "asked_at": (MONDAY + timedelta(days=7 * week)).isoformat()})
+    ids = {each["id"] for each in answers}
+    sampled = {id_ for id_ in ids if sampling_number("judgeboard", "default", id_) < SHARE}
+    labels = [each for each in records(data / "ragtruth.human.jsonl.gz") if each["response_id"] in sampled]
+    # Without a threshold no rule picks an answer: the strata are the verdicts, as published.
+    change_settings(store, {"random_share": SHARE, "low_groundedness": 0.0}, "test")
+    of_answers = [each for each in verdicts if each["response_id"] in ids]
+    for kind, rows in (("responses", answers), ("verdicts", of_answers), ("grades", labels)):
+        file = folder / f"{kind}.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        assert not import_file(store, file, kind=kind).rejected
+    judgeboard.raise_flags(store)
+
+
+@pytest.mark.parametrize(("name", "app_changed"), [("nothing_changed", False), ("app_changed_in_week_4", True)])
+def test_each_week_and_both_windows_have_the_published_shares(
+    sqlite_store: Store, shared: Path, tmp_path: Path, name: str, app_changed: bool
+) -> None:
+    expected: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"][name]
+    eight_weeks(sqlite_store, shared, tmp_path, app_changed=app_changed)
+    first = (MONDAY - EPOCH.date()).days
+    with sqlite_store.reading() as connection:
+        (panel,) = corrected_trend(connection).panels
+        windows = compare_windows(connection, (first, first + 27), (first + 28, first + 55))
+    rows = expected["rows"]
+    assert [point.share.value for point in panel.points] == pytest.approx([row["value"] for row in rows], abs=1e-6)
+    judged_bad = [row["judged_bad"] / row["N"] for row in rows]
+    assert [point.judge_share for point in panel.points] == pytest.approx(judged_bad)
+    assert [[stratum.labelled for stratum in point.strata] for point in panel.points] == [row["n"] for row in rows]
+    assert panel.design_effect > 1, "answers of one group share evidence"
+    change = windows.lines[0].change.change
+    wanted = expected["corrected_change"]
+    assert change.value == pytest.approx(wanted["value"], abs=1e-6)
+    assert (change.low or 0.0) < wanted["low"], "the published interval takes answers as independent"
