@@ -340,6 +340,9 @@ RESULTS: Mapping[str, str] = {
     "versus": "judgeboard.agreement.versus.compare_versions",
     "ab": "judgeboard.agreement.ab.compare_sources",
     "stats": "judgeboard.measure",
+    "threshold": "judgeboard.agreement.thresholds.measure_threshold",
+    "stand": "judgeboard.agreement.confident_verdicts.measure_confident_verdicts",
+    "calibrate": "judgeboard.agreement.calibration.measure_calibration",
 }
 """Command to the function whose result it prints as JSON."""
 

@@ -29,8 +29,9 @@ from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import caption, commands, count, heading, sentence, with_database
+from judgeboard_dashboard.widgets.thresholds import score_meaning
 
-FIELDS = ("version", "score", "table")
+FIELDS = ("version", "score", "table", "calibrate")
 GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
 COLUMNS: Columns[tuple[Check, AnswerStart]] = {
@@ -78,6 +79,7 @@ def judges() -> None:
         _checks(health)
     with right:
         _scores(health, as_table=as_table)
+        score_meaning(version, as_table=as_table)
         if health.record.version.kind not in OFFLINE:  # an offline judge is deterministic
             _combined_panel(combined)
         _answers(health)

@@ -1,4 +1,4 @@
-"""The page Settings: flag rules, judge versions, failure modes, people and events."""
+"""The page Settings: flag rules, thresholds, judge versions, failure modes, people and events."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
@@ -36,6 +36,7 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.widgets.administration import database, events, people, versions
 from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.texts import capital, caption, commands, count, heading, rule_words, when
+from judgeboard_dashboard.widgets.thresholds import threshold_search
 
 IMPLYING = (LOW_GROUNDEDNESS,)
 # The number fields of the form: all thresholds that have a range.
@@ -281,6 +282,7 @@ def failure_mode_list() -> None:
 # The name of a part is also in the address.
 PARTS: dict[str, Callable[[], None]] = {
     "Rules": rules,
+    "Thresholds": threshold_search,
     "Failure modes": failure_mode_list,
     "People": people,
     "Events": events,

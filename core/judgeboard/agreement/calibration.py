@@ -1,0 +1,122 @@
+"""The calibration of a judge version: what its scores mean, before and after a map."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample, scored_version
+from judgeboard.domain import Estimate
+from judgeboard.errors import BadInput
+from judgeboard.stats.calibration_maps import FOLDS, HOWS, ISOTONIC_LABELS, LEAST_LABELS, How, ScoreMap, calibrate
+from judgeboard.stats.detection import Tenth, calibration, missing_class
+from judgeboard.text import counted
+
+SHOWN_SCORES = (0.1, 0.3, 0.5, 0.7, 0.9)
+EXAMPLE = 0.7  # the score that the sentence explains
+
+_FLAT = 1e-6  # a slope below this is 0
+_TOO_SURE = 0.9  # slopes below this are said
+_LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationResult:
+    """The map of a judge version's scores to probabilities, and how good it is; without one, ``sentence`` says why.
+
+    ``meaning`` has (score, probability that people call the answer grounded). The Brier scores and calibration errors
+    (ECE) are cross-fitted in five folds of evidence groups; lower is better. ``ece_by_luck`` is the error of a perfect
+    map with so many labels, ``constant_brier`` the Brier score of one probability for all answers. ``before`` and
+    ``after`` are the curves of the raw scores and of the cross-fitted probabilities.
+    """
+
+    judge_version: str
+    how: How
+    n: int
+    sentence: str
+    score_map: ScoreMap | None = None
+    meaning: tuple[tuple[float, float], ...] = ()
+    brier_before: float | None = None
+    brier_after: float | None = None
+    brier_change: Estimate | None = None
+    ece_before: float | None = None
+    ece_after: float | None = None
+    ece_by_luck: float | None = None
+    constant_brier: float | None = None
+    before: tuple[Tenth, ...] = ()
+    after: tuple[Tenth, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_out: dict[str, int] | None = None
+
+
+def measure_calibration(
+    connection: Connection, *, judge_version: int | str | None = None, how: How = "platt"
+) -> CalibrationResult:
+    """Return a map of a judge version's groundedness to the probability that people call an answer grounded.
+
+    ``judge_version`` is by default the primary judge's newest. Stored scores do not change. Raises BadInput and
+    NotFound.
+    """
+    if how not in HOWS:
+        raise BadInput(f"how must be one of {', '.join(HOWS)}, not {how!r}")
+    return calibration_result(load_sample(connection, [scored_version(connection, judge_version)]), how)
+
+
+def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationResult:
+    """Return the same as `measure_calibration` from a loaded sample."""
+    labels = sample.labels
+    scores, good = np.round(1 - labels.badness, 9), (~labels.bad).astype(np.float64)
+    reason = sample.gap
+    if reason is None and labels.n < LEAST_LABELS:
+        reason = (
+            f"No map: {counted(labels.n, 'label')}, at least {LEAST_LABELS} needed. With fewer, a map is worse than "
+            "the raw score."
+        )
+    if reason is None and (missing := missing_class(labels.bad)) is not None:
+        reason = f"No map: {missing}."
+    if reason is not None:
+        return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
+    folds = np.floor(drawn("fold", labels.groups) * FOLDS).astype(np.int64)
+    try:
+        made = calibrate(how, scores, good, folds, labels.grouping, labels.weights)
+    except ValueError as error:
+        return CalibrationResult(sample.title, how, labels.n, f"No map: {error}.", left_out=sample.left_out)
+    at = np.array(SHOWN_SCORES)
+    meaning = tuple(zip(SHOWN_SCORES, made.score_map(at).tolist(), strict=True))
+    return CalibrationResult(
+        sample.title,
+        how,
+        labels.n,
+        _sentence(made.score_map, made.brier_after, made.constant_brier),
+        made.score_map,
+        meaning,
+        made.brier_before,
+        made.brier_after,
+        made.brier_change,
+        made.ece_before,
+        made.ece_after,
+        made.ece_by_luck,
+        made.constant_brier,
+        calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
+        calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
+        tuple(_notes(how, labels.n)),
+        sample.left_out,
+    )
+
+
+def _sentence(score_map: ScoreMap, brier: float, constant: float) -> str:
+    if score_map.slope is not None and score_map.slope < _FLAT:
+        return "People and this score have nothing in common: the map is flat."
+    probability = float(score_map(np.array([EXAMPLE]))[0])
+    words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded."
+    if score_map.slope is not None and score_map.slope < _TOO_SURE:
+        words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
+    if brier > _LITTLE * constant:
+        words += " Even calibrated, the score tells little: one probability for all answers is nearly as good."
+    return words
+
+
+def _notes(how: How, n: int) -> list[str]:
+    if how == "isotonic" and n < ISOTONIC_LABELS:
+        return [f"With {n:,} labels, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."]
+    return []

@@ -1,0 +1,338 @@
+"""Thresholds that keep a promise about recall, precision or cost, and what they change in the queue."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.scored_labels import DECIMALS, ScoredLabels, ScoredSample, load_sample, scored_version
+from judgeboard.domain import Estimate
+from judgeboard.errors import BadInput
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
+from judgeboard.stats.estimates import measured, percent, percent_words
+from judgeboard.stats.thresholds import (
+    DELTA,
+    FEWEST_FLAGGED,
+    Passed,
+    cheapest_threshold,
+    confidence_threshold,
+    cost_change,
+    labels_to_pass,
+    recall_on_average,
+    recall_threshold,
+    score_grid,
+    share_by_group,
+    share_design_effect,
+)
+from judgeboard.text import counted
+
+Aim = Literal["recall", "precision", "cost"]
+AIMS: tuple[Aim, ...] = get_args(Aim)
+
+CURVE = 20  # thresholds of the trade-off curve
+_SHOWN = 6  # decimals of a threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a threshold has to reach: a ``recall`` or ``precision`` (0 to 1), or the lowest mean ``cost``.
+
+    ``value`` is the recall, the precision, or how many times more a missed bad answer costs than a review. ``delta`` is
+    the share of sets of labels for which the promise may be broken. Raises BadInput for a value out of range.
+    """
+
+    aim: Aim
+    value: float
+    delta: float = DELTA
+
+    def __post_init__(self) -> None:
+        if self.aim not in AIMS:
+            raise BadInput(f"a goal must be one of {', '.join(AIMS)}, not {self.aim!r}")
+        if self.aim == "cost" and not 0 < self.value < math.inf:
+            raise BadInput(f"a cost must be above 0, not {self.value:g}")
+        if self.aim != "cost" and not 0 < self.value < 1:
+            raise BadInput(f"a {self.aim} must be between 0 and 1, not {self.value:g}")
+        if not 0 < self.delta < 1:
+            raise BadInput(f"delta must be between 0 and 1, not {self.delta:g}")
+
+    @property
+    def risk(self) -> float:
+        """The share of wrong verdicts that a recall or precision allows."""
+        return round(1 - self.value, DECIMALS)
+
+    @property
+    def words(self) -> str:
+        """The goal in words."""
+        if self.aim == "cost":
+            return f"lowest cost, if a missed bad answer costs {self.value:g} times a review"
+        return f"{self.aim} of at least {percent(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChange:
+    """How the queue changes: ``flags`` more (below 0: fewer), and ``bad``, how many of these answers are bad."""
+
+    flags: int
+    bad: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class AtThreshold:
+    """What the threshold ``low_groundedness`` does: ``flags`` of all judged answers, and shares of labelled answers.
+
+    ``flagged`` is the share of answers with a flag, ``recall`` the share of bad answers that are flagged, ``precision``
+    the share of flagged answers that are bad. ``change`` is the change of the queue from the threshold in force.
+    """
+
+    low_groundedness: float
+    flags: int
+    flagged: Estimate
+    recall: Estimate
+    precision: Estimate
+    change: QueueChange
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenThreshold:
+    """The threshold for one query type, or for all (None).
+
+    ``labelled`` and ``labelled_bad`` count the half of the labels that chooses. ``low_groundedness`` is the value for
+    the setting, None if no threshold keeps the promise. ``chosen`` and ``in_force`` are measured on the other half.
+    ``on_average`` is the threshold with the recall on average over sets of labels, without a promise.
+    """
+
+    query_type: str | None
+    sentence: str
+    labelled: int
+    labelled_bad: int
+    low_groundedness: float | None = None
+    test: Passed | None = None
+    chosen: AtThreshold | None = None
+    in_force: AtThreshold | None = None
+    cost_change: Estimate | None = None
+    on_average: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdResult:
+    """Thresholds for a goal; ``curve`` has what twenty thresholds do on all labels, the highest first."""
+
+    judge_version: str
+    goal: Goal
+    in_force: float
+    thresholds: tuple[ChosenThreshold, ...]
+    curve: tuple[AtThreshold, ...]
+    left_out: dict[str, int]
+
+
+def measure_threshold(
+    connection: Connection, goal: Goal, *, by_query_type: bool = False, judge_version: int | str | None = None
+) -> ThresholdResult:
+    """Return the threshold on groundedness that reaches a goal, and what it changes in the queue.
+
+    Half of the evidence groups chooses the threshold, the other half reports. ``judge_version`` is by default the
+    primary judge's newest. Raises NotFound without a judge or without scores.
+    """
+    sample = load_sample(connection, [scored_version(connection, judge_version)])
+    return threshold_result(sample, goal, by_query_type=by_query_type)
+
+
+def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = False) -> ThresholdResult:
+    """Return the same as `measure_threshold` from a loaded sample."""
+    labels = sample.by_lot
+    types: list[str | None] = [None]
+    if by_query_type:
+        types = sorted(np.unique(sample.judged.query_types.names).tolist())
+    # Several promises hold together if each may be broken less often.
+    delta = goal.delta / len(types)
+    chosen = tuple(_chosen(sample, labels, goal, delta, query_type) for query_type in types)
+    curve = () if sample.gap else tuple(_curve(sample, labels))
+    return ThresholdResult(sample.title, goal, sample.low_groundedness, chosen, curve, sample.left_out)
+
+
+def _chosen(
+    sample: ScoredSample, labels: ScoredLabels, goal: Goal, delta: float, query_type: str | None
+) -> ChosenThreshold:
+    inside = np.ones(labels.n, dtype=np.bool_) if query_type is None else labels.query_types == query_type
+    labels = labels.at(inside)
+    scores = sample.judged.of_type(query_type)
+    choosing = labels.choosing
+    half, other = labels.at(choosing), labels.at(~choosing)
+    counts = (half.n, int(half.bad.sum()))
+    if sample.gap is not None:
+        return ChosenThreshold(query_type, sample.gap, *counts)
+    if not labels.bad.any():
+        return ChosenThreshold(query_type, "No labelled answer is bad: nothing can be said.", *counts)
+    before = flag_from(sample.low_groundedness)
+    in_force = _at(sample.low_groundedness, before, before, other, scores)
+    # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
+    grid = score_grid(sample.judged.badness if goal.aim == "cost" else scores)
+    grid = grid[grid > HALF_STEP]
+    if goal.aim == "cost":
+        return _cheapest(goal, query_type, grid, half, other, scores, in_force, counts)
+    test = _tested(goal, delta, grid, half)
+    average = recall_on_average(grid, half.badness[half.bad], risk=goal.risk) if goal.aim == "recall" else None
+    on_average = None if average is None else setting_of(average)
+    if test is None:
+        sentence = _more_labels(goal, delta, half, labels)
+        return ChosenThreshold(query_type, sentence, *counts, in_force=in_force, on_average=on_average)
+    setting = setting_of(test.threshold)
+    chosen = _at(setting, test.threshold, before, other, scores)
+    sentence = (
+        f"Flag answers with groundedness below {setting:g}: {goal.words}, with {percent(1 - delta)} confidence. "
+        f"{_held_out_words(chosen)} {change_words(chosen.change)}"
+    )
+    return ChosenThreshold(query_type, sentence, *counts, setting, test, chosen, in_force, on_average=on_average)
+
+
+def _tested(goal: Goal, delta: float, grid: FloatArray, half: ScoredLabels) -> Passed | None:
+    if goal.aim == "recall":
+        bad = half.at(half.bad)
+        effect = share_design_effect(~bad.judged_bad, bad.grouping)
+        return recall_threshold(grid, bad.badness, risk=goal.risk, delta=delta, design_effect=effect)
+    return confidence_threshold(
+        grid,
+        half.badness,
+        ~half.bad,
+        risk=goal.risk,
+        delta=delta,
+        design_effect=_effect_of_flagged(half),
+        starts=1,
+        fewest=FEWEST_FLAGGED,
+    )
+
+
+def _effect_of_flagged(half: ScoredLabels) -> float:
+    flagged = half.at(half.judged_bad)
+    return share_design_effect(~flagged.bad, flagged.grouping)
+
+
+def _cheapest(
+    goal: Goal,
+    query_type: str | None,
+    grid: FloatArray,
+    half: ScoredLabels,
+    other: ScoredLabels,
+    scores: FloatArray,
+    in_force: AtThreshold,
+    counts: tuple[int, int],
+) -> ChosenThreshold:
+    before = flag_from(in_force.low_groundedness)
+    threshold = cheapest_threshold(grid, half.badness, half.bad, goal.value)
+    setting = setting_of(threshold)
+    chosen = _at(setting, threshold, before, other, scores)
+    costs = cost_change(threshold, before, other.badness, other.bad, goal.value, other.grouping)
+    cost_words = _cost_words(costs)
+    if costs.high is not None and costs.high < 0:
+        sentence = f"Flag answers with groundedness below {setting:g}. {cost_words} {change_words(chosen.change)}"
+    else:
+        sentence = (
+            f"Keep the threshold in force, {in_force.low_groundedness:g}. On the labels that chose it, groundedness "
+            f"below {setting:g} is cheapest, but the other labels do not show that it is cheaper. {cost_words}"
+        )
+    return ChosenThreshold(query_type, sentence, *counts, setting, None, chosen, in_force, costs)
+
+
+def _cost_words(costs: Estimate) -> str:
+    if costs.value is None:
+        return f"The change of the cost is not available: {costs.reason}."
+    if costs.low is None or costs.high is None:
+        return f"The cost per answer changes by {costs.value:+.3f} reviews ({costs.reason})."
+    return f"The cost per answer changes by {costs.value:+.3f} reviews (95 % CI {costs.low:+.3f} to {costs.high:+.3f})."
+
+
+def flag_from(low_groundedness: float) -> float:
+    """Return the badness from which on the rule low_groundedness flags an answer."""
+    return 1 - low_groundedness + HALF_STEP
+
+
+def setting_of(threshold: float) -> float:
+    """Return the value of the setting low_groundedness that flags answers from this badness on, to six decimals."""
+    at_most = round(1 - threshold, DECIMALS)
+    return round((math.floor(at_most * 10**_SHOWN + 1e-3) + 1) / 10**_SHOWN, _SHOWN)
+
+
+def _at(setting: float, threshold: float, before: float, labels: ScoredLabels, scores: FloatArray) -> AtThreshold:
+    flagged = labels.badness >= threshold
+    return AtThreshold(
+        setting,
+        int((scores >= threshold).sum()),
+        _share(flagged, labels, np.ones(labels.n, dtype=np.bool_)),
+        _share(flagged, labels, labels.bad),
+        _share(labels.bad, labels, flagged),
+        _change(threshold, before, labels, scores),
+    )
+
+
+def _share(hits: BoolArray, labels: ScoredLabels, among_rows: BoolArray) -> Estimate:
+    rows = np.flatnonzero(among_rows)
+    return share_by_group(hits[rows], grouping(labels.groups[rows], len(rows)))
+
+
+def _change(threshold: float, before: float, labels: ScoredLabels, scores: FloatArray) -> QueueChange:
+    """Return the change of the queue. The share of bad answers is that of the labels between the two thresholds."""
+    low, high = sorted((threshold, before))
+    n = int(((scores >= low) & (scores < high)).sum())
+    between = (labels.badness >= low) & (labels.badness < high)
+    share = _share(labels.bad, labels, between)
+    bad = share
+    if not n:
+        bad = measured(0.0, share.n, reason="no answer is between the two thresholds")
+    elif share.value is not None and share.low is not None and share.high is not None:
+        bad = measured(share.value * n, share.n, (share.low * n, share.high * n), method=share.method, unit=share.unit)
+    return QueueChange(-n if threshold > before else n, bad)
+
+
+def change_words(change: QueueChange) -> str:
+    """Return the change of the queue in one sentence."""
+    if not change.flags:
+        return "In the queue, nothing changes."
+    fewer = change.flags < 0
+    flags = f"{counted(abs(change.flags), 'flag')} {'fewer' if fewer else 'more'}"
+    bad = change.bad
+    if bad.value is None or bad.low is None or bad.high is None:
+        return f"In the queue: {flags}. How many of these answers are bad is not known: none of them has a label."
+    answers = f"about {counted(round(bad.value), 'bad answer')} {'missed' if fewer else 'more found'}"
+    return f"In the queue: {flags}, {answers} (95 % CI {math.floor(bad.low):,}–{math.ceil(bad.high):,})."
+
+
+def _held_out_words(at: AtThreshold) -> str:
+    figures = (("recall", at.recall), ("precision", at.precision), ("flagged", at.flagged))
+    words = ", ".join(f"{name} {percent_words(estimate)}" for name, estimate in figures)
+    return f"Labels that did not choose it (n = {at.flagged.n:,}): {words}."
+
+
+def _more_labels(goal: Goal, delta: float, half: ScoredLabels, labels: ScoredLabels) -> str:
+    if goal.aim == "recall":
+        choosing, labelled = half.at(half.bad), int(labels.bad.sum())
+        effect = share_design_effect(~choosing.judged_bad, choosing.grouping)
+        things = "bad answers"
+    else:
+        choosing, labelled = half.at(half.judged_bad), int(labels.judged_bad.sum())
+        effect = _effect_of_flagged(half)
+        things = "answers that the judge calls bad"
+    needed = math.ceil(labels_to_pass(goal.risk, delta) * effect)
+    return more_labels_words(f"a {goal.words}", needed, choosing.n, labelled, things)
+
+
+def more_labels_words(goal: str, needed: int, choosing: int, labelled: int, things: str) -> str:
+    """Return how many more labels a goal needs.
+
+    A judge that errs half as often as the goal allows passes with ``needed`` labels in the half that chooses. That half
+    has ``choosing`` of the ``labelled`` things.
+    """
+    if choosing >= needed:
+        return f"No threshold: {labelled:,} labelled {things} do not show {goal}. More labels will hardly change that."
+    more = max(2 * needed - labelled, 1)
+    return f"No threshold: {goal} needs about {more:,} more labelled {things} ({labelled:,} so far)."
+
+
+def _curve(sample: ScoredSample, labels: ScoredLabels) -> Iterator[AtThreshold]:
+    scores, before = sample.judged.badness, flag_from(sample.low_groundedness)
+    grid = score_grid(scores)
+    for threshold in grid[np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))].tolist():
+        yield _at(setting_of(threshold), threshold, before, labels, scores)

@@ -1,0 +1,154 @@
+"""The commands `threshold`, `stand` and `calibrate`: what a judge's scores are good for."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.errors import BadInput
+
+if TYPE_CHECKING:
+    from judgeboard.agreement.calibration import CalibrationResult
+    from judgeboard.agreement.confident_verdicts import ConfidentVerdicts
+    from judgeboard.agreement.thresholds import ThresholdResult
+
+SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
+HOW_OFTEN = "Share of sets of labels for which the promise may be broken, between 0 and 1."
+DEFAULT_JUDGE = "Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge's newest)."
+NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then run `judgeboard flag`."
+
+
+@options.command(
+    "judgeboard threshold --recall 0.8",
+    "judgeboard threshold --precision 0.8 --by query_type",
+    "judgeboard threshold --cost 5 --judge-version 'rag v3' --json",
+)
+@click.option("--recall", type=SHARE, help="Share of the bad answers to flag at least, between 0 and 1.")
+@click.option("--precision", type=SHARE, help="Share of the flagged answers that are bad at least, between 0 and 1.")
+@click.option(
+    "--cost",
+    type=options.FiniteRange(0, min_open=True),
+    help="How many times more a missed bad answer costs than a review. Finds the threshold with the lowest cost.",
+)
+@click.option(
+    "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."
+)
+@options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
+@options.judge_version(help=DEFAULT_JUDGE)
+def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
+    """Find the threshold of low groundedness that keeps a promise, or costs least.
+
+    One half of the labels chooses the threshold, the other half measures it. Only labels drawn at random count.
+    Compares the queue with the threshold in force, and changes nothing.
+    """
+    from judgeboard.agreement.thresholds import Goal, measure_threshold
+
+    given = {aim: value for aim, value in aims.items() if value is not None}
+    if len(given) != 1:
+        raise BadInput("give exactly one of --recall, --precision and --cost")
+    ((aim, value),) = given.items()
+    goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims
+    with options.seen(options.open_store()).reading() as connection:
+        result = measure_threshold(connection, goal, by_query_type=by is not None, judge_version=judge_version)
+    options.show(result, _threshold_lines(result))
+
+
+@options.command(
+    "judgeboard stand --agreement 0.9",
+    "judgeboard stand --agreement 0.9 --jury 'rag v2,nli,lexical'",
+    "judgeboard stand --agreement 0.85 --delta 0.1 --judge-version 'rag v3' --json",
+)
+@options.with_default(
+    "--agreement",
+    type=SHARE,
+    default=0.9,
+    help="Share of these verdicts that people agree with at least, between 0 and 1.",
+)
+@options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
+@click.option(
+    "--jury",
+    metavar="NAME,NAME,...",
+    help="Use the mean score of these judge versions, at least two, separated by commas (default: one judge).",
+)
+@options.judge_version(help=DEFAULT_JUDGE)
+def stand_command(agreement: float, delta: float, jury: str | None, judge_version: str | None) -> None:
+    """Find the verdicts that may stand without a person, because the judge is sure enough.
+
+    The confidence of a verdict is the larger of groundedness and 1 - groundedness. One half of the labels chooses the
+    threshold, the other half measures it. Changes nothing.
+    """
+    from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+
+    with options.seen(options.open_store()).reading() as connection:
+        members = () if jury is None else options.listed(jury)
+        result = measure_confident_verdicts(
+            connection, agreement, delta=delta, judge_version=judge_version, jury=members
+        )
+    options.show(result, _confident_lines(result))
+
+
+@options.command(
+    "judgeboard calibrate",
+    "judgeboard calibrate --judge-version 'rag v3' --how isotonic --json",
+)
+@options.judge_version(help=DEFAULT_JUDGE)
+@options.with_default(
+    "--how",
+    type=click.Choice(["platt", "isotonic", "histogram"]),
+    default="platt",
+    help="Kind of map. platt: a curve with two parameters, best with few labels. isotonic: steps that never fall, from "
+    "400 labels. histogram: ten equally full bins.",
+)
+def calibrate_command(judge_version: str | None, **how: Any) -> None:
+    """Show what a judge's groundedness means: how often people call such answers grounded.
+
+    Needs 50 labels. The errors before and after are cross-fitted: each answer gets a map of other answers.
+    Stored scores do not change.
+    """
+    from judgeboard.agreement.calibration import measure_calibration
+
+    with options.seen(options.open_store()).reading() as connection:
+        result = measure_calibration(connection, judge_version=judge_version, **how)
+    options.show(result, _calibration_lines(result))
+
+
+def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.thresholds import thresholds_table
+
+    yield f"{result.judge_version}, {result.goal.words}"
+    for each in result.thresholds:
+        yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
+        if each.on_average is not None:
+            yield f"  on average over sets of labels, without a promise: below {each.on_average:g}"
+    table = thresholds_table(result)
+    if table.rows:
+        yield ""
+        yield from text_lines(table)
+    yield from _left_out(result.left_out)
+    if any(each.low_groundedness is not None for each in result.thresholds):
+        yield NEXT
+
+
+def _confident_lines(result: "ConfidentVerdicts") -> Iterator[str]:
+    yield f"{result.judge_version}: {result.sentence}"
+    yield from _left_out(result.left_out)
+
+
+def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.thresholds import calibration_lines, meaning_table
+
+    yield f"{result.judge_version}: {result.sentence}"
+    if result.score_map is not None:
+        yield from text_lines(meaning_table(result))
+        yield from calibration_lines(result)
+    yield from result.notes
+    yield from _left_out(result.left_out)
+
+
+def _left_out(left_out: dict[str, int] | None) -> Iterator[str]:
+    if left_out:
+        counts = (f"{n:,} {reason.replace('_', ' ')}" for reason, n in left_out.items())
+        yield f"left out: {', '.join(counts)}"

@@ -1,0 +1,80 @@
+"""Thresholds and calibration maps as tables, and as lines for a terminal."""
+
+from collections.abc import Iterator
+
+from judgeboard.agreement.calibration import CalibrationResult
+from judgeboard.agreement.thresholds import QueueChange, ThresholdResult
+from judgeboard.reports.output import Column, Table
+
+_ALL = "all"
+
+
+def thresholds_table(result: ThresholdResult) -> Table:
+    """Return the chosen threshold and the threshold in force, measured on the labels that did not choose."""
+    columns = (
+        Column("Query type"),
+        Column("Threshold"),
+        Column("Groundedness below"),
+        Column("Flags", "count"),
+        Column("Flagged", "share estimate"),
+        Column("Recall", "share estimate"),
+        Column("Precision", "share estimate"),
+    )
+    rows = (
+        (each.query_type or _ALL, name, f"{at.low_groundedness:g}", at.flags, at.flagged, at.recall, at.precision)
+        for each in result.thresholds
+        for name, at in (("chosen", each.chosen), ("in force", each.in_force))
+        if at is not None
+    )
+    return Table(columns, tuple(rows))
+
+
+def trade_off_table(result: ThresholdResult) -> Table:
+    """Return what twenty thresholds do, and what they change in the queue, on all labels drawn at random."""
+    columns = (
+        Column("Groundedness below"),
+        Column("Recall", "share estimate"),
+        Column("Precision", "share estimate"),
+        Column("Flags", "count"),
+        Column("Flags, change", right=True),
+        Column("Bad answers found, change", right=True),
+    )
+    rows = (
+        (f"{at.low_groundedness:g}", at.recall, at.precision, at.flags, f"{at.change.flags:+,}", _found(at.change))
+        for at in result.curve
+    )
+    return Table(columns, tuple(rows))
+
+
+def _found(change: QueueChange) -> str | None:
+    """Return how many more bad answers are found, with the 95 % interval: "+61 [+44, +80]"."""
+    bad = change.bad
+    if bad.value is None or bad.low is None or bad.high is None:
+        return None
+    ends = (bad.low, bad.high) if change.flags > 0 else (-bad.high, -bad.low)
+    value = bad.value if change.flags > 0 else -bad.value
+    return f"{round(value):+,} [{round(ends[0]):+,}, {round(ends[1]):+,}]"
+
+
+def meaning_table(result: CalibrationResult) -> Table:
+    """Return for some scores the share of such answers that people call grounded."""
+    columns = (Column("Score", "number"), Column("People call grounded", "share"))
+    return Table(columns, result.meaning)
+
+
+def calibration_lines(result: CalibrationResult) -> Iterator[str]:
+    """Yield how good the scores are, before and after the map."""
+    change = result.brier_change
+    if change is None or result.brier_before is None or result.brier_after is None:
+        return
+    interval = (
+        "" if change.low is None or change.high is None else f" (95 % CI {change.low:+.4f} to {change.high:+.4f})"
+    )
+    yield (
+        f"Brier score (lower is better): {result.brier_before:.4f} before, {result.brier_after:.4f} after, "
+        f"{change.value:+.4f}{interval}; {result.constant_brier:.4f} with one probability for all."
+    )
+    yield (
+        f"Calibration error (ECE): {result.ece_before:.4f} before, {result.ece_after:.4f} after; luck alone gives "
+        f"about {result.ece_by_luck:.4f} (n = {result.n:,})."
+    )

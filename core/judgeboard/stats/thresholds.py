@@ -1,0 +1,213 @@
+"""Thresholds of a judge's score with a promise: at most so many of the verdicts beyond the threshold are wrong.
+
+The promise holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence tests (P. Bauer,
+"Multiple testing in clinical trials", 1991; J. Jung, F. Brahman, Y. Choi, "Trust or Escalate", ICLR 2025;
+A. N. Angelopoulos et al., "Learn then Test", 2021) with one-sided Clopper-Pearson bounds and a design effect by
+evidence group (E. L. Korn, B. I. Graubard, 1998). Conformal risk control: A. N. Angelopoulos et al., ICLR 2024.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, same_length
+from judgeboard.stats.estimates import measured, unmeasured
+from judgeboard.stats.intervals import mean_estimate, standard_error, wilson
+
+STARTS = 4
+"""Places of the sequence at which tests begin, each with an equal part of ``delta``."""
+
+DELTA = 0.05
+"""Share of sets of labels for which a promise may be broken."""
+
+FEWEST_FLAGGED = 30
+"""Labels at the first threshold that is tested for precision, after the design effect."""
+
+_MOST_LABELS = 100_000  # no plan asks for more
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A threshold that passed its test.
+
+    ``n`` labels count for the test, ``wrong`` of them are wrong. ``bound`` is the upper bound of the wrong share at the
+    confidence of the test.
+    """
+
+    threshold: float
+    n: int
+    wrong: int
+    bound: float
+    design_effect: float
+
+
+def wrong_bound(wrong: float, n: float, delta: float, design_effect: float = 1.0) -> float:
+    """Return the upper Clopper-Pearson bound of a share at confidence 1 - ``delta``; 1 if every row is wrong."""
+    from scipy.special import betaincinv
+
+    if wrong >= n:
+        return 1.0
+    return float(betaincinv(wrong / design_effect + 1, (n - wrong) / design_effect, 1 - delta))
+
+
+def share_design_effect(hits: BoolArray, groups: Grouping) -> float:
+    """Return how many times larger the variance of the share of ``hits`` is by group than by row, at least 1."""
+    n = same_length(hits, groups.codes)
+    share = float(hits.mean()) if n else 0.0
+    if share in {0.0, 1.0} or groups.count < 2:
+        return 1.0
+    return max(1.0, standard_error(hits.astype(np.float64), groups) ** 2 / (share * (1 - share) / n))
+
+
+def share_by_group(hits: BoolArray, groups: Grouping) -> Estimate:
+    """Return the share of ``hits`` with Wilson's interval on the rows that the design effect leaves.
+
+    Shares of 0 and 1 have no design effect. Their interval counts each group once.
+    """
+    n = same_length(hits, groups.codes)
+    if not n:
+        return unmeasured(0, "no labelled answers")
+    share = float(hits.mean())
+    rows = groups.count if share in {0.0, 1.0} else n / share_design_effect(hits, groups)
+    low, high = wilson(share, rows)
+    return measured(share, n, (float(low), float(high)), method="Wilson with design effect", unit=groups.unit)
+
+
+def score_grid(scores: FloatArray) -> FloatArray:
+    """Return the 99th to the 1st percentile of the scores of all judged answers, descending and without repeats.
+
+    The grid depends on no label, so that the tests may use all labels.
+    """
+    if not len(scores):
+        return np.empty(0)
+    return np.unique(np.percentile(scores, np.arange(1, 100), method="inverted_cdf"))[::-1]
+
+
+def confidence_threshold(
+    thresholds: FloatArray,
+    confidence: FloatArray,
+    wrong: BoolArray,
+    *,
+    risk: float,
+    delta: float = DELTA,
+    design_effect: float = 1.0,
+    starts: int = STARTS,
+    fewest: float = 0,
+) -> Passed | None:
+    """Return the lowest threshold such that at most ``risk`` of the verdicts at or above it are wrong, None if none.
+
+    ``thresholds`` are descending; ``confidence`` and ``wrong`` have one row per labelled answer. From each of the
+    ``starts`` the thresholds are tested in order, until one fails. Thresholds with fewer than ``fewest`` labels, or too
+    few to pass without an error, are not tested.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    errors = np.append(0, np.cumsum(wrong[order]))
+    counts = np.searchsorted(-confidence[order], -thresholds, side="right")
+    least = max(fewest, math.log(delta / starts) / math.log(1 - risk))
+    best: Passed | None = None
+    for start in range(starts):
+        for at in range(start * len(thresholds) // starts, len(thresholds)):
+            n = int(counts[at])
+            if n / design_effect < least:
+                continue
+            bound = wrong_bound(int(errors[n]), n, delta / starts, design_effect)
+            if bound > risk:
+                break
+            if best is None or thresholds[at] < best.threshold:
+                best = Passed(float(thresholds[at]), n, int(errors[n]), bound, design_effect)
+    return best
+
+
+def recall_threshold(
+    thresholds: FloatArray, badness: FloatArray, *, risk: float, delta: float = DELTA, design_effect: float = 1.0
+) -> Passed | None:
+    """Return the highest threshold that misses at most ``risk`` of the bad answers, None if none passes.
+
+    ``thresholds`` are descending; ``badness`` has one row per answer labelled bad. An answer is missed if its badness
+    is below the threshold. Tests begin at the lowest threshold and end at the first that fails.
+    """
+    best: Passed | None = None
+    n = len(badness)
+    for threshold, missed in _missed(thresholds, badness):
+        bound = wrong_bound(missed, n, delta, design_effect)
+        if bound > risk:
+            break
+        best = Passed(threshold, n, missed, bound, design_effect)
+    return best
+
+
+def recall_on_average(thresholds: FloatArray, badness: FloatArray, *, risk: float) -> float | None:
+    """Return the highest threshold that misses at most ``risk`` of the bad answers on average over sets of labels.
+
+    This is conformal risk control. A single set of labels may miss more, and no confidence says how often.
+    """
+    passing = [each for each, missed in _missed(thresholds, badness) if (missed + 1) / (len(badness) + 1) <= risk]
+    return passing[-1] if passing else None
+
+
+def _missed(thresholds: FloatArray, badness: FloatArray) -> Iterator[tuple[float, int]]:
+    """Yield each threshold, ascending, with the number of bad answers below it."""
+    ascending = thresholds[::-1]
+    missed = np.searchsorted(np.sort(badness), ascending, side="left")
+    yield from zip(ascending.tolist(), missed.tolist(), strict=True)
+
+
+def mistakes(threshold: float, badness: FloatArray, bad: BoolArray, cost: float) -> FloatArray:
+    """Return the cost of each answer: 1 if it is flagged, ``cost`` if it is bad and not flagged, otherwise 0."""
+    flagged = badness >= threshold
+    costs: FloatArray = np.where(flagged, 1.0, cost * bad)
+    return costs
+
+
+def cheapest_threshold(thresholds: FloatArray, badness: FloatArray, bad: BoolArray, cost: float) -> float:
+    """Return the threshold with the lowest mean cost (`mistakes`); of several the lowest, which misses least."""
+    ordered = np.sort(thresholds)
+    means = [float(mistakes(threshold, badness, bad, cost).mean()) for threshold in ordered.tolist()]
+    return float(ordered[int(np.argmin(np.round(means, 12)))])
+
+
+def cost_change(
+    threshold: float, before: float, badness: FloatArray, bad: BoolArray, cost: float, groups: Grouping
+) -> Estimate:
+    """Return how much more an answer costs on average at ``threshold`` than at ``before``, with its interval."""
+    if not len(bad):
+        return unmeasured(0, "no labelled answers")
+    change = mistakes(threshold, badness, bad, cost) - mistakes(before, badness, bad, cost)
+    return mean_estimate(change, groups)
+
+
+def fewest_labels(risk: float, delta: float = DELTA) -> int:
+    """Return the number of labels with which a threshold passes if none of them is wrong."""
+    return math.ceil(math.log(delta) / math.log(1 - risk) - 1e-9)
+
+
+def labels_to_pass(risk: float, delta: float = DELTA) -> int:
+    """Return the number of labels with which a threshold passes if half as many are wrong as ``risk`` allows."""
+    first = fewest_labels(risk, delta)
+    return next(
+        (n for n in range(first, _MOST_LABELS) if wrong_bound(math.floor(n * risk / 2 + 1e-9), n, delta) <= risk),
+        _MOST_LABELS,
+    )
+
+
+def equal_chances(answers: IntArray, labelled: IntArray) -> FloatArray:
+    """Return the share of each stratum's labels to keep, so that every answer is labelled with the same chance.
+
+    ``answers`` and ``labelled`` are counts by stratum, each with a label. The stratum with the smallest labelled share
+    keeps all its labels. Another stratum keeps fewer only if chance does not explain its larger share.
+    """
+    shares = labelled / answers
+    low, high = wilson(np.minimum(shares, 1.0), answers)
+    rarest = int(np.argmin(shares))
+    kept: FloatArray = np.where(low > high[rarest], shares[rarest] / shares, 1.0)
+    return kept
+
+
+def alike_counts(verdicts: AnyArray) -> IntArray:
+    """Return how many judges agree with the majority on each answer; ``verdicts`` has a column of 0 and 1 per judge."""
+    bad = verdicts.sum(axis=1)
+    alike: IntArray = np.maximum(bad, verdicts.shape[1] - bad).astype(np.int64)
+    return alike

@@ -1,0 +1,188 @@
+"""Thresholds, confident verdicts and calibration on a stored log."""
+
+import numpy as np
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.calibration import measure_calibration
+from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+from judgeboard.agreement.scored_labels import load_sample
+from judgeboard.agreement.thresholds import Goal, flag_from, measure_threshold, setting_of, threshold_result
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.response_pages import rules_of
+from judgeboard.store.settings import set_setting
+
+
+def judged(
+    log: GradedLog, n: int = 300, query_type: str = "sql", share_bad: int = 3, name: str = "rag"
+) -> StoredVersion:
+    """One answer in ``share_bad`` (0: none) is bad, and the judge gives it a low score. A person labels all answers."""
+    ids = log.answers(n, query_type=query_type)
+    version = log.version("rag")
+    bad = {each: share_bad > 0 and place % share_bad == 0 for place, each in enumerate(ids)}
+    scores = {each: (place * 37 % 101) / 250 + (0.05 if bad[each] else 0.55) for place, each in enumerate(ids)}
+    log.say(version, {each: {"groundedness": round(scores[each], 4)} for each in ids})
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    return version
+
+
+def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log: GradedLog) -> None:
+    judged(log)
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", 0.9, "test")
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+    assert chosen.low_groundedness is not None
+    assert chosen.low_groundedness < 0.9
+    assert chosen.chosen is not None
+    assert chosen.in_force is not None
+    assert chosen.chosen.change.flags == chosen.chosen.flags - chosen.in_force.flags < 0
+    recall = chosen.chosen.recall
+    assert recall.low is not None
+    assert recall.value is not None
+    assert recall.low <= recall.value
+    assert "flags fewer" in chosen.sentence
+    assert "of at least 80 %, with 95 % confidence" in chosen.sentence
+
+
+def test_several_query_types_share_the_chance_to_break_a_promise(log: GradedLog) -> None:
+    for query_type in ("sql", "text"):
+        judged(log, 200, query_type)
+    with log.store.reading() as connection:
+        both = measure_threshold(connection, Goal("precision", 0.6, 0.1), by_query_type=True)
+        all_types = measure_threshold(connection, Goal("precision", 0.6, 0.1))
+    assert [each.query_type for each in both.thresholds] == ["sql", "text"]
+    assert all("95 % confidence" in each.sentence for each in both.thresholds if each.test is not None)
+    assert "90 % confidence" in all_types.thresholds[0].sentence
+    assert len(all_types.curve) > 5
+
+
+def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
+    judged(log, 60, share_bad=0)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+    assert chosen.sentence == "No labelled answer is bad: nothing can be said."
+    assert chosen.low_groundedness is None
+
+
+def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None:
+    judged(log, 30)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        confident = measure_confident_verdicts(connection, 0.95)
+    assert chosen.low_groundedness is None
+    assert (
+        chosen.sentence
+        == "No threshold: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far)."
+    )
+    assert confident.confidence is None
+    assert "more labelled answers (30 so far)" in confident.sentence
+
+
+def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(log: GradedLog) -> None:
+    with log.store.writing() as connection:
+        set_setting(connection, "random_share", 0.2, "test")
+    version, ids = log.version("rag"), log.answers(400)
+    flagged, rest = ids[:100], ids[100:]
+    log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
+    log.say(version, {each: {"groundedness": 0.6 + place / 1000} for place, each in enumerate(rest)})
+    log.reviews({each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(flagged)})
+    with log.store.reading() as connection:
+        drawn = rules_of(connection, np.array(rest))["random_sample"]
+        (unknown,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
+    assert "no rule flagged" in unknown.sentence
+    assert "have no label by lot" in unknown.sentence
+    log.review_all(drawn.tolist(), label=GOOD)
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version])
+    assert sample.gap is None
+    assert sample.labels.n == 100 + len(drawn)
+    by_lot = sample.by_lot
+    assert set(drawn.tolist()) <= set(by_lot.response_ids.tolist())
+    assert len(drawn) < by_lot.n < len(drawn) + 50
+    assert sample.left_out["more_often_labelled"] == sample.labels.n - by_lot.n
+
+
+def test_a_cost_that_is_not_shown_to_be_lower_keeps_the_threshold_in_force(log: GradedLog) -> None:
+    judged(log)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
+    assert chosen.cost_change is not None
+    assert (chosen.cost_change.high or 0) >= 0
+    assert chosen.sentence.startswith("Keep the threshold in force, 0.5.")
+
+
+def test_verdicts_stand_where_the_judge_is_sure(log: GradedLog) -> None:
+    version = judged(log)
+    with log.store.reading() as connection:
+        result = measure_confident_verdicts(connection, 0.8, judge_version=version.title)
+    assert result.confidence is not None
+    assert 0 < result.confident <= result.judged == 300
+    assert result.agreement is not None
+    assert "may stand" in result.sentence
+
+
+def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log: GradedLog) -> None:
+    first = judged(log, 100)
+    second = log.version("nli")
+    with log.store.reading() as connection:
+        ids = load_sample(connection, [first]).judged.response_ids
+        scores = load_sample(connection, [first]).judged.badness
+    log.say(second, {int(each): {"groundedness": 0.5} for each in ids[:80]})
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [first, second])
+        with pytest.raises(BadInput, match="two different"):
+            measure_confident_verdicts(connection, 0.9, jury=["rag", "rag v1"])
+        with pytest.raises(BadInput, match="takes the place"):
+            measure_confident_verdicts(connection, 0.9, jury=["rag", "nli"], judge_version="rag")
+    assert sample.judged.badness == pytest.approx((scores[:80] + 0.5) / 2)
+    assert sample.labels.judged_bad.tolist() == (sample.labels.badness > 0.5).tolist()
+    assert sample.title == "rag v1 + nli v1"
+
+
+def test_calibration_needs_fifty_labels_of_both_kinds(log: GradedLog) -> None:
+    judged(log, 40)
+    with log.store.reading() as connection:
+        assert "at least 50 needed" in measure_calibration(connection).sentence
+    judged(log, 100)
+    with log.store.reading() as connection:
+        result = measure_calibration(connection)
+    assert result.score_map is not None
+    assert result.n == 140
+    assert dict(result.meaning)[0.9] > dict(result.meaning)[0.1]
+    assert "A score of 0.7 means: people call" in result.sentence
+
+
+def test_a_log_without_a_judge_names_the_next_command(log: GradedLog) -> None:
+    log.answers(3)
+    with log.store.reading() as connection, pytest.raises(NotFound, match="judgeboard judge"):
+        measure_threshold(connection, Goal("recall", 0.8))
+
+
+@pytest.mark.parametrize(("aim", "value"), [("recall", 1.0), ("recall", 0.0), ("precision", 2.0), ("cost", 0.0)])
+def test_a_goal_out_of_range_is_refused(aim: str, value: float) -> None:
+    with pytest.raises(BadInput, match=aim):
+        Goal(aim, value)  # type: ignore[arg-type]
+
+
+def test_a_setting_flags_what_the_threshold_flags() -> None:
+    for threshold in (0.042798, 0.802555, 0.5, 1e-6, 0.999999):
+        setting = setting_of(threshold)
+        assert flag_from(setting) <= threshold < flag_from(setting) + 1e-6
+
+
+@pytest.mark.shared
+def test_thresholds_of_ragtruth_keep_their_promise_on_the_other_half(ragtruth: Store) -> None:
+    with ragtruth.reading() as connection:
+        sample = load_sample(connection, [get_version(connection, "track_b_modernbert")])
+        result = threshold_result(sample, Goal("recall", 0.8), by_query_type=True)
+        confident = measure_confident_verdicts(
+            connection, 0.9, jury=["track_b_modernbert", "approach_1_modernbert", "track_a_deberta"]
+        )
+    assert (sample.labels.n, len(np.unique(sample.labels.groups)), int(sample.labels.bad.sum())) == (1344, 225, 493)
+    assert sample.labels.by_lot.all()
+    assert {each.query_type for each in result.thresholds} == {"Data2txt", "QA", "Summary"}
+    assert confident.agreement is not None
+    assert (confident.agreement.value or 0) > 0.9

@@ -1,0 +1,69 @@
+"""The commands `threshold`, `stand` and `calibrate` in a terminal."""
+
+import json
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judging_log import address
+
+
+@pytest.fixture
+def database(sqlite_log: GradedLog) -> str:
+    """A database with 200 answers that a judge scored and a person labelled; returns its address."""
+    log = sqlite_log
+    ids = log.answers(200, query_type="sql")
+    bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
+    scores = {each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6) for place, each in enumerate(ids)}
+    log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    return address(log.store)
+
+
+def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["threshold", "--recall", "0.8", "--db", database]
+    assert run(words) == 0
+    printed = capsys.readouterr().out
+    for part in (
+        "rag v1, recall of at least 80 %",
+        "Flag answers with groundedness below",
+        "In the queue:",
+        "in force",
+    ):
+        assert part in printed, part
+    assert run([*words, "--by", "query_type", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    (chosen,) = result["thresholds"]
+    assert chosen["query_type"] == "sql"
+    assert chosen["sentence"].partition(":")[0] in printed
+    assert chosen["chosen"]["recall"]["low"] <= chosen["chosen"]["recall"]["value"]
+    assert result["goal"] == {"aim": "recall", "value": 0.8, "delta": 0.05}
+
+
+@pytest.mark.parametrize("words", [["threshold"], ["threshold", "--recall", "0.8", "--cost", "5"]])
+def test_a_threshold_has_one_goal(database: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, "--db", database]) == 2
+    assert "exactly one of --recall, --precision and --cost" in capsys.readouterr().err
+
+
+def test_verdicts_that_may_stand_are_counted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["stand", "--agreement", "0.8", "--db", database]) == 0
+    assert "may stand: " in capsys.readouterr().out
+    assert run(["stand", "--agreement", "0.8", "--json", "--db", database]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert 0 < result["confident"] <= result["judged"] == 200
+    assert run(["stand", "--jury", "rag", "--db", database]) == 2
+    assert "at least two" in capsys.readouterr().err
+
+
+def test_calibration_says_what_a_score_means(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for how in ("platt", "isotonic", "histogram"):
+        assert run(["calibrate", "--how", how, "--db", database]) == 0
+        printed = capsys.readouterr().out
+        assert "A score of 0.7 means: people call" in printed
+        assert "luck alone gives about" in printed
+    assert run(["calibrate", "--json", "--db", database]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["score_map"]["slope"] > 0
+    assert result["brier_after"] < result["constant_brier"]

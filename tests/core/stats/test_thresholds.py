@@ -1,0 +1,250 @@
+"""Thresholds with a promise, against the published figures of RAGTruth and by properties."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.thresholds import (
+    alike_counts,
+    cheapest_threshold,
+    confidence_threshold,
+    cost_change,
+    equal_chances,
+    fewest_labels,
+    labels_to_pass,
+    mistakes,
+    recall_on_average,
+    recall_threshold,
+    score_grid,
+    share_by_group,
+    share_design_effect,
+    wrong_bound,
+)
+from shared_answers import SharedAnswers, published, shared_answers
+
+JUDGES = ("track_b_modernbert", "approach_1_modernbert", "track_a_deberta")
+TYPES = ("all", "Data2txt", "QA", "Summary")
+
+
+@pytest.fixture(scope="module")
+def answers(shared: Path) -> SharedAnswers:
+    return shared_answers(shared / "data")
+
+
+@pytest.fixture(scope="module")
+def figures(shared: Path):
+    return published(shared / "data", "e4_threshold")
+
+
+@pytest.fixture(scope="module")
+def juries(shared: Path):
+    return published(shared / "data", "e4b_jury")
+
+
+def confident(answers: SharedAnswers, badness, judged_bad, agreement):
+    confidence = np.round(np.maximum(badness, 1 - badness), 9)
+    wrong, half = judged_bad != answers.bad, answers.choosing
+    effect = share_design_effect(wrong[half], answers.groups.at(half))
+    passed = confidence_threshold(
+        score_grid(confidence), confidence[half], wrong[half], risk=1 - agreement, design_effect=effect
+    )
+    return passed, effect, ~half & (confidence >= (2 if passed is None else passed.threshold)), wrong
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.95])
+def test_verdicts_that_may_stand_equal_the_published_ones(
+    answers: SharedAnswers, figures, judge: str, agreement: float
+) -> None:
+    wanted = figures[f"{judge} {agreement:.2f} deff 4 starts"]
+    passed, effect, stands, wrong = confident(answers, answers.badness[judge], answers.judged_bad[judge], agreement)
+    assert effect == pytest.approx(wanted["deff"], abs=5e-5)
+    if wanted["threshold"] is None:
+        assert passed is None
+        return
+    assert passed is not None
+    assert passed.threshold == pytest.approx(wanted["threshold"], abs=1e-6)
+    assert (passed.n, passed.wrong) == (wanted["cal_n"], wanted["cal_wrong"])
+    assert passed.bound == pytest.approx(wanted["bound"], abs=5e-5)
+    assert (int(stands.sum()), int(wrong[stands].sum())) == (wanted["test_n"], wanted["test_wrong"])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.95])
+def test_the_mean_score_of_three_judges_gives_the_published_thresholds(
+    answers: SharedAnswers, juries, agreement: float
+) -> None:
+    wanted = juries[f"mean of three {agreement:.2f}"]
+    badness = np.round(np.mean([answers.badness[judge] for judge in JUDGES], axis=0), 9)
+    passed, effect, stands, wrong = confident(answers, badness, badness > 0.5, agreement)
+    assert passed is not None
+    assert effect == wanted["deff"]
+    assert (passed.threshold, passed.n, passed.wrong) == (
+        pytest.approx(wanted["threshold"], abs=1e-6),
+        wanted["cal_n"],
+        wanted["cal_wrong"],
+    )
+    assert (int(stands.sum()), int(wrong[stands].sum())) == (wanted["test_n"], wanted["test_wrong"])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9])
+def test_six_judges_that_say_the_same_may_stand_as_published(answers: SharedAnswers, juries, agreement: float) -> None:
+    verdicts = np.stack([verdict for name, verdict in sorted(answers.judged_bad.items()) if name != "baseline_nli"], 1)
+    alike, half = alike_counts(verdicts), answers.choosing
+    tied = alike == 3
+    wrong = (verdicts.sum(axis=1) > 3) != answers.bad
+    assert [int(tied[half].sum()), int(tied[~half].sum())] == juries["ties"]
+    passed = confidence_threshold(
+        np.array([6.0, 5.0, 4.0]),
+        alike[half & ~tied].astype(float),
+        wrong[half & ~tied],
+        risk=1 - agreement,
+        design_effect=juries["deff"],
+        starts=1,
+    )
+    wanted = juries[f"jury {agreement:.2f}"]
+    assert (None if passed is None else passed.threshold) == wanted["threshold"]
+    if passed is not None:
+        assert [passed.wrong, passed.n] == juries[f"{passed.threshold:.0f} of 6"][:2]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("judge", JUDGES[:2])
+@pytest.mark.parametrize("recall", [0.8, 0.9])
+@pytest.mark.parametrize("query_type", TYPES)
+def test_thresholds_for_recall_equal_the_published_ones(
+    answers: SharedAnswers, figures, judge: str, recall: float, query_type: str
+) -> None:
+    wanted = figures[f"recall {recall} {judge} {query_type}"]
+    inside = answers.of_type(None if query_type == "all" else query_type)
+    badness = answers.badness[judge]
+    bad = inside & answers.choosing & answers.bad
+    effect = share_design_effect(~answers.judged_bad[judge][bad], answers.groups.at(bad))
+    grid = score_grid(badness[inside])
+    passed = recall_threshold(grid, badness[bad], risk=1 - recall, design_effect=effect)
+    assert effect == pytest.approx(wanted["deff"], abs=5e-5)
+    assert passed is not None
+    assert passed.n == wanted["n_bad"]
+    assert passed.threshold == pytest.approx(wanted["guaranteed"], abs=1e-6)
+    assert recall_on_average(grid, badness[bad], risk=1 - recall) == pytest.approx(wanted["crc"], abs=1e-6)
+    other, flagged = inside & ~answers.choosing, badness >= passed.threshold
+    assert {
+        "flagged": flagged[other].mean().round(4),
+        "recall": flagged[other & answers.bad].mean().round(4),
+        "precision": answers.bad[other & flagged].mean().round(4),
+    } == wanted["on_test"]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("query_type", TYPES)
+def test_thresholds_for_precision_equal_the_published_ones(answers: SharedAnswers, figures, query_type: str) -> None:
+    wanted = figures[f"precision 0.8 {query_type}"]
+    inside = answers.of_type(None if query_type == "all" else query_type)
+    badness, half = answers.badness[JUDGES[0]], inside & answers.choosing
+    judged = half & answers.judged_bad[JUDGES[0]]
+    effect = share_design_effect(~answers.bad[judged], answers.groups.at(judged))
+    passed = confidence_threshold(
+        score_grid(badness[inside]),
+        badness[half],
+        ~answers.bad[half],
+        risk=1 - 0.8,
+        design_effect=effect,
+        starts=1,
+        fewest=30,
+    )
+    assert effect == pytest.approx(wanted["deff"], abs=5e-5)
+    assert (None if passed is None else round(passed.threshold, 6)) == wanted["threshold"]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("query_type", TYPES)
+def test_the_cheapest_threshold_equals_the_published_one(answers: SharedAnswers, figures, query_type: str) -> None:
+    wanted = figures[f"cost 5:1 {query_type}"]
+    inside = answers.of_type(None if query_type == "all" else query_type)
+    badness, half = answers.badness[JUDGES[0]], inside & answers.choosing
+    threshold = cheapest_threshold(score_grid(badness), badness[half], answers.bad[half], 5)
+    assert threshold == pytest.approx(wanted["threshold"], abs=1e-6)
+    other = inside & ~answers.choosing
+    change = cost_change(threshold, 0.5, badness[other], answers.bad[other], 5, answers.groups.at(other))
+    assert mistakes(0.5, badness[other], answers.bad[other], 5).mean() == pytest.approx(wanted["test_half"], abs=5e-5)
+    for name in ("change", "low", "high"):
+        assert getattr(change, "value" if name == "change" else name) == pytest.approx(wanted[name], abs=5e-5)
+
+
+def test_the_labels_that_a_promise_needs_are_the_published_ones() -> None:
+    assert [labels_to_pass(risk) for risk in (0.25, 0.2, 0.15, 0.1, 0.05)] == [23, 37, 50, 76, 153]
+    assert [fewest_labels(risk) for risk in (0.2, 0.1)] == [14, 29]
+
+
+def test_a_perfect_judge_stands_and_a_useless_one_does_not() -> None:
+    confidence = np.linspace(0.5, 1, 200)
+    grid = score_grid(confidence)
+    passed = confidence_threshold(grid, confidence, np.zeros(200, dtype=bool), risk=0.1)
+    assert passed is not None
+    assert passed.threshold == grid[-1]
+    assert confidence_threshold(grid, confidence, np.arange(200) % 2 == 0, risk=0.1) is None
+
+
+def test_a_judge_that_is_sure_and_wrong_at_the_top_still_passes_from_a_later_start() -> None:
+    confidence = np.linspace(0.5, 1, 400)
+    wrong = confidence > 0.98
+    passed = confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1)
+    assert passed is not None
+    assert confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1, starts=1) is None
+
+
+def test_too_few_bad_labels_give_no_threshold() -> None:
+    grid = score_grid(np.linspace(0, 1, 100))
+    assert recall_threshold(grid, np.full(13, 0.9), risk=0.2) is None
+    assert recall_threshold(grid, np.full(14, 0.9), risk=0.2) is not None
+    assert recall_threshold(grid, np.empty(0), risk=0.2) is None
+    assert recall_on_average(grid, np.empty(0), risk=0.2) is None
+
+
+def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot() -> None:
+    kept = equal_chances(np.array([1000, 200]), np.array([50, 200]))
+    assert kept.tolist() == pytest.approx([1.0, 0.05])
+    # 15.1 % and 12.9 % are one sampling rate and chance.
+    assert equal_chances(np.array([896, 448]), np.array([135, 58])).tolist() == [1.0, 1.0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=80),
+    st.floats(0.05, 0.5),
+    st.floats(0.01, 0.2),
+    st.integers(1, 6),
+)
+@settings(max_examples=60)
+def test_a_threshold_that_passes_keeps_its_bound(rows, risk: float, delta: float, groups: int) -> None:
+    scores, wrong = np.array([each[0] / 20 for each in rows]), np.array([each[1] for each in rows])
+    grid = score_grid(scores)
+    passed = confidence_threshold(grid, scores, wrong, risk=risk, delta=delta)
+    if passed is not None:
+        beyond = scores >= passed.threshold
+        assert (int(beyond.sum()), int(wrong[beyond].sum())) == (passed.n, passed.wrong)
+        assert passed.wrong / passed.n <= passed.bound <= risk
+    recall = recall_threshold(grid, scores, risk=risk, delta=delta)
+    if recall is not None:
+        assert (scores < recall.threshold).mean() <= recall.bound <= risk
+    share = share_by_group(wrong, grouping(np.arange(len(rows)) % groups, len(rows)))
+    assert share.value is not None
+    assert share.low is not None
+    assert share.high is not None
+    assert 0 <= share.low <= share.value <= share.high <= 1
+
+
+@given(st.integers(1, 400), st.floats(0, 1), st.floats(1, 5), st.floats(0.001, 0.2))
+def test_a_bound_is_wider_with_fewer_labels_and_with_a_design_effect(
+    n: int, share: float, effect: float, delta: float
+) -> None:
+    wrong = int(share * n)
+    bound = wrong_bound(wrong, n, delta)
+    assert wrong / n - 1e-9 <= bound <= 1
+    assert wrong_bound(2 * wrong, 2 * n, delta) <= bound + 1e-9
+    assert wrong_bound(wrong, n, delta, effect) >= bound - 1e-9

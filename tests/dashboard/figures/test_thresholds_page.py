@@ -1,0 +1,44 @@
+"""The part Thresholds of Settings, and what a score means on the page Judges."""
+
+import pytest
+
+from app_pages import OpenPage, charts, shown, table, texts
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.store.engine import Store
+
+
+@pytest.fixture
+def labelled(sqlite_store: Store) -> GradedLog:
+    """A log that one judge scored and one person labelled."""
+    log = GradedLog(sqlite_store)
+    ids = log.answers(200, query_type="sql")
+    bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
+    scores = {each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6) for place, each in enumerate(ids)}
+    log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    return log
+
+
+@pytest.mark.usefixtures("labelled")
+def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) -> None:
+    app = open_page("settings", part="Thresholds")
+    (sentence,) = texts(app, "jb-say")
+    assert sentence.startswith("Flag answers with groundedness below")
+    assert "In the queue:" in sentence
+    assert table(app, "Threshold")["Threshold"].tolist() == ["chosen", "in force"]
+    assert len(table(app, "Groundedness below")) == 2
+    app = open_page("settings", part="Thresholds", goal="Cost", by_type="true")
+    assert "cheap" in shown(app) or "cost per answer" in shown(app)
+
+
+def test_without_a_judge_it_says_what_to_do_first(open_page: OpenPage, sqlite_store: Store) -> None:
+    GradedLog(sqlite_store).answers(3)
+    assert "judgeboard judge --judge lexical" in shown(open_page("settings", part="Thresholds"))
+
+
+@pytest.mark.usefixtures("labelled")
+def test_the_meaning_of_a_score_is_computed_on_demand(open_page: OpenPage) -> None:
+    before = len(charts(open_page("judges")))
+    app = open_page("judges", calibrate="true")
+    assert len(charts(app)) == before + 2
+    assert any("A score of 0.7 means" in text for text in texts(app, "jb-say"))
