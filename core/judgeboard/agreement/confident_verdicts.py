@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, load_sample, scored_version
+from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, confidence, load_sample, scored_version
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
@@ -86,17 +85,17 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
         return result(sample.gap)
     if not labels.n:
         return result("No answer has a label that was drawn at random: nothing can be said.")
-    confidence = np.maximum(sample.judged.badness, 1 - sample.judged.badness)
+    sure = confidence(sample.judged.badness)
     effect = share_design_effect(half.wrong, half.grouping)
     risk = round(1 - agreement, DECIMALS)
     test = confidence_threshold(
-        score_grid(confidence), half.confidence, half.wrong, risk=risk, delta=delta, design_effect=effect
+        score_grid(sure), half.confidence, half.wrong, risk=risk, delta=delta, design_effect=effect
     )
     if test is None:
         needed = math.ceil(labels_to_pass(risk, delta / STARTS) * effect)
         goal = f"an agreement of {percent(agreement)}"
         return result(more_labels_words(goal, needed, half.n, labels.n, "answers"))
-    confident = int((confidence >= test.threshold).sum())
+    confident = int((sure >= test.threshold).sum())
     stands = other.confidence >= test.threshold
     kept = other.at(stands)
     agreed, share = share_by_group(~kept.wrong, kept.grouping), share_by_group(stands, other.grouping)

@@ -55,17 +55,19 @@ class ScoredLabels(Columns):
     @property
     def choosing(self) -> BoolArray:
         """Which answers are in the half that chooses a threshold; the others report what it does."""
-        return drawn("cal", self.groups) < 0.5
+        chosen: BoolArray = drawn("cal", self.groups) < 0.5
+        return chosen
 
     @property
     def confidence(self) -> FloatArray:
         """How sure the judge is of its verdict, 0.5 to 1."""
-        return np.maximum(self.badness, 1 - self.badness)
+        return confidence(self.badness)
 
     @property
     def wrong(self) -> BoolArray:
         """Which verdicts differ from the label."""
-        return self.judged_bad != self.bad
+        wrong: BoolArray = self.judged_bad != self.bad
+        return wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +85,8 @@ class JudgedScores:
             return self.badness
         if query_type not in self.query_types.names:
             return np.empty(0)
-        return self.badness[self.query_types.codes == self.query_types.names.index(query_type)]
+        of_type: FloatArray = self.badness[self.query_types.codes == self.query_types.names.index(query_type)]
+        return of_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,11 +110,18 @@ class ScoredSample:
         return self.labels.at(self.labels.by_lot)
 
 
+def confidence(badness: FloatArray) -> FloatArray:
+    """Return how sure the judge is of each verdict: the larger of badness and groundedness."""
+    sure: FloatArray = np.maximum(badness, 1 - badness)
+    return sure
+
+
 def drawn(name: str, groups: IntArray) -> FloatArray:
     """Return a number from 0 to below 1 per row that depends only on the name and the evidence group."""
     distinct, at = np.unique(groups, return_inverse=True)
     numbers = np.array([sampling_number(name, _EVIDENCE, str(group)) for group in distinct.tolist()], dtype=np.float64)
-    return numbers[at]
+    of_rows: FloatArray = numbers[at]
+    return of_rows
 
 
 def scored_version(connection: Connection, which: int | str | None) -> StoredVersion:

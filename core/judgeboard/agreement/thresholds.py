@@ -34,7 +34,7 @@ Aim = Literal["recall", "precision", "cost"]
 AIMS: tuple[Aim, ...] = get_args(Aim)
 
 CURVE = 20  # thresholds of the trade-off curve
-_SHOWN = 6  # decimals of a threshold
+_STEPS = 1_000_000  # a threshold has six decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def flag_from(low_groundedness: float) -> float:
 def setting_of(threshold: float) -> float:
     """Return the value of the setting low_groundedness that flags answers from this badness on, to six decimals."""
     at_most = round(1 - threshold, DECIMALS)
-    return round((math.floor(at_most * 10**_SHOWN + 1e-3) + 1) / 10**_SHOWN, _SHOWN)
+    return (math.floor(at_most * _STEPS + 1e-3) + 1) / _STEPS
 
 
 def _at(setting: float, threshold: float, before: float, labels: ScoredLabels, scores: FloatArray) -> AtThreshold:
