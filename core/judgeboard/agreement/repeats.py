@@ -53,7 +53,8 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; labels are 0 or 1
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
     ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
-    return _result(choice, ratings, title, versions, more, measure.incomplete, notes)
+    left_out = {"incomplete": measure.incomplete, "no_value": measure.no_value}
+    return _result(choice, ratings, title, versions, more, left_out, notes)
 
 
 def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
@@ -80,7 +81,7 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     groups = grouping(verdicts.questions[both], int(both.sum()), row=row, group=group)
     ratings = Ratings(values[both], ("A shown first", "B shown first"), PREFERENCE, groups)
     more = {"self_consistency": verdicts.self_consistency(), "first_position": verdicts.first_position()}
-    return _result(choice, ratings, version.title, [version], more, int((~both).sum()), (), aspect)
+    return _result(choice, ratings, version.title, [version], more, {"incomplete": int((~both).sum())}, (), aspect)
 
 
 def _result(
@@ -89,7 +90,7 @@ def _result(
     title: str,
     versions: Sequence[StoredVersion],
     more: Statistics,
-    incomplete: int,
+    left_out: dict[str, int],
     notes: tuple[Note, ...],
     aspect: str | None = None,
 ) -> AgreementResult:
@@ -100,7 +101,7 @@ def _result(
         title=title,
         judge_versions=measured_versions(versions),
         sentence=repeats_sentence(result.n, more["self_consistency"], result.statistics["alpha"], choice.things),
-        left_out={"incomplete": incomplete} if incomplete else {},
+        left_out={reason: n for reason, n in left_out.items() if n},
         statistics=result.statistics | more,
         notes=notes,
     )

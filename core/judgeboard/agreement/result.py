@@ -1,7 +1,9 @@
 """The result of measuring agreement: its type, its statistics, and their words."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any
 
 from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
@@ -37,6 +39,7 @@ _LEFT_OUT = {
     "revealed": "reviewed only after other verdicts were shown",
     "one_judge": "judged by one judge only",
     "incomplete": "no usable verdict in some repeat",
+    "no_value": "no usable verdict in any repeat",
 }
 
 
@@ -66,6 +69,18 @@ class AgreementSlice:
     alt_test: AlternativeAnnotatorTest | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A shortened list of ``lines`` lines: how many are left out, and the range of a statistic over all lines."""
+
+    lines: int
+    left_out: int
+    statistic: str | None = None
+    lowest: float | None = None
+    median: float | None = None
+    highest: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementResult:
     """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
@@ -73,8 +88,9 @@ class AgreementResult:
     ``title`` names who was measured. ``n`` is the number of items (of grades, if people are stacked) behind the
     statistics; ``left_out`` counts other items by reason. ``human`` and ``compared_with`` name the grades that a judge
     is compared with. ``inconsistent`` and ``unusable`` are the options for pairs. ``rater_pairs`` compares every two
-    raters, ``self_agreement`` people who rated items twice, ``against_gold`` people with gold labels. ``anchoring`` is
-    how far people moved to the judge's verdicts after they saw them, by grade.
+    raters, ``self_agreement`` people who rated items twice, ``against_gold`` people with gold labels. If these lists
+    are long, ``shortened`` tells what is left out, by name. ``anchoring`` is how far people moved to the judge's
+    verdicts after they saw them, by grade.
     """
 
     of: Of
@@ -94,6 +110,7 @@ class AgreementResult:
     rater_pairs: tuple[RaterPair, ...] = ()
     self_agreement: tuple[RaterPair, ...] = ()
     against_gold: tuple[RaterAgainstGold, ...] = ()
+    shortened: Mapping[str, Shortened] = field(default_factory=dict)
     confusion: Confusion | None = None
     calibration: tuple[Tenth, ...] | None = None
     alt_test: AlternativeAnnotatorTest | None = None
@@ -199,3 +216,30 @@ def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
 def measured_versions(versions: Iterable[StoredVersion]) -> tuple[MeasuredVersion, ...]:
     """Return the titles and fingerprints of judge versions."""
     return tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions)
+
+
+MOST_LINES = 50
+_LISTS = ("rater_pairs", "self_agreement", "against_gold")
+_COMPARED = ("weighted_kappa", "kappa", "spearman")
+
+
+def shortened(result: AgreementResult, most: int = MOST_LINES) -> AgreementResult:
+    """Return the result with at most ``most`` lines in each list of raters: those with the most items."""
+    lists: dict[str, Any] = {}
+    cut: dict[str, Shortened] = {}
+    for name in _LISTS:
+        lines = getattr(result, name)
+        if len(lines) > most:
+            kept = sorted(sorted(range(len(lines)), key=lambda place: (-lines[place].n, place))[:most])
+            lists[name] = tuple(lines[place] for place in kept)
+            cut[name] = _summary(lines, len(lines) - most)
+    return replace(result, shortened=cut, **lists) if cut else result
+
+
+def _summary(lines: Sequence[Any], left_out: int) -> Shortened:
+    for name in _COMPARED:
+        values = [each.statistics[name].value for each in lines if name in each.statistics]
+        known = sorted(value for value in values if value is not None)
+        if known:
+            return Shortened(len(lines), left_out, name, known[0], median(known), known[-1])
+    return Shortened(len(lines), left_out)

@@ -218,14 +218,18 @@ def repeats_command(judge_version: str | None, name: str | None) -> int:
 
 def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     """Yield the report on repeats in lines for a terminal."""
-    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}"
+    from judgeboard.agreement.result import left_out_words
+
+    answers = counted(report.answers, "answer")
+    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}, on {answers}"
     for each in report.measures:
-        left_out = f" ({each.incomplete:,} left out: no value in one of the repeats)" if each.incomplete else ""
         yield (
             f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
-            f"answers{left_out}, alpha {number_words(each.krippendorff_alpha)}, "
+            f"answers, alpha {number_words(each.krippendorff_alpha)}, "
             f"mean spread {number_words(each.spread)}; agreement with people: {percent_words(each.accuracy)}"
         )
+        if left_out := left_out_words(each.left_out.items()):
+            yield f"  {left_out}"
     yield from report.notes
 
 
@@ -258,14 +262,19 @@ def jury_command(recorded: bool, members: str, name: str | None, where: RowFilte
 
 def jury_lines(report: "JuryReport") -> Iterator[str]:
     """Yield the report on a jury in lines for a terminal."""
+    from judgeboard.agreement.result import left_out_words
+
     account, jury = report.account, report.jury
     counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} ties)"
-    missing = f"; {account.not_reached:,} not judged by every member" if account.not_reached else ""
     members = ", ".join(member.judge_version for member in report.members)
-    yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}{missing}"
+    yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}"
+    if left_out := left_out_words(report.left_out.items()):
+        yield f"{account.ok:,} of {counted(report.answers, 'answer')} have a verdict of the jury. {left_out}"
     kappa = f"kappa {number_words(jury.kappa)}, n {jury.accuracy.n:,}"
     yield f"with people: accuracy {percent_words(jury.accuracy)}, {kappa}"
+    unlabelled = report.items - report.labelled
     unanimous = f"unanimous on {report.unanimous_items:,} of {report.labelled:,} answers"
+    unanimous += f"; {unlabelled:,} answers have no label from some member" if unlabelled else ""
     yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
     yield f"unanimous but wrong according to people: {percent_words(report.wrong_together)}"
     for measure, estimate in report.spread.items():

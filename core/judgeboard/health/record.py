@@ -55,18 +55,22 @@ class GradedAnswers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelCounts:
-    """Counts of each level of a measure; ``names`` are the levels."""
+    """Counts of each level of a measure; ``names`` are the levels.
+
+    ``possible`` is the number of levels that the judge can give (None: all). It is lower if a judge gives 0 or 1 only.
+    """
 
     names: tuple[str, ...]
     counts: IntArray
+    possible: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
     """Answers with a value in every repeat on the main ``measure``.
 
-    ``same`` tells whether all repeats of an answer are equal. ``incomplete`` answers, with a value in some repeats
-    only, are left out.
+    ``same`` tells whether all repeats of an answer are equal. ``incomplete`` answers, without a value in every
+    repeat, are left out.
     """
 
     same: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
@@ -167,6 +171,9 @@ def half_widths(estimate: Estimate, harmless: float) -> float:
 
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|–|to|\.\.)\s*(-?\d+)\s*")
 _MOST_LEVELS = 101
+_SHORT = 20  # a scale with at most so many whole numbers is used in full
+_DIVISIONS = (1, 2, 3, 4, 5, 10, 20, 25, 50)
+_ROUNDING = 0.005  # of the length of the scale; scores often have two decimals
 
 MOST = 8  # cached records; each has the arrays of up to 20,000 answers
 # Maximum age of a cached record. On PostgreSQL, a row can be committed after rows with higher ids; the mark misses it.
@@ -199,7 +206,7 @@ def _repeats(connection: Connection, version: StoredVersion) -> Repeats:
         return Repeats()
     main = measures[0]
     ids, groups = answers.response_ids[main.rows], answers.groups[main.rows]
-    return Repeats(main.same, ids, groups, main.measure, main.incomplete)
+    return Repeats(main.same, ids, groups, main.measure, main.incomplete + main.no_value)
 
 
 def _repeated_versions(connection: Connection, version: StoredVersion) -> list[int]:
@@ -214,13 +221,26 @@ def _repeated_versions(connection: Connection, version: StoredVersion) -> list[i
 
 
 def levels_of(name: str, value_counts: health.ValueCounts) -> LevelCounts:
-    """Return all levels of a measure with their counts; the levels of groundedness are tenths."""
-    if name == "groundedness":
-        return LevelCounts(tuple(f"about {tenth / 10:g}" for tenth in range(11)), _binned(value_counts, 0, 10, 10))
+    """Return all levels of a measure with their counts; the levels of scores between 0 and 1 are tenths."""
     if name == "label":
         return LevelCounts((Label.HALLUCINATED.value, Label.GROUNDED.value), _binned(value_counts, 0, 1, 1))
-    low, high = (1, 4) if name == "quality" else _ends(value_counts)
-    return LevelCounts(tuple(str(level) for level in range(low, high + 1)), _binned(value_counts, low, high, 1))
+    low, high = {"groundedness": (0, 1), "quality": (1, 4)}.get(name) or _ends(value_counts)
+    values = value_counts.values
+    if name == "groundedness" or (high - low == 1 and bool((values != np.rint(values)).any())):
+        names = tuple(f"about {low + tenth / 10:g}" for tenth in range(11))
+        return LevelCounts(names, _binned(value_counts, 10 * low, 10 * high, 10), _possible(values, low, high, 11))
+    names = tuple(str(level) for level in range(low, high + 1))
+    possible = None if len(names) <= _SHORT else _possible(values, low, high, len(names))
+    return LevelCounts(names, _binned(value_counts, low, high, 1), possible)
+
+
+def _possible(values: FloatArray, low: int, high: int, levels: int) -> int:
+    """Return the number of levels of the coarsest even division of a scale that has all ``values``."""
+    shares = (values - low) / (high - low)
+    for parts in _DIVISIONS:
+        if parts + 1 < levels and bool((np.abs(shares - np.rint(shares * parts) / parts) < _ROUNDING).all()):
+            return parts + 1
+    return levels
 
 
 def _ends(value_counts: health.ValueCounts) -> tuple[int, int]:

@@ -34,18 +34,22 @@ LEAST_ENTROPY = 0.35
 
 
 def collapse(record: JudgeRecord) -> Check:
-    """Warn if one level has more than 80 % of the scores, or their entropy is below 0.35 of log(levels)."""
+    """Warn if one level has more than 80 % of the scores, or their entropy is below 0.35 of log(levels).
+
+    ``levels`` is the number of levels that the judge can give: two for a judge that gives 0 or 1 only.
+    """
     uses = _uses(record)
     worst = least_even(record)
     if worst is None:
         n = max((int(levels.counts.sum()) for levels in record.levels.values()), default=0)
         why = f"Too few scores (n = {n:,}, at least {LEAST} needed)." if n else "It has scored no logged answer."
         return not_measured("collapse", why, judge_answers(record), n)
-    use, names = uses[worst], record.levels[worst].names
+    use, levels = uses[worst], record.levels[worst]
     warns = _collapsed(use)
     sentence = (
-        f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {names[use.level]}; "
-        f"their entropy is {two_decimals(use.entropy)} of the maximum. "
+        f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {levels.names[use.level]}; "
+        f"their entropy is {two_decimals(use.entropy)} of the maximum for "
+        f"{levels.possible or len(levels.names)} levels. "
     )
     sentence += (
         "The judge hardly distinguishes answers. Test it with control answers, whose quality is known."
@@ -64,7 +68,7 @@ def least_even(record: JudgeRecord) -> str | None:
 
 def _uses(record: JudgeRecord) -> dict[str, LevelUse]:
     return {
-        measure: level_use(levels.counts)
+        measure: level_use(levels.counts, levels.possible)
         for measure, levels in record.levels.items()
         if int(levels.counts.sum()) >= LEAST and len(levels.counts) > 1
     }

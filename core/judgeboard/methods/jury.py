@@ -29,7 +29,7 @@ from judgeboard.store.flags import count_flags
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.verdicts import Judged, by_version, latest_combined
+from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
 from judgeboard.text import counted
 
 SPLIT = "split"
@@ -153,13 +153,14 @@ class JuryReport:
     ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
     ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people
     label differently. ``spread`` is the mean distance between the highest and the lowest score of the members.
-    ``split`` counts ties of labels.
+    ``split`` counts ties of labels, ``answers`` the answers of the log.
     """
 
     jury: AgreedWithPeople
     members: tuple[AgreedWithPeople, ...]
     account: RunAccount
     items: int
+    answers: int
     split: int
     labelled: int
     unanimous_items: int
@@ -168,6 +169,17 @@ class JuryReport:
     wrong_together: Estimate
     spread: Mapping[str, Estimate]
     notes: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """The answers without a verdict of the jury, by reason; with ``account.ok`` they are all ``answers``."""
+        counts = {
+            "labels tied": self.split,
+            "no measure from more than half of the members": self.account.unparsable - self.split,
+            "not judged by every member": self.account.not_reached,
+            "judged by no member": self.answers - self.items - self.account.not_reached,
+        }
+        return {reason: n for reason, n in counts.items() if n}
 
 
 def jury_report(
@@ -178,6 +190,7 @@ def jury_report(
     verdicts: Mapping[int, Verdict],
     *,
     not_reached: int,
+    answers: int,
 ) -> JuryReport:
     """Return the agreement of a jury and its members on the answers that all of them judged."""
     source = PairSource(connection)
@@ -193,6 +206,7 @@ def jury_report(
         members=tuple(_agreed(source, member, ids) for member in members),
         account=RunAccount(ok=ok, unparsable=len(verdicts) - ok, not_reached=not_reached),
         items=len(ids),
+        answers=answers,
         split=sum(verdict.error == SPLIT for verdict in verdicts.values()),
         labelled=int(labelled.sum()),
         unanimous_items=int(alike.sum()),
@@ -289,8 +303,8 @@ def judge_by_jury(
         before = _superseded(connection)
         verdicts = store_combined(connection, version, opinions, actor)
         closed = _superseded(connection) - before
-        left = len(judged) - len(complete)
-        report = jury_report(connection, version, versions, complete, verdicts, not_reached=left)
+        left, answers = len(judged) - len(complete), count_answers(connection, where)
+        report = jury_report(connection, version, versions, complete, verdicts, not_reached=left, answers=answers)
     if not closed:
         return report
     note = f"{counted(closed, 'open flag')} of {JUDGES_DISAGREE} superseded: the members of a jury count as one judge."
@@ -316,7 +330,8 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
         names = ",".join(f"'{member.title}'" for member in members)
         raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard jury --recorded --members {names}`")
     verdicts = {id_: combined(_verdicts(one, members)) for id_, one in complete.items()}
-    return jury_report(connection, version, members, complete, verdicts, not_reached=len(judged) - len(complete))
+    left, answers = len(judged) - len(complete), count_answers(connection)
+    return jury_report(connection, version, members, complete, verdicts, not_reached=left, answers=answers)
 
 
 def stored_members(connection: Connection, version: StoredVersion) -> list[StoredVersion]:

@@ -133,24 +133,38 @@ _GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """One measure over the repeats: ``items`` answers have a value in every repeat, ``incomplete`` only in some."""
+    """One measure over the repeats.
+
+    ``items`` answers have a value in every repeat, ``incomplete`` only in some, ``no_value`` in none.
+    """
 
     measure: str
     items: int
     incomplete: int
+    no_value: int
     self_consistency: Estimate
     krippendorff_alpha: Estimate
     spread: Estimate
     accuracy: Estimate
 
+    @property
+    def left_out(self) -> dict[str, int]:
+        """The answers that were judged repeatedly but are not among ``items``, by reason."""
+        counts = {"no value in some repeat": self.incomplete, "no value in any repeat": self.no_value}
+        return {reason: n for reason, n in counts.items() if n}
+
 
 @dataclass(frozen=True, slots=True)
 class RepeatsReport:
-    """A judge's repeats on every measure; ``temperature`` is None if it is unknown or differs between versions."""
+    """A judge's repeats on every measure, for the ``answers`` that it judged more than once.
+
+    ``temperature`` is None if it is unknown or differs between versions.
+    """
 
     judge: str
     versions: tuple[str, ...]
     repeats: int
+    answers: int
     account: RunAccount
     temperature: float | None
     main: Repeated
@@ -184,6 +198,7 @@ def repeats_report(
         judge=title,
         versions=tuple(each.title for each in versions),
         repeats=max(len(answer.opinions) for answer in repeated.answers),
+        answers=len(repeated.answers),
         account=RunAccount.of(
             Counter(opinion.verdict.status for each in repeated.answers for opinion in each.opinions.values())
         ),

@@ -159,14 +159,17 @@ class LevelUse:
     entropy: float
 
 
-def level_use(counts: IntArray) -> LevelUse:
-    """Return how the levels of a scale are used; ``counts`` has every level, two at least, including unused ones."""
+def level_use(counts: IntArray, possible: int | None = None) -> LevelUse:
+    """Return how the levels of a scale are used; ``counts`` has every level, two at least, including unused ones.
+
+    ``possible`` is the number of levels that can be used, two at least (None: all).
+    """
     total = int(counts.sum())
     if len(counts) < 2 or total == 0:
         raise ValueError("at least two levels and one score are needed")
     level = int(np.argmax(counts))
     shares = counts[counts > 0] / total
-    entropy = float(-(shares * np.log(shares)).sum()) / math.log(len(counts))
+    entropy = float(-(shares * np.log(shares)).sum()) / math.log(len(counts) if possible is None else possible)
     return LevelUse(share_intervals(int(counts[level]), total)[0], level, entropy + 0.0)
 
 

@@ -32,8 +32,9 @@ class RepeatedMeasure:
     """One measure of the items that have a value in every repeat.
 
     ``rows`` are the positions of these items. ``values`` has a row for each item and a column for each repeat. ``same``
-    marks the items with equal values. ``incomplete`` is the number of items with values in some repeats only.
-    ``spread`` is the mean difference between an item's highest and lowest value.
+    marks the items with equal values. ``incomplete`` is the number of items with values in some repeats only,
+    ``no_value`` that of items without any. ``spread`` is the mean difference between an item's highest and lowest
+    value.
     """
 
     measure: str
@@ -41,6 +42,7 @@ class RepeatedMeasure:
     values: FloatArray
     same: BoolArray
     incomplete: int
+    no_value: int
     self_consistency: Estimate
     krippendorff_alpha: Estimate
     spread: Estimate
@@ -62,11 +64,11 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
     complete = [all(name in repeat for repeat in item.values()) for item in items]
     some = [any(name in repeat for repeat in item.values()) for item in items]
     rows: IntArray = np.flatnonzero(complete)
-    incomplete = sum(some) - len(rows)
+    incomplete, no_value = sum(some) - len(rows), len(items) - sum(some)
     if not len(rows):
         nothing = unmeasured(0, "no item has a value in every repeat")
         no_values, none_same = np.empty((0, 0)), np.empty(0, dtype=np.bool_)
-        return RepeatedMeasure(name, rows, no_values, none_same, incomplete, nothing, nothing, nothing)
+        return RepeatedMeasure(name, rows, no_values, none_same, incomplete, no_value, nothing, nothing, nothing)
     repeats = [[round(repeat[name], _DIGITS) for _, repeat in sorted(items[row].items())] for row in rows.tolist()]
     table: FloatArray = np.array(list(zip_longest(*repeats, fillvalue=np.nan))).T
     apart: FloatArray = np.nanmax(table, axis=1) - np.nanmin(table, axis=1)
@@ -78,6 +80,7 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
         values=table,
         same=same,
         incomplete=incomplete,
+        no_value=no_value,
         self_consistency=share(same, groups[rows]),
         krippendorff_alpha=interval_alpha(table, by_group),
         spread=mean_estimate(apart, by_group),

@@ -50,6 +50,13 @@ def by_version(connection: Connection, version_ids: Sequence[int], where: RowFil
     return judged
 
 
+def count_answers(connection: Connection, where: RowFilter | None = None) -> int:
+    """Return the number of logged answers that `by_version` could return."""
+    conditions = response_conditions(connection, where or RowFilter())
+    query = select(func.count()).select_from(RESPONSE).where(RESPONSE.c.answer.is_not(None), *conditions)
+    return int(connection.execute(query).scalar_one())
+
+
 def by_repeat(connection: Connection, version_id: int, where: RowFilter | None = None) -> dict[int, Judged]:
     """Return the answers that a version judged repeatedly, with each repeat of the first ask, by response.
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from judgeboard.agreement.result import left_out_words
 from judgeboard.errors import NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
@@ -193,11 +194,12 @@ def _combined_panel(report: JuryReport | RepeatsReport | str) -> None:
 
 def _jury(report: JuryReport) -> None:
     heading(f"{len(report.members)} members")
+    left_out = left_out_words(report.left_out.items())
     unanimous = f"Unanimous on {report.unanimous_items:,} of {report.labelled:,} labelled answers"
     for text in (
         f"{unanimous}: {percent_words(report.unanimous)}.",
         f"Fleiss' kappa of the members: {number_words(report.fleiss_kappa)}.",
-        f"No verdict because of a tie: {report.split:,} of {report.items:,} answers.",
+        f"{report.account.ok:,} of {count(report.answers, 'answer')} have a verdict of the jury. {left_out or ''}",
         f"Unanimous but wrong according to people: {percent_words(report.wrong_together)}.",
         *(
             f"Mean difference between the highest and the lowest {measure}: {number_words(spread)}."
@@ -216,10 +218,8 @@ def _repeats(report: RepeatsReport) -> None:
         f"{report.judge} has up to {report.repeats} repeats per answer. All repeats have the same {main.measure} on "
         f"{percent_words(main.self_consistency)} of {main.items:,} answers."
     )
-    incomplete = (
-        f"Left out: {count(main.incomplete, 'answer')} without a value in every repeat." if main.incomplete else None
-    )
-    table(Table.of(report.measures, REPEATS_COLUMNS), key="repeats", under=(*report.notes, incomplete))
+    left_out = left_out_words(main.left_out.items())
+    table(Table.of(report.measures, REPEATS_COLUMNS), key="repeats", under=(*report.notes, left_out))
 
 
 with page("Judges"):

@@ -101,6 +101,41 @@ def test_a_scale_is_read_from_its_words_or_from_what_was_given(
     assert levels_of("tone", counts).counts.sum() == len(values)
 
 
+@pytest.mark.parametrize(
+    ("values", "possible"),
+    [
+        ([0.0, 1.0], 2),
+        ([1.0], 2),
+        ([0.0, 0.5, 1.0], 3),
+        ([0.0, 0.33, 0.667, 1.0], 4),
+        ([0.25, 0.75], 5),
+        ([0.9, 1.0], 11),
+        ([0.84], 11),
+    ],
+)
+def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(values: list[float], possible: int) -> None:
+    counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64))
+    assert (len(levels_of("groundedness", counts).names), levels_of("groundedness", counts).possible) == (11, possible)
+
+
+def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_steps() -> None:
+    fractions = levels_of("depth", ValueCounts(np.array([0.2, 0.4]), np.array([3, 5]), "0-1"))
+    assert (fractions.names[2], fractions.counts.tolist()) == ("about 0.2", [0, 0, 3, 0, 5, 0, 0, 0, 0, 0, 0])
+    hundred = levels_of("score", ValueCounts(np.array([20.0, 60.0, 90.0]), np.array([1, 1, 1]), "0-100"))
+    assert (len(hundred.names), hundred.possible) == (101, 11)
+
+
+def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(40)
+    log.say(version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)})
+    (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
+    assert check.state == "ok"
+    assert "0.93 of the maximum for 2 levels. The judge uses its scale." in check.sentence
+    log.say_all(version, ids, groundedness=1.0)
+    (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
+    assert check.state == "warning"
+
+
 def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log: GradedLog) -> None:
     version = log.version()
     ids = log.answers(2, group=1) + log.answers(1)

@@ -9,11 +9,12 @@ from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.cli.judge import jury_lines
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
-from judgeboard.methods.jury import judge_by_jury
+from judgeboard.methods.jury import judge_by_jury, stored_jury_report
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -106,6 +107,27 @@ def test_an_answer_waits_until_every_member_was_asked(log: GradedLog) -> None:
     report = judge_by_jury(log.store, ["one", "two"])
     assert (report.items, report.account.not_reached) == (1, 1)
     assert [row["response_id"] for row in of_jury(log.store)] == [ids[0]]
+
+
+def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None:
+    ids = log.answers(9)
+    log.say_all(log.version("one"), ids[:8], label=GOOD)
+    log.say_all(log.version("two"), ids[:3], label=GOOD)
+    log.say(log.version("two"), {ids[3]: {"label": BAD}, ids[4]: {"status": Status.ERROR}, ids[5]: {"quality": 2}})
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert report.left_out == {
+        "labels tied": 1,
+        "no measure from more than half of the members": 2,
+        "not judged by every member": 2,
+        "judged by no member": 1,
+    }
+    assert report.account.ok + sum(report.left_out.values()) == report.answers == 9
+    with log.store.reading() as connection:
+        stored = stored_jury_report(connection, get_version(connection, "jury"))
+    assert (stored.left_out, stored.answers) == (report.left_out, 9)
+    assert any(
+        "3 of 9 answers have a verdict of the jury. Left out: labels tied (1), " in each for each in jury_lines(report)
+    )
 
 
 def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog) -> None:

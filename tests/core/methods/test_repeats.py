@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
@@ -158,6 +159,28 @@ def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -
     assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (1, 2, 1.0)
     assert (report.account.ok, report.account.unparsable) == (5, 1)
     assert report.main.accuracy.reason == "people do not grade score"
+
+
+def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = GradedLog(sqlite_store)
+    rag_, ids = log.version("rag"), log.answers(16)
+    for place, id_ in enumerate(ids[:15]):
+        add(sqlite_store, rag_, id_, scored(2), scored(2 if place else None))
+    add(sqlite_store, rag_, ids[15], Verdict(Status.ERROR, error="timeout"), Verdict(Status.UNPARSABLE))
+    with sqlite_store.reading() as connection:
+        report = repeats_report(connection, version="rag")
+    left_out = {"no value in some repeat": 1, "no value in any repeat": 1}
+    assert (report.main.items, report.main.left_out, report.answers) == (14, left_out, 16)
+    assert all(each.items + sum(each.left_out.values()) == report.answers for each in report.measures)
+    result = measure_agreement(sqlite_store, of="repeats")
+    assert result.n + sum(result.left_out.values()) == report.answers
+    words = "Left out: no usable verdict in some repeat (1), no usable verdict in any repeat (1)."
+    assert result.left_out_sentence == words
+    assert run(["repeats", "--judge-version", "rag", "--db", address(sqlite_store)]) == 1
+    printed = capsys.readouterr().out
+    assert "  Left out: no value in some repeat (1), no value in any repeat (1)." in printed
 
 
 def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store: Store) -> None:
