@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
+from judgeboard.agreement.comparable import comparable_sentence, nothing_to_compare
 from judgeboard.agreement.notes import (
-    EMPTY,
     compared_with,
     correlated_judges,
     judge_sentence,
@@ -30,6 +30,7 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     Note,
     Statistics,
+    headline_name,
     measured,
     measured_versions,
     of_raters,
@@ -46,7 +47,6 @@ from judgeboard.stats.alternative_annotator import (
 )
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
-from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
@@ -256,7 +256,7 @@ def _judge(
         picked=source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
-        luck=_luck(choice, result.slices),
+        luck=_luck(choice, result.slices, headline_name(source.scale)),
     )
     return replace(
         result,
@@ -292,7 +292,7 @@ def _judge_figures(
         unusable=None if answers else choice.unusable,
         title=version.title,
         judge_versions=measured_versions([version]),
-        sentence=_judge_sentence(choice, compared, of_pairs) if only is None else "",
+        sentence=_judge_sentence(choice, source, version, compared, of_pairs) if only is None else "",
         n=compared.n,
         left_out=compared.left_out,
         statistics=statistics,
@@ -355,6 +355,8 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
         version = known[0]
     else:
         why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
+        if isinstance(source, AnswerRatings) and comparable_sentence(source.source, None) is not None:
+            raise NotFound(nothing_to_compare(source.source, None, source.grade))
         raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
     return version
 
@@ -368,9 +370,11 @@ def _correlated(
     return correlated_judges(judges, source.unit, source.human, choice.things)
 
 
-def _judge_sentence(choice: AgreementChoice, rated: RatingPairs, statistics: PairStatistics) -> str:
-    if statistics.n == 0 and choice.unit == "responses":
-        return EMPTY
+def _judge_sentence(
+    choice: AgreementChoice, source: Source, version: StoredVersion, rated: RatingPairs, statistics: PairStatistics
+) -> str:
+    if statistics.n == 0 and isinstance(source, AnswerRatings):
+        return nothing_to_compare(source.source, version, source.grade)
     each = f"grades of {choice.things} by people"
     agreed = judge_sentence(statistics, each if choice.human == "each" else f"{choice.things} that people graded")
     if rated.orders is None:
@@ -422,5 +426,5 @@ def _other_versions(choice: AgreementChoice, source: Source, version: StoredVers
         )
 
 
-def _luck(choice: AgreementChoice, slices: Sequence[AgreementSlice]) -> Iterator[Note]:
-    return luck(sum(each.n >= MIN_PAIRS for each in slices), sliced_by(choice.by or "query_type"))
+def _luck(choice: AgreementChoice, slices: Sequence[AgreementSlice], statistic: str = "alpha") -> Iterator[Note]:
+    return luck(slices, sliced_by(choice.by or "query_type"), statistic)

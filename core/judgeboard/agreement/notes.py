@@ -1,6 +1,6 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -8,13 +8,14 @@ import numpy as np
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, grouping_of
-from judgeboard.agreement.result import AgreementResult, Note, headline_name, headline_words
+from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.arrays import AnyArray, IntArray, among
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
+    far_from_others,
     kappa_word,
     more_pairs,
     number_words,
@@ -49,6 +50,7 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
+_NAMES = {"spearman": "rank correlation", "alpha": "Krippendorff's alpha"}
 
 
 def compared_with(human: Human, kind: Kind) -> str:
@@ -337,11 +339,26 @@ def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]
     yield Note("few_of_rarer", f"{start} All figures on that category depend on {'it' if n == 1 else 'them'}.")
 
 
-def luck(slices: int, sliced_by: str) -> Iterator[Note]:
-    """Yield a note on the probability that at least one of many independent 95 % intervals misses by chance."""
-    if slices >= _MANY_SLICES:
-        chance = percent(1 - 0.95**slices)
-        yield Note("slices", f"With {slices} {sliced_by}, the probability that one differs by chance is {chance}.")
+def luck(slices: Sequence[AgreementSlice], sliced_by: str, statistic: str) -> Iterator[Note]:
+    """Yield a note on the slice that is far from all others; without one, the probability of a difference by chance.
+
+    ``statistic`` is compared, and ``sliced_by`` is the plural noun for the slices.
+    """
+    measured = {each.name: each.statistics[statistic] for each in slices if each.n >= MIN_PAIRS}
+    apart = far_from_others(measured)
+    if apart is not None:
+        others = [each.value for name, each in measured.items() if name != apart and each.value is not None]
+        figure = f"its {_NAMES.get(statistic, statistic.replace('_', ' '))} is {number_words(measured[apart])}"
+        yield Note(
+            "slice_apart",
+            f"{apart} differs from the other {len(others)} {sliced_by}: {figure}, theirs are "
+            f"{two_decimals(min(others))} to {two_decimals(max(others))}.",
+        )
+    elif len(measured) >= _MANY_SLICES:
+        chance = percent(1 - 0.95 ** len(measured))
+        yield Note(
+            "slices", f"With {len(measured)} {sliced_by}, the probability that one differs by chance is {chance}."
+        )
 
 
 def correlated_judges(

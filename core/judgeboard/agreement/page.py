@@ -8,9 +8,10 @@ import numpy as np
 
 from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.comparable import nothing_to_compare
 from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.notes import EMPTY, other_grades
+from judgeboard.agreement.notes import other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -118,7 +119,8 @@ def agreement_page(
     if chosen is None:
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
         same = same_answers(ratings, versions)
-        return AgreementPage(grade, None, choice, None, EMPTY, notes, same, ratings.flags)
+        sentence = nothing_to_compare(source, None, grade)
+        return AgreementPage(grade, None, choice, None, sentence, notes, same, ratings.flags)
     result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
     pairs = source.pairs(chosen.id, grade)
     timed = pairs.at(pairs.days >= 0)

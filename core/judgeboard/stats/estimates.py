@@ -1,6 +1,7 @@
 """Estimates: rounding, reasons, Student's t, when to warn, and how they are written."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -95,6 +96,30 @@ def surely_below(estimate: Estimate, harmless: float) -> bool:
     if estimate.value is None or estimate.high is None:
         return False
     return estimate.value + WIDER * (estimate.high - estimate.value) < harmless
+
+
+def far_from_others(estimates: Mapping[str, Estimate]) -> str | None:
+    """Return the name of the estimate whose interval is entirely above or entirely below all other intervals.
+
+    Of two, the estimate with the larger gap to the others is returned. At least three estimates are needed. The
+    intervals are widened for the number of estimates (Bonferroni).
+    """
+    factor = NormalDist().inv_cdf(1 - 0.025 / max(len(estimates), 1)) / Z
+    bounds = {
+        name: (value - factor * (value - low), value + factor * (high - value))
+        for name, each in estimates.items()
+        for value, low, high in ((each.value, each.low, each.high),)
+        if value is not None and low is not None and high is not None
+    }
+    gaps: dict[str, float] = {}
+    for name, (low, high) in bounds.items():
+        others = [each for other, each in bounds.items() if other != name]
+        if len(others) < 2:
+            return None
+        gap = max(min(other for other, _ in others) - high, low - max(other for _, other in others))
+        if gap > 0:
+            gaps[name] = gap
+    return max(gaps, key=lambda name: gaps[name]) if gaps else None
 
 
 def two_decimals(number: float, *, sign: bool = False) -> str:

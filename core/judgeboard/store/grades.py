@@ -15,10 +15,11 @@ from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, fun
 from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
+from judgeboard.judges.rubric_file import EXPECTED
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_imported, is_test
-from judgeboard.store.statements import Columns, read_columns, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
@@ -164,6 +165,28 @@ def scales_of_dimension(connection: Connection, dimension: str) -> tuple[list[st
 def dimensions_scored(connection: Connection) -> tuple[str, ...]:
     """Return the dimensions that people scored, by name."""
     return tuple(sorted(connection.execute(select(REVIEW_SCORE.c.dimension).distinct()).scalars()))
+
+
+def dimensions_of_both(connection: Connection, version_id: int | None = None) -> dict[tuple[str, str], int]:
+    """Return the dimensions on which people and a judge (default: any) scored the same answers.
+
+    The keys are (dimension of people, dimension of the judge), the values numbers of answers. Expected scores are left
+    out: they repeat another dimension.
+    """
+    people, judge = REVIEW_SCORE.c, JUDGMENT_SCORE.c
+    query = (
+        select(people.dimension, judge.dimension, func.count(REVIEW.c.response_id.distinct()))
+        .select_from(REVIEW)
+        .join(REVIEW_SCORE, people.review_id == REVIEW.c.id)
+        .join(CURRENT, CURRENT.c.response_id == REVIEW.c.response_id)
+        .join(JUDGMENT_SCORE, judge.judgment_id == CURRENT.c.judgment_id)
+        .where(is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test(), CURRENT_OF_VERSION)
+        .where(people.value.is_not(None), judge.value.is_not(None), judge.dimension.not_like(f"{EXPECTED}%"))
+        .group_by(people.dimension, judge.dimension)
+    )
+    if version_id is not None:
+        query = query.where(CURRENT.c.judge_version_id == version_id)
+    return {(of_people, of_judge): n for of_people, of_judge, n in connection.execute(query)}
 
 
 @dataclass(frozen=True, slots=True)

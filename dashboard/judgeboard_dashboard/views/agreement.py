@@ -49,6 +49,7 @@ LEADS = {
     "not_conclusive": "Not conclusive yet.",
     "correlated_judges": "Correlated judges.",
     "few_of_rarer": "One category is rare.",
+    "slice_apart": "One part differs.",
 }
 # These are captions, not notes at the top of the page.
 SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}

@@ -1,5 +1,6 @@
 """Agreement as a program gets it, on whatever a test has stored."""
 
+import json
 import shutil
 from collections.abc import Callable
 from itertools import count
@@ -11,6 +12,7 @@ from sqlalchemy import event
 
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import AgreementResult
+from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store, open_store
 
 Measured = Callable[..., AgreementResult]
@@ -40,3 +42,16 @@ def new_sqlite_store(sqlite_template: Path, tmp_path: Path) -> Callable[[], Stor
         return store
 
     return opened
+
+
+@pytest.fixture
+def bring_grades(store: Store, tmp_path: Path) -> Callable[[list[dict[str, Any]]], None]:
+    """Return ``bring_grades(rows)``, which imports grades of people."""
+
+    def bring(rows: list[dict[str, Any]]) -> None:
+        file = tmp_path / "grades.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        summary = import_file(store, file, kind="grades")
+        assert (summary.new, summary.rejected) == (len(rows), 0)
+
+    return bring

@@ -1,8 +1,10 @@
 import pytest
 
 from judgeboard.agreement.notes import luck
+from judgeboard.agreement.result import AgreementSlice
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import (
+    far_from_others,
     interval,
     kappa_word,
     more_pairs,
@@ -67,10 +69,37 @@ def test_more_pairs_narrow_the_interval_with_the_root_of_n():
     assert more_pairs(Estimate(1, n=12)) is None
 
 
-def test_four_slices_deceive_one_time_in_five():
-    (note,) = luck(4, "query types")
+def slices(*kappas: tuple[float, float, float]) -> list[AgreementSlice]:
+    return [
+        AgreementSlice(f"judge {n}", 50, {"kappa": Estimate(*kappa, n=50)}) for n, kappa in enumerate(kappas, start=1)
+    ]
+
+
+ALIKE = ((0.64, 0.55, 0.73), (0.8, 0.72, 0.88), (0.93, 0.88, 0.98))
+
+
+def test_four_slices_deceive_one_time_in_five() -> None:
+    (note,) = luck(slices(*ALIKE, (0.6, 0.5, 0.7)), "query types", "kappa")
     assert note.text == "With 4 query types, the probability that one differs by chance is 19 %."
-    assert list(luck(3, "query types")) == []
+    assert list(luck(slices((0.6, 0.5, 0.7), *ALIKE[:2]), "query types", "kappa")) == []
+
+
+def test_a_slice_far_from_all_others_is_named_with_its_interval() -> None:
+    (note,) = luck(slices(*ALIKE, (0.25, 0.14, 0.36)), "judge versions", "kappa")
+    assert note.code == "slice_apart"
+    assert note.text == (
+        "judge 4 differs from the other 3 judge versions: its kappa is 0.25 [0.14, 0.36], theirs are 0.64 to 0.93."
+    )
+
+
+def test_only_an_interval_that_is_apart_after_correction_is_far_from_the_others() -> None:
+    near, other = Estimate(0.4, 0.3, 0.5), Estimate(0.6, 0.51, 0.69)
+    assert far_from_others({"a": near, "b": other, "c": other}) is None, "apart at 95 %, but one of three"
+    far = Estimate(0.1, 0.05, 0.15)
+    assert far_from_others({"a": far, "b": other, "c": near}) == "a"
+    assert far_from_others({"a": far, "b": other}) is None, "of two, neither is the odd one"
+    assert far_from_others({"a": Estimate(0.1), "b": other, "c": near}) is None
+    assert far_from_others({}) is None
 
 
 def test_an_undefined_statistic_is_its_reason_never_none() -> None:
