@@ -99,8 +99,14 @@ from judgeboard.text import as_utc, counted, utc_day
     type=options.FILE,
     help="Also write an HTML report to this file: a first page for decision makers, then all statistics.",
 )
+@click.option(
+    "--full",
+    is_flag=True,
+    help="List every pair of raters and every person, also with --json (default: at most 50 lines, those with the most "
+    "items).",
+)
 def agreement_command(
-    alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, **chosen: Any
+    alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, full: bool, **chosen: Any
 ) -> None:
     """Measure the agreement between judges and people.
 
@@ -110,6 +116,7 @@ def agreement_command(
     from judgeboard.agreement.fields import field_agreement
     from judgeboard.agreement.measure import measure_agreement
     from judgeboard.agreement.notes import stand_in_sentence
+    from judgeboard.agreement.result import shortened
     from judgeboard.reports.agreement import fields_table, result_lines
     from judgeboard.reports.output import text_lines
 
@@ -128,6 +135,7 @@ def agreement_command(
             "inconsistent",
             "by",
             "report",
+            "full",
         )
         refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
         of_schema = {name: chosen[name] for name in ("small", "implied_labels")}
@@ -142,6 +150,7 @@ def agreement_command(
     if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:
         chosen["by"] = "query_type"  # the first page has a chart by query type
     result = measure_agreement(store, epsilon=tested, **chosen)
+    result = result if full else shortened(result)
     lines = [*result_lines(result)]
     if report is not None:
         from judgeboard.formats.files import write_whole

@@ -275,10 +275,22 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
         None if test is None else stand_in_table(test),
     )
     yield f"By {field}", tests_of_slices, slices_table(field.capitalize(), result.slices)
-    yield "Pair by pair", (), pairs_table(result.rater_pairs)
-    yield "People with themselves", (), persons_table(result.self_agreement)
-    yield "People and gold labels", (), persons_table(result.against_gold)
+    yield "Pair by pair", _shortened_words(result, "rater_pairs"), pairs_table(result.rater_pairs)
+    yield "People with themselves", _shortened_words(result, "self_agreement"), persons_table(result.self_agreement)
+    yield "People and gold labels", _shortened_words(result, "against_gold"), persons_table(result.against_gold)
     yield "People after they saw the judge", (moved,), anchoring_table(result.anchoring)
+
+
+def _shortened_words(result: AgreementResult, name: str) -> Iterator[str]:
+    """Yield what is left out of a list, if it is shortened."""
+    if (cut := result.shortened.get(name)) is None:
+        return
+    listed = f"{cut.lines - cut.left_out:,} of {cut.lines:,} lines"
+    yield f"{listed} are listed: those with the most items. To list all, add --full."
+    if cut.statistic is not None and None not in {cut.lowest, cut.median, cut.highest}:
+        lowest, middle, highest = (two_decimals(each or 0) for each in (cut.lowest, cut.median, cut.highest))
+        title = STATISTICS[cut.statistic].name
+        yield f"{title} of all lines: {lowest} to {highest}, median {middle}."
 
 
 def _html(part: Table | tuple[str, str]) -> str:

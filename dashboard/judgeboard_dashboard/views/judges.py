@@ -194,12 +194,12 @@ def _combined_panel(report: JuryReport | RepeatsReport | str) -> None:
 
 def _jury(report: JuryReport) -> None:
     heading(f"{len(report.members)} members")
-    left_out = left_out_words(report.left_out.items())
+    left_out = f" {left_out_words(report.left_out.items())}" if report.left_out else ""
     unanimous = f"Unanimous on {report.unanimous_items:,} of {report.labelled:,} labelled answers"
     for text in (
         f"{unanimous}: {percent_words(report.unanimous)}.",
         f"Fleiss' kappa of the members: {number_words(report.fleiss_kappa)}.",
-        f"{report.account.ok:,} of {count(report.answers, 'answer')} have a verdict of the jury. {left_out or ''}",
+        f"{report.account.ok:,} of {count(report.answers, 'answer')} have a verdict of the jury.{left_out}",
         f"Unanimous but wrong according to people: {percent_words(report.wrong_together)}.",
         *(
             f"Mean difference between the highest and the lowest {measure}: {number_words(spread)}."
