@@ -113,10 +113,12 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         judgments = tuple(connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars())
     rag, nli = answer.versions["rag"], answer.versions["nli"]
     return {
+        "a": "log",
         "address": "rag",
         "after_id": 0,
         "aspect": "overall",
         "audited_id": rag,
+        "b": "other",
         "bulk": "an action",
         "candidate": "mark-candidate",
         "column": RESPONSE.c.generator_model,
