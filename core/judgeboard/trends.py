@@ -441,7 +441,7 @@ def _moved_words(panel: Panel, trend: Trend) -> str:
     verb = "fell" if (panel.move.after.value or 0) < (panel.move.before.value or 0) else "rose"
     before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
     shown = MEASURES[trend.measure]
-    what = panel.group if shown.bounds else f"The {shown.title[0].lower()}{shown.title[1:]} of {panel.group}"
+    what = f"{shown.title} of {panel.group}"
     return f"{what} {verb} {_in(panel.moved_at, trend.period, year=year)}, from {before} to {after}."
 
 

@@ -124,15 +124,15 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
     passed = sum(person.rejected for person in tested)
     people = "1 person" if len(tested) == 1 else f"{len(tested)} people"
     may = "may" if test.passed else "may not"
-    return f"The judge passes against {passed} of {people} at ε = {test.epsilon:g}, so it {may} replace a person here."
+    return f"The judge passed against {passed} of {people} (ε = {test.epsilon:g}), so it {may} replace a person here."
 
 
 def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means."""
     return (
-        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win up to "
-        f"{round(epsilon * 100, 6):g} of 100 answers fewer than the person it would replace. Use 0.2 for experts, 0.15 "
-        "for skilled people, 0.1 for a crowd."
+        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge passes even if "
+        f"it wins on up to {round(epsilon * 100, 6):g} fewer answers per 100 than the person. Use 0.2 for experts, "
+        "0.15 for trained annotators, 0.1 for a crowd."
     )
 
 
@@ -258,7 +258,7 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
         reviews_lack, they, them = (
             ("1 review has", "it does", "it") if n == 1 else (f"{n:,} reviews have", "they do", "them")
         )
-        text = f"{reviews_lack} no {grade}, so {they} not count here. To include {them}, choose the grade {others}."
+        text = f"{reviews_lack} no {grade}, so {they} not count here. To include {them}, set Grade to {others}."
         yield Note("other_grades", text)
 
 

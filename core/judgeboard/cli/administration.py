@@ -123,10 +123,10 @@ def people_remove(address: str) -> None:
 @click.option("--annotator", metavar="NAME", help="Annotator of imported files to link (default: the terminal's user).")
 @click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
-    """Review in this terminal as PERSON: a name or an e-mail address that is used on the pages.
+    """Store later reviews under PERSON: a name or an e-mail address that is used on the pages.
 
-    By default, the command links the user of this terminal. With --annotator, it links an annotator in files that are
-    imported later. Earlier reviews keep their name.
+    By default, these are the reviews in this terminal. With --annotator NAME, they are the grades by NAME in files that
+    are imported later. Earlier reviews keep their name.
     """
     from judgeboard.people.roster import link_person
 

@@ -219,9 +219,9 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int | None:
     """Compare pairs with selective self-reference (SSR-Judge).
 
-    The judge answers each question k times. If enough of these answers agree, the judge compares the pair with its own
-    answer as the correct one. The number of calls and their maximum cost are shown first. To continue an interrupted
-    run, repeat the command. For exit codes see `judgeboard judge`.
+    The judge answers each question k times. If enough of these answers agree, the judge sees its own answer, shown as
+    the correct one, when it compares the pair. The number of calls and their maximum cost are shown first. To continue
+    an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.methods.self_reference_report import checked_conditions
 

@@ -72,7 +72,7 @@ could be used, or a file could not be read to its end.
 @options.with_default("--kind", type=click.Choice([*KINDS]), default="responses", help="Kind of file; see above.")
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
-    "Name the field that a column of the file contains, for example Frage=query. Dots name a value inside an "
+    "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an "
     "object or a list: input.question=query, contexts.0.text=context. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )

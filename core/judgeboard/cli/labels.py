@@ -23,7 +23,7 @@ def schema_command() -> None:
     """Store, list and print label schemas. A stored version never changes, and each review keeps its version.
 
     A schema is a YAML file with a name and fields of the types category, yes_no, scale, number, text, spans and
-    ranking. The parts of the built-in grade (label, groundedness, quality, note, corrected_answer) need only a name.
+    ranking. It may contain parts of the built-in grade, by name: label, groundedness, quality, note, corrected_answer.
     """
 
 

@@ -143,7 +143,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--lease-minutes",
     type=options.FiniteRange(0, 1440, min_open=True),
     default=10.0,
-    help="Minutes for which an item is reserved for its reviewer, at most 1440 (default: 10).",
+    help="Minutes that an item stays reserved for its reviewer without activity, at most 1440 (default: 10).",
 )
 def create(
     name: str,

@@ -150,7 +150,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
 @_review_options
 def reveal(review_id: int, decision: str | None, **review: Any) -> None:
-    """Show the judge's result after your blind review REVIEW.
+    """Show the judge's result of an item that you reviewed blind. `queue decide` prints the id REVIEW.
 
     If you add a decision or a grade, it is stored as your opinion after the reveal. Your blind review is kept, and
     only the blind review counts.

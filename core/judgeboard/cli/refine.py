@@ -54,8 +54,8 @@ def refine_command(
 ) -> int:
     """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
 
-    The item page shows every attempt. To continue an interrupted run, repeat the command. If no run is unfinished, the
-    command skips logged questions that are done. It answers all prompts of a file again, at full cost.
+    The item page shows every attempt. To continue an interrupted run, repeat the command. If the last
+    run is finished, a new run skips logged questions that are done, but answers all prompts of a file again.
 
     For exit codes see `judgeboard judge`. A question without a good answer is not an error. A file for --replies has
     one line per attempt, and its response_id is the id of the prompt.
@@ -114,7 +114,9 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
 @asking.generator_options
 @options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
 @asking.judge_options
-@options.with_default("--max-quality", type=click.IntRange(1, 4), default=2, help="Improve answers up to this quality.")
+@options.with_default(
+    "--max-quality", type=click.IntRange(1, 4), default=2, help="Highest quality of an answer to improve."
+)
 @options.with_default(
     "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
 )

@@ -59,7 +59,7 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     json=False,
 )
 @click.argument("file", metavar="FILE")
-@mapping_option("Name the field that a column of the file contains, for example Frage=query. Repeat for more columns.")
+@mapping_option("Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Repeat for more columns.")
 @click.option("--source", help="Name of the log (default: default).")
 @click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
 @options.host

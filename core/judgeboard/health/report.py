@@ -69,7 +69,7 @@ _TITLES = {
     "other_answer": "Control answers: answer to another question",
     "truncated": "Control answers: answer truncated",
     "numbers_changed": "Control answers: numbers changed",
-    "confidence": "Confidence of tone",
+    "confidence": "Preference for a confident tone",
     "position": "Position bias in pairs",
     "self_consistency": "Self-consistency",
     "unusable": "Unusable verdicts",

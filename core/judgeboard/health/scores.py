@@ -54,7 +54,7 @@ def collapse(record: JudgeRecord) -> Check:
     sentence += (
         "The judge hardly distinguishes answers. Test it with control answers, whose quality is known."
         if warns
-        else "The judge uses its scale."
+        else "The judge uses enough of its scale."
     )
     command = make_and_judge(record, "other_answer") if warns else judge_answers(record)
     return Check("collapse", state_of(warns=warns), use.most, sentence, command, share=True)

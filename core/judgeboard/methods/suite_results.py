@@ -275,7 +275,8 @@ def baseline_sentence(baseline: suite_file.Baseline) -> str:
     return (
         f"On the {baseline.n:,} cases of both runs, the average changed by {words} compared with run {baseline.run}: "
         f"{baseline.worse:,} cases are worse, {baseline.better:,} better. "
-        f"{baseline.only_before:,} no longer pass, {baseline.only_after:,} pass now (McNemar, p = {baseline.p:.2g})."
+        f"Passed before, fail now: {baseline.only_before:,}. Failed before, pass now: {baseline.only_after:,} "
+        f"(McNemar, p = {baseline.p:.2g})."
     )
 
 

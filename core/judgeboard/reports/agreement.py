@@ -211,7 +211,7 @@ def calibration_table(tenths: Sequence[Tenth]) -> Table:
 
 def stand_in_table(test: AlternativeAnnotatorTest) -> Table:
     """Return the alternative annotator test of each person."""
-    columns = (Column("Person"), Column("n", "count"), Column("As near", "share"), Column("p"), Column("Passed"))
+    columns = (Column("Person"), Column("n", "count"), Column("Judge as near", "share"), Column("p"), Column("Passed"))
     rows = (
         (
             *(each.name, each.n, each.advantage, p_words(each.p)),
@@ -228,7 +228,8 @@ def stand_in_words(test: AlternativeAnnotatorTest) -> Iterator[str]:
     yield epsilon_sentence(test.epsilon)
     if test.omega.value is not None:
         omega, rho = two_decimals(test.omega.value), number_words(test.rho)
-        yield f"Winning rate ω = {omega}, advantage probability {_RHO} = {rho}, n = {test.n:,}."
+        yield f"Share of people that it passed against (winning rate ω): {omega}."
+        yield f"Share of answers on which it is as near as the person or nearer ({_RHO}): {rho}, n = {test.n:,}."
     left_out = left_out_words(test.left_out)
     if left_out is not None:
         yield left_out

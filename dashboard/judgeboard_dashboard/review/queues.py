@@ -341,7 +341,7 @@ def new_queue() -> None:
             )
             values["implied_labels"] = IMPLIED_CHOICES.get(implied)
         minutes = st.number_input(
-            "Lease (minutes without activity)", value=10.0, step=5.0, format="%.4g", key="nq_minutes"
+            "Reserve an item for (minutes)", value=10.0, step=5.0, format="%.4g", key="nq_minutes"
         )
         values["lease_seconds"] = round(minutes * 60)
         guidelines = st.text_area(

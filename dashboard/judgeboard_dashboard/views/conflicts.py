@@ -56,7 +56,7 @@ COLUMNS: Columns[ConflictLine] = {
     Column("Type", width=100): lambda line: line.item.query_type,
     Column("Queue", width=180): lambda line: line.item.queue,
     Column("State", width=110): lambda line: STATES.get(line.item.state),
-    Column("Joined", width=115): lambda line: when(line.item.joined_at),
+    Column("In queue since", width=115): lambda line: when(line.item.joined_at),
     Column("Id", width=150): lambda line: line.item.external_id,
 }
 

@@ -44,7 +44,7 @@ def failure_modes() -> None:
             "Click a row to open its answers, where you can open an issue. An answer counts once per failure mode.",
         ),
     )
-    caption("Intervals: 95 %. An answer counts in the week (UTC) in which it was asked.")
+    caption("Intervals: 95 %. An answer counts in the week (UTC) of its question.")
 
 
 with page("Failure modes"):

@@ -105,7 +105,7 @@ def _checks(health: HealthPage) -> None:
             for check in checks:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
-                    caption("For all of these control answers:" if len(made) > 1 else None)
+                    caption("To make the control answers for all of these checks:" if len(made) > 1 else None)
                     st.code(with_database(health.control_answers_command(made)), language=None, wrap_lines=True)
 
 

@@ -102,7 +102,7 @@ IMPORT_COLUMNS: Columns[ImportBatch] = {
     Column("File", width=178): lambda batch: batch.file,
     Column("Stored", "count", width=62): _rows("new"),
     Column("Rejected", "count", width=72): _rows("rejected"),
-    Column("Differing", "count", width=75, help="Rejected: another row is stored under the same id"): _rows(
+    Column("Other content", "count", width=105, help="Rejected: another row is stored under the same id"): _rows(
         "conflicts"
     ),
     Column("Kind", width=82): lambda batch: batch.kind,

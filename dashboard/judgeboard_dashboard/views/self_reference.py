@@ -158,7 +158,7 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
-            "All categories have the same gate. Right if on: share of right own answers while the gate is on.",
+            "All categories have the same gate. Right if on: items with a right own answer, of those with the gate on.",
             tuned_sentence(figures.tuned),
         ),
         csv=categories_file(report),

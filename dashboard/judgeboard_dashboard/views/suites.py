@@ -217,7 +217,7 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
         Table.of(changes, columns),
         _case_rows([cases[change.key] for change in changes]),
         key="suite_changes",
-        under=("Largest drop first, on the dimensions of both runs.",),
+        under=("Largest drop first. Only dimensions that both runs have are compared.",),
         columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=70)},
         most=8,
     )

@@ -147,7 +147,7 @@ class AgreementFigures:
             says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
             drawn=(
-                "Answers per tenth.",
+                "Number of answers per cell, in steps of 0.1.",
                 grid.outlined_words(differing.picture, differing.gap),
                 "Click a cell to open its answers.",
             ),
@@ -197,7 +197,9 @@ class AgreementFigures:
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
-            drawn=("On the dashed line, people call 70 % of answers with score 0.7 grounded. Numbers: answers.",),
+            drawn=(
+                "On the dashed line, people label 70 % of answers with score 0.7 as grounded. Numbers count answers.",
+            ),
             listed=LISTED,
         )
 
@@ -234,7 +236,7 @@ class AgreementFigures:
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
             under=(
-                "Weeks (UTC) in which the answers were asked.",
+                "Weeks (UTC) of the questions.",
                 f"Left out: no time ({missing:,})." if missing else None,
             ),
             drawn=("Click a point to open its answers.",),
@@ -286,7 +288,7 @@ FLAG_COLUMNS: Columns[tuple[str, Estimate, float | None]] = {
     Column("Rule"): lambda line: line[0],
     Column("Decided", "count"): lambda line: line[1].n,
     Column("Confirmed", "share estimate"): lambda line: line[1],
-    Column("Min. each", "number", help="Mean minutes per decision"): lambda line: line[2],
+    Column("Minutes", "number", help="Median minutes per decision"): lambda line: line[2],
 }
 
 
@@ -297,7 +299,7 @@ def flags_table(flags: FlagsWorth) -> Table:
     return Table.of([*lines, *random_samples], FLAG_COLUMNS)
 
 
-_PEOPLE = {"experts": "experts", "skilled": "skilled people", "crowd": "a crowd"}
+_PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a crowd"}
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 

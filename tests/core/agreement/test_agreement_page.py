@@ -46,12 +46,12 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
-    note = "6 reviews have no label, so they do not count here. To include them, choose the grade quality."
+    note = "6 reviews have no label, so they do not count here. To include them, set Grade to quality."
     assert text(page(log), "other_grades") == note
     judged(log, log.version(), ids[6:], wrong=1)
     assert text(page(log), "other_grades") == note
     log.review(ids[0], "jon", quality=1)
-    note = "1 review has no label, so it does not count here. To include it, choose the grade quality."
+    note = "1 review has no label, so it does not count here. To include it, set Grade to quality."
     assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == note
 
 

@@ -126,11 +126,11 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     assert notes_on_other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
     sentence = (
-        "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality."
+        "6 reviews have no label, so they do not count here. To include them, set Grade to groundedness or quality."
     )
     assert notes_on_other_grades(measure(log, of=of)) == [sentence]
     log.review(log.answers(1)[0], quality=2)
-    sentence = "24 reviews have no quality, so they do not count here. To include them, choose the grade label."
+    sentence = "24 reviews have no quality, so they do not count here. To include them, set Grade to label."
     assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [sentence]
 
 
@@ -139,7 +139,7 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: 
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids, quality=2)
     with pytest.raises(
-        NotFound, match=r"people graded: 1 review has no label, .* To include it, choose the grade quality$"
+        NotFound, match=r"people graded: 1 review has no label, .* To include it, set Grade to quality$"
     ):
         measure(log)
 

@@ -47,8 +47,8 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "Compared with: gold label, else majority of people.",
         "Cohen's kappa",
         "By query type",
-        "The judge passes against 2 of 2 people at ε = 0.1, so it may replace a person here.",
-        "the judge may win up to 10 of 100 answers fewer than the person it would replace",
+        "The judge passed against 2 of 2 people (ε = 0.1), so it may replace a person here.",
+        "the judge passes even if it wins on up to 10 fewer answers per 100 than the person",
         "Note: People gave 'hallucinated' to only 10 of these answers",
     ):
         assert line in printed, line

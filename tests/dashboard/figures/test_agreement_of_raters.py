@@ -113,7 +113,7 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     words = " ".join(texts(open_page("agreement")))
     assert (
-        "6 reviews have no label, so they do not count here. To include them, choose the grade groundedness or quality."
+        "6 reviews have no label, so they do not count here. To include them, set Grade to groundedness or quality."
         in words
     )
 
@@ -140,8 +140,8 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
         log.reviews(truth, reviewer)
     app = open_page("agreement", epsilon="0.1: a crowd")
     words = " ".join(texts(app, "jb-cap"))
-    assert "The judge passes against 3 of 3 people at ε = 0.1, so it may replace a person here." in words
-    assert "the judge may win up to 10 of 100 answers fewer than the person it would replace" in words
+    assert "The judge passed against 3 of 3 people (ε = 0.1), so it may replace a person here." in words
+    assert "the judge passes even if it wins on up to 10 fewer answers per 100 than the person" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 

@@ -73,7 +73,7 @@ def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) 
     worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
     assert worth.iloc[0].tolist()[:2] == ["Low groundedness", 12]
     assert worth.iloc[0]["Confirmed"].startswith("92 % [")
-    assert worth.iloc[0]["Min. each"] == pytest.approx(0.5)
+    assert worth.iloc[0]["Minutes"] == pytest.approx(0.5)
 
 
 def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -85,7 +85,7 @@ def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_st
     judge_control_answers(sqlite_store, make_judge("lexical"))
     app = open_page("judges")
     (listed,) = (each.value for each in app.dataframe if "Check" in each.value)
-    assert set(listed["Check"]) == {"Confidence of tone"}
+    assert set(listed["Check"]) == {"Preference for a confident tone"}
     assert all("#control-hedges_removed-0" in each for each in listed["Answer"])
 
 

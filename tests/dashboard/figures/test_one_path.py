@@ -113,7 +113,7 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
         assert row["Decided"] == estimate.n
         assert row["Confirmed"] == percent_words(estimate)
-        assert known(row["Min. each"]) == minutes
+        assert known(row["Minutes"]) == minutes
 
 
 def known(value: Any) -> Any:

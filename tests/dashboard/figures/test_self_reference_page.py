@@ -74,7 +74,7 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
     app = open_page("self_reference")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "If the judge sees its own answer when at least 4 of its 5 samples agree, it prefers the better answer"
+        "The judge sees its own answer only if at least 4 of its 5 samples agree (condition C). It then"
     )
     assert "The gate is on for 60 % of 5 questions; the judge's own answer is then right on 67 %" in sentence
     notes = " ".join(texts(app, "jb-cap"))
@@ -124,8 +124,8 @@ def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: OpenPage
     assert "Correct option B" in panel
     assert "Better of the two answer A" in panel
     assert panel.count("I worked it out.") == 5
-    assert "Without a reference" in panel
-    assert "Shown as correct: its own answer" in panel
+    assert "The judge sees no reference" in panel
+    assert "The judge sees as correct: its own answer" in panel
     assert "Answer B first: prefers answer B." in panel
     app.button(key="open_pair").click().run()
     assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
@@ -154,7 +154,7 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sql
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
     words = " ".join(texts(open_page("self_reference"), "jb-cap"))
     assert "Pairs: A 4, B 5, C 5, 95 % intervals." in words
-    assert "Split (the orders differ; counted as half): A 1, B 0, C 0." in words
+    assert "Pairs on which the two orders differ (each counts as half): A 1, B 0, C 0." in words
     assert "Shaded: the gate is on. Numbers: questions per level." in words
 
 
