@@ -107,7 +107,7 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     with RecordingEndpoint(silent) as endpoint:
         audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert f"{12 - drawn} more reviews are not usable" in how
+    assert f"{12 - drawn} more results are not usable" in how
 
 
 def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -114,7 +114,7 @@ def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: Ope
     app = open_page("self_reference", gate="5 of 5")
     assert "The gate is on for 40 % of 5 questions" in texts(app, "jb-say")[0]
     app = open_page("self_reference", samples="3", gate="3 of 3")
-    assert "when at least 3 of its 3 samples agree" in texts(app, "jb-say")[0]
+    assert "only if at least 3 of its 3 samples agree" in texts(app, "jb-say")[0]
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
 
