@@ -61,6 +61,13 @@ class PlannedStratum:
     labels: int
     inclusion_probability: float
 
+    @property
+    def title(self) -> str:
+        """Its name in words."""
+        flagged = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}[self.picked]
+        judged = {None: "", "bad": ", judged bad", "good": ", judged good", "unusable": ", no usable verdict"}
+        return flagged + judged[self.verdict]
+
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:

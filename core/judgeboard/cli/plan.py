@@ -9,7 +9,7 @@ from judgeboard.cli import options
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.plans import LabelPlan, PlannedStratum, Question
+    from judgeboard.agreement.plans import LabelPlan, Question
     from judgeboard.stats.sample_size import Target
 
 
@@ -89,13 +89,5 @@ def _lines(plan: "LabelPlan") -> Iterator[str]:
     if plan.more:
         for stratum in plan.strata:
             yield (
-                f"  {_stratum_words(stratum)}: {stratum.labels:,} of {stratum.answers:,} answers "
-                f"({stratum.labelled:,} labelled)"
+                f"  {stratum.title}: {stratum.labels:,} of {stratum.answers:,} answers ({stratum.labelled:,} labelled)"
             )
-
-
-def _stratum_words(stratum: "PlannedStratum") -> str:
-    flagged = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}[stratum.picked]
-    verdict = "" if stratum.verdict is None else f", judged {stratum.verdict}"
-    verdict = ", no usable verdict" if stratum.verdict == "unusable" else verdict
-    return f"{flagged}{verdict}"

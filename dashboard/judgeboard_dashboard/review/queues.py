@@ -43,8 +43,8 @@ from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, note, sentence, when
 
-OPEN_FLAGS, QUEUES = "Open flags", "Queues"
-SEGMENTS = (OPEN_FLAGS, QUEUES)
+OPEN_FLAGS, QUEUES, PLAN = "Open flags", "Queues", "Plan"
+SEGMENTS = (OPEN_FLAGS, QUEUES, PLAN)
 FIELDS = ("show", "new")
 FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
 TRAINING = "Training"

@@ -1,4 +1,4 @@
-"""The Queue page: open flags and queues."""
+"""The Queue page: open flags, queues, and the plan of labels."""
 
 from dataclasses import fields
 from typing import Any
@@ -14,6 +14,7 @@ from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets,
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
+from judgeboard_dashboard.review.plans import plan_segment
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
@@ -56,8 +57,11 @@ def queue() -> None:
     if moved_to is not None:
         open_rows(moved_to, **{name: st.query_params.get_all(name) for name in st.query_params if name != "show"})
     follow("queue", own=(*FIELDS, "sort", *queues.FIELDS))
-    if queues.show_segments() == queues.OPEN_FLAGS:
+    segment = queues.show_segments()
+    if segment == queues.OPEN_FLAGS:
         _open_flags()
+    elif segment == queues.PLAN:
+        plan_segment()
     elif st.query_params.get("new") == "1":
         queues.new_queue()
     else:
