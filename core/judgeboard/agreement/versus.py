@@ -104,7 +104,7 @@ def _compared(
     usable = ~failed[0] & ~failed[1]
     called_bad = verdicts[0] == BAD, verdicts[1] == BAD
     rows = labelled & usable
-    counts = _shares(called_bad, failed, rows, bad, groups)
+    counts = _shares(called_bad, failed, rows, bad, groups, within)
     by_group = grouping(groups[rows], counts.n)
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     asked = int(labelled.sum())
@@ -124,7 +124,7 @@ def _compared(
         counts=counts,
         changes=changes,
         unusable=unusable,
-        as_wrong=_shares(called_bad, failed, labelled, bad, groups) if apart else None,
+        as_wrong=_shares(called_bad, failed, labelled, bad, groups, within) if apart else None,
         differing=int(((called_bad[0] != called_bad[1]) & usable).sum()),
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=tuple(_warnings(titles, reached, changes, called_bad, usable, labelled)),
@@ -137,9 +137,10 @@ def _shares(
     rows: BoolArray,
     bad: BoolArray,
     groups: IntArray,
+    within: float,
 ) -> PairedShares:
     right = [((called == bad) & ~no_verdict)[rows] for called, no_verdict in zip(called_bad, failed, strict=True)]
-    return paired_shares(right[0], right[1], grouping(groups[rows], int(rows.sum())))
+    return paired_shares(right[0], right[1], grouping(groups[rows], int(rows.sum())), within)
 
 
 def _warnings(
@@ -211,9 +212,11 @@ def _sentence(titles: tuple[str, str], counts: PairedShares, groups: int, reache
         return start
     if groups < MIN_GROUPS:
         return f"{start} The labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed."
-    if counts.labels_needed is None:
-        return f"{start} Label answers on which the two differ."
-    return (
-        f"{start} To show a change of this size, about {counts.labels_needed:,} labels are needed in all, "
-        f"{counts.differing_needed:,} of them on answers where the two differ."
-    )
+    if counts.labels_needed is not None:
+        start += (
+            f" To show a change of this size, about {counts.labels_needed:,} labels are needed in all, "
+            f"{counts.differing_needed:,} of them on answers where the two differ."
+        )
+    if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
+        start += f" About {counts.as_good_needed:,} would show that it is as good, within {100 * within:g} points."
+    return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."

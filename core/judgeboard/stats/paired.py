@@ -68,7 +68,8 @@ class PairedShares:
     ``only_first`` and ``only_second`` count the answers that only one version got right. ``change`` is the share right
     of the second version minus that of the first. ``p`` is by evidence group (None if there is no difference at all),
     ``p_mcnemar`` is McNemar's exact p by answer. A test at 5 % finds this change with a power of 80 % from
-    ``labels_needed`` labels; the versions differ on about ``differing_needed`` of them.
+    ``labels_needed`` labels; the versions differ on about ``differing_needed`` of them. ``as_good_needed`` labels show
+    with the same power that the second version is as good; None if the loss that was measured is too large.
     """
 
     n: int
@@ -81,19 +82,27 @@ class PairedShares:
     p_mcnemar: float
     labels_needed: int | None
     differing_needed: int | None
+    as_good_needed: int | None
 
 
-def paired_shares(first_right: BoolArray, second_right: BoolArray, groups: Grouping) -> PairedShares:
-    """Compare two versions by the answers that each got right. ``groups`` are the evidence groups of the answers."""
+def paired_shares(
+    first_right: BoolArray, second_right: BoolArray, groups: Grouping, within: float = WITHIN
+) -> PairedShares:
+    """Compare two versions by the answers that each got right.
+
+    ``groups`` are the evidence groups of the answers. ``within`` is the loss that still counts as "as good".
+    """
     changes = second_right.astype(np.float64) - first_right.astype(np.float64)
     n = len(changes)
     only_first, only_second = int((changes < 0).sum()), int((changes > 0).sum())
     by_group = groups.sums(changes)
     spread = float(np.square(by_group).sum())
-    needed = differing_needed = None
-    if only_first != only_second and groups.count > 1:
-        needed = math.ceil((POWER * standard_error(changes, groups) / float(changes.mean())) ** 2 * n)
-        differing_needed = math.ceil(needed * (only_first + only_second) / n)
+    labels_needed = differing_needed = as_good_needed = None
+    if only_first + only_second and groups.count > 1:
+        mean, reach = float(changes.mean()), POWER * standard_error(changes, groups)
+        labels_needed = math.ceil((reach / mean) ** 2 * n) if mean else None
+        differing_needed = math.ceil(labels_needed * (only_first + only_second) / n) if labels_needed else None
+        as_good_needed = math.ceil((reach / (mean + within)) ** 2 * n) if mean > -within else None
     return PairedShares(
         n=n,
         first_right=int(first_right.sum()),
@@ -103,8 +112,9 @@ def paired_shares(first_right: BoolArray, second_right: BoolArray, groups: Group
         change=change_of_shares(changes, groups),
         p=2 * NormalDist().cdf(-abs(float(by_group.sum())) / math.sqrt(spread)) if spread else None,
         p_mcnemar=mcnemar(only_first, only_second),
-        labels_needed=needed or None,
-        differing_needed=differing_needed or None,
+        labels_needed=labels_needed or None,
+        differing_needed=differing_needed,
+        as_good_needed=as_good_needed or None,
     )
 
 

@@ -116,6 +116,16 @@ def test_equal_changes_still_have_an_interval() -> None:
     assert change_of_shares(np.empty(0), grouping(None, 0)).value is None
 
 
+def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -> None:
+    first, second = np.ones(200, dtype=bool), np.ones(200, dtype=bool)
+    first[:6], second[6:13] = False, False
+    groups = grouping(None, 200)
+    needed = [paired_shares(first, second, groups, within).as_good_needed or 0 for within in (0.01, 0.02, 0.05)]
+    assert needed[0] > needed[1] > needed[2] > 0
+    assert paired_shares(first, second, groups, 0.001).as_good_needed is None, "the loss is 0.005"
+    assert paired_shares(first, first, groups).as_good_needed is None
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40))
 def test_the_other_way_round_is_the_mirror(rows: list[tuple[bool, bool, int]]) -> None:
