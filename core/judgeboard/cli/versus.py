@@ -47,6 +47,10 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, *judge_versions, within=within)
     options.show(result, _version_lines(result))
+    change = result.counts.change.value
+    if result.exit_code == 2 and change is not None and 0.0005 <= abs(change) < 1:
+        named = (word for title in (result.first, result.second) for word in ("--judge-version", title))
+        options.suggest("plan", "--for", "judges", "--reach", f"{abs(change):.3f}", *named)
     return result.exit_code
 
 
