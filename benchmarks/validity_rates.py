@@ -34,8 +34,9 @@ STATEMENTS = {
     "response_kind, query_type, source, evidence_group, groundedness) "
     f"SELECT 1, i, i, 'rag', 'rag', 1, 'log', {TYPE}, 'log', {GROUP}, {SCORE} FROM number",
     "flag": "(response_id, query_type, source, rule, raise_key, params, details, severity, inclusion_probability, "
-    f"state, leads, created_at) SELECT i, {TYPE}, 'log', CASE WHEN i % 50 = 7 THEN 'random_sample' ELSE "
-    f"'low_groundedness' END, 'k', '{{}}', '{{}}', 0.5, 1, 'open', 1, {NOW} FROM number WHERE i % 50 = 7 OR i % 6 = 0",
+    f"state, leads, created_at) SELECT i, {TYPE}, 'log', rule, rule, '{{}}', '{{}}', 0.5, 1, 'open', "
+    f"rule = 'random_sample', {NOW} FROM number JOIN (SELECT 'random_sample' AS rule UNION SELECT 'low_groundedness') "
+    "WHERE CASE rule WHEN 'random_sample' THEN i % 50 = 0 ELSE i % 6 = 0 END",
 }
 REVIEWS = (
     "INSERT INTO review(response_id, reviewer_id, label, label_implied, request_key, at) "

@@ -75,13 +75,15 @@ class StratumCount:
 class ToLabel:
     """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
 
-    ``waiting`` counts answers of the random sample that nobody has reviewed. ``command`` creates the queue.
+    ``waiting`` counts answers of the random sample that nobody has reviewed. If there are none, a queue of ``queue``
+    answers in random order has about so many of them. ``command`` creates the queue.
     """
 
     words: str
     answers: int
     labels: int
     waiting: int
+    queue: int | None
     command: str
 
 
@@ -200,11 +202,13 @@ def rate_of(
     ):
         if is_wrong:
             raise BadInput(message)
-    loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels)
+    loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
     measure = _Measure(loaded, target, where or RowFilter())
     result = measure.result(ALL, None)
     if labels_from is not None:
-        elsewhere = LabelledAnswers(connection, version, labels_from, implied_labels=implied_labels).sample()
+        elsewhere = LabelledAnswers(
+            connection, version, labels_from, implied_labels=implied_labels, scores=False
+        ).sample()
         return _from_elsewhere(result, loaded.sample(), elsewhere)
     if by is None:
         return result
@@ -395,14 +399,13 @@ def _to_label(counts: Sequence[StratumCount], sample: SampledLabels) -> ToLabel:
     missing = [each for each in counts if not each.n]
     answers, total = sum(each.N for each in missing), sum(each.N for each in counts)
     labels = min(answers, _WANTED)
-    if sample.waiting:
-        command = "judgeboard queue create sample --where rule=random_sample --order random"
-    else:
-        # A random queue of all answers must be so long that enough of its items are in the missing strata.
+    size = None
+    if not sample.waiting:
         step = 10 if answers > _WANTED else 1
         size = min(math.ceil(labels * total / answers / step) * step, total)
-        command = f"judgeboard queue create sample --all-answers --order random --limit {size}"
-    return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, command)
+    kind = "--where rule=random_sample" if size is None else f"--all-answers --limit {size}"
+    command = f"judgeboard queue create sample {kind} --order random"
+    return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, size, command)
 
 
 def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:

@@ -115,7 +115,9 @@ class LabelledAnswers:
         *,
         grade: Literal["label", "groundedness", "quality"] = "label",
         implied_labels: bool = True,
+        scores: bool = True,
     ) -> None:
+        """Load them; without ``scores``, the judge's scores are not read, which is faster and enough for a share."""
         self.grade = grade
         self.version = version
         self._connection = connection
@@ -124,11 +126,12 @@ class LabelledAnswers:
         graded = person_grades(reviews, scale).response_ids, gold(reviews, scale).response_ids
         people = people_values(reviews, scale)
         cut = thresholds(connection).low_groundedness
-        score = "quality" if grade == "quality" else "groundedness"
+        score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
         answers = judged_answers(connection, None if version is None else version.id, cut, where, score)
         shown = among(answers.response_ids, _examples(version))
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
         ids = self.answers.response_ids
+        self._groups: IntArray = np.unique(self.answers.evidence_groups, return_inverse=True)[1]
         self.labelled: BoolArray = among(ids, people.response_ids)
         values = decoded(people.values, grade)
         numbers = (values == Label.HALLUCINATED.value) if combined_as(scale) == "label" else values
@@ -164,15 +167,15 @@ class LabelledAnswers:
                 picked[worst] = _WORST
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
-        names, strata = np.unique(picked * 3 + split, return_inverse=True)
+        names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
         sampled = labelled & (by_lot | complete[strata])
         finished = complete[strata]
         into = self._joined(names, strata, sampled, by_lot, complete)
-        kept, strata = np.unique(into[strata], return_inverse=True)
+        kept, strata = _numbered(into[strata], len(names))
         joined = np.bincount(into, minlength=len(names))[kept] > 1
         scores = self._scores(answers, has_score)
-        population, labels = summed(strata, scores, answers.evidence_groups, len(kept), sampled, values[sampled])
+        population, labels = summed(strata, scores, self._groups[rows], len(kept), sampled, values[sampled])
         verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
         undecided = (self._tied | self._unsure | self._skipped)[rows]
         drawn = self._drawn[rows]
@@ -250,6 +253,14 @@ class LabelledAnswers:
     @cached_property
     def _severities(self) -> tuple[IntArray, FloatArray]:
         return severities(self._connection)
+
+
+def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Return the codes (0 to ``most`` - 1) that occur, and each row's position among them; no sort is needed."""
+    occurring = np.flatnonzero(np.bincount(codes, minlength=most))
+    position = np.zeros(most, dtype=np.int64)
+    position[occurring] = np.arange(len(occurring))
+    return occurring, position[codes]
 
 
 def _examples(version: StoredVersion | None) -> IntArray:

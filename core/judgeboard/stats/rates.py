@@ -83,13 +83,12 @@ def summed(
 ) -> tuple[Population, Labels]:
     """Return the sums over answers (one row each) and their labels.
 
-    ``groups`` are evidence groups, ``count`` is the number of strata. ``values`` has the labels of the rows that are
-    ``labelled``, in their order.
+    ``groups`` are evidence groups as small numbers, of which some may not occur. ``count`` is the number of strata.
+    ``values`` has the labels of the rows that are ``labelled``, in their order.
     """
     same_length(strata, scores, groups, labelled)
-    names, codes = np.unique(groups, return_inverse=True)
-    cells = codes * count + strata
-    shape = (len(names), count)
+    cells = groups * count + strata
+    shape = (int(groups.max(initial=-1)) + 1, count)
     rows = np.concatenate(
         [
             np.bincount(cells, weights=weights, minlength=shape[0] * count).astype(np.float64).reshape(shape)
@@ -97,12 +96,13 @@ def summed(
         ],
         axis=1,
     )
-    with_label, at = np.unique(codes[labelled], return_inverse=True)
+    with_label, at = np.unique(groups[labelled], return_inverse=True)
     answers, total, squares = (
         np.bincount(strata, weights=weights, minlength=count).astype(np.float64)
         for weights in (None, scores, np.square(scores))
     )
-    population = Population(answers, total, squares, len(names), rows.T @ rows, rows[with_label])
+    occurring = int(rows[:, :count].any(axis=1).sum())
+    population = Population(answers, total, squares, occurring, rows.T @ rows, rows[with_label])
     return population, Labels(strata[labelled], at.astype(np.int64), scores[labelled], values)
 
 

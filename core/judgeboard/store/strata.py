@@ -27,8 +27,8 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard.store.reviews import is_current, is_test
-from judgeboard.store.statements import CURRENT_OF_VERSION, NOT_OK, Columns, TextColumn, read_columns
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SKIP
+from judgeboard.store.statements import CURRENT_OF_VERSION, NOT_OK, Columns, TextColumn, last_ids, read_columns
+from judgeboard.store.tables import CURRENT, EVENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SETTING, SKIP
 
 GOOD, BAD, UNUSABLE = 0, 1, 2
 """The codes of ``JudgedAnswers.verdicts``."""
@@ -38,7 +38,7 @@ GOOD, BAD, UNUSABLE = 0, 1, 2
 class JudgedAnswers(Columns):
     """Logged answers that a judge version was asked about, one row each.
 
-    ``scores`` are the judge's groundedness or quality, NaN if there is none.
+    ``scores`` are the judge's groundedness or quality, NaN if there is none or if they were not read.
     """
 
     response_ids: IntArray
@@ -53,23 +53,25 @@ def judged_answers(
     version_id: int | None,
     cut: float,
     where: RowFilter | None = None,
-    score: str = "groundedness",
+    score: str | None = "groundedness",
 ) -> JudgedAnswers:
     """Return the answers with their verdicts; without a version all answers, each with the verdict ``UNUSABLE``.
 
-    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below ``cut``.
+    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below ``cut``. ``score`` names the
+    scores to read (None: none, which is faster).
     """
     matching = None if where in {None, RowFilter()} else response_conditions(connection, where or RowFilter())
-    nothing = (literal(UNUSABLE).label("verdict"), cast(null(), Float).label("score"))
-    of_response = select(RESPONSE.c.id, RESPONSE.c.evidence_group, *nothing, RESPONSE.c.query_type)
+    no_score = () if score is None else (cast(null(), Float).label("score"),)
+    of_response = select(
+        _packed(RESPONSE.c.id, literal(UNUSABLE)), RESPONSE.c.evidence_group, RESPONSE.c.query_type, *no_score
+    )
     if version_id is None:
         return _read(connection, of_response.where(*(matching or response_conditions(connection, RowFilter()))))
     usable = select(
-        CURRENT.c.response_id.label("id"),
+        _packed(CURRENT.c.response_id, _verdict(cut)),
         CURRENT.c.evidence_group,
-        _verdict(cut).label("verdict"),
-        cast(CURRENT.c[score], Float).label("score"),
         CURRENT.c.query_type,
+        *(() if score is None else (cast(CURRENT.c[score], Float).label("score"),)),
     ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
     if matching is not None:
         usable = usable.where(CURRENT.c.response_id.in_(select(RESPONSE.c.id).where(*matching)))
@@ -82,8 +84,15 @@ def judged_answers(
     return _read(connection, select(both))
 
 
+def _packed(response_id: ColumnElement[int], verdict: ColumnElement[int]) -> ColumnElement[int]:
+    """Return both in one number, because each column of a million answers takes a tenth of a second to read."""
+    return (response_id * 4 + verdict).label("packed")
+
+
 def _read(connection: Connection, query: Select[Any]) -> JudgedAnswers:
-    return JudgedAnswers(*read_columns(connection, query))
+    packed, groups, types, *scores = read_columns(connection, query)
+    known = scores[0] if scores else np.full(len(packed), np.nan)
+    return JudgedAnswers(packed >> 2, groups, packed & 3, known, types)
 
 
 def _verdict(cut: float) -> ColumnElement[int]:
@@ -94,6 +103,11 @@ def _verdict(cut: float) -> ColumnElement[int]:
         (CURRENT.c.groundedness < cut - HALF_STEP, literal(BAD)),
         else_=literal(GOOD),
     )
+
+
+def rate_mark(connection: Connection) -> tuple[int, ...]:
+    """Return a mark; as long as it is unchanged, the rates are unchanged."""
+    return last_ids(connection, RESPONSE, JUDGMENT, FLAG, REVIEW, SKIP, QUEUE_ITEM, SETTING, EVENT)
 
 
 def count_log(connection: Connection, where: RowFilter | None = None) -> int:

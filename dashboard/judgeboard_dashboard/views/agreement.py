@@ -39,6 +39,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
 from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, version_field
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
+from judgeboard_dashboard.widgets.rates import show_rate
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
@@ -198,6 +199,8 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
         return
+    if shown.grade == "label" and filters.whose.reviewer_id is None:
+        show_rate(shown.version, implied_labels=filters.whose.implied_labels)
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)
     if shown.result.n < MIN_PAIRS:

@@ -1,0 +1,68 @@
+"""The rate of bad answers at the top of the page Agreement."""
+
+import streamlit as st
+
+from judgeboard.agreement.rates import RateResult, ToLabel, rate_of
+from judgeboard.people.permissions import Action
+from judgeboard.reports.rates import agreement_table, rate_table
+from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.row_filter import hides_rows
+from judgeboard.store.strata import rate_mark
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.review.queues import EVERY, QUEUES
+from judgeboard_dashboard.session import open_rows, reading, store
+from judgeboard_dashboard.widgets.tables import table
+from judgeboard_dashboard.widgets.texts import bold_numbers, caption
+
+_MOST_CACHED = 20
+_WITH_ONE_TYPE = 1
+
+
+def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
+    """Show how many of all answers are bad, and per query type; where that is not known, what to label."""
+    result = _rate(version, implied_labels=implied_labels)
+    show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
+    if result.to_label is not None and permitted(Action.MAKE_QUEUES):
+        _queue_button(result.to_label)
+    caption(*(each.text for each in result.warnings), result.left_out_sentence)
+    if not result.n_labelled:
+        return
+    with st.expander("Bad answers by query type, and agreement in all answers", key="rate_tables"):
+        if len(result.slices) > _WITH_ONE_TYPE:
+            table(rate_table(result, "Query type"), key="rate_types", name="rates")
+        if any(each.value is not None for each in result.in_all_answers.values()):
+            table(
+                agreement_table(result),
+                key="rate_agreement",
+                name="agreement_in_all",
+                under=(
+                    "In all answers: each label stands for the answers of its group. See `judgeboard rate --help`.",
+                ),
+            )
+
+
+def _queue_button(need: ToLabel) -> None:
+    """Show the button that opens the form of a new queue, filled in for these answers."""
+    if not st.button("Create queue to label them", key="rate_queue", icon=":material/playlist_add:"):
+        return
+    if need.queue is None:
+        open_rows("queue", show=QUEUES, new="1", rule="random_sample")
+    st.session_state["nq_subject"], st.session_state["nq_size"] = EVERY, need.queue
+    open_rows("queue", show=QUEUES, new="1")
+
+
+def _rate(version: StoredVersion, *, implied_labels: bool) -> RateResult:
+    """Return the rate, cached until rows are added. Connections that hide rows do not use the cache."""
+    with reading() as connection:
+        if hides_rows(connection):
+            return rate_of(connection, version, by="query_type", implied_labels=implied_labels)
+        upto = rate_mark(connection)
+    return _measured(str(store().engine.url), version.id, implied_labels, upto)
+
+
+@st.cache_resource(max_entries=_MOST_CACHED, show_spinner=False)
+def _measured(address: str, version_id: int, implied_labels: bool, upto: tuple[int, ...]) -> RateResult:  # noqa: ARG001 - the key
+    with store().reading() as connection:
+        version = get_version(connection, version_id)
+        return rate_of(connection, version, by="query_type", implied_labels=implied_labels)
