@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event, insert
 
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
 from judgeboard.reviews.failure_modes import failure_mode_counts
@@ -15,7 +16,7 @@ from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.issues import Issue
-from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.tables import (
     CURRENT,
     FLAG,
@@ -92,6 +93,16 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
         "SEARCH current_judgment USING COVERING INDEX ix_current_judgment_response (response_id=?)",
     ]
     assert not [step for step in steps if step.startswith(("SCAN response", "SEARCH response"))]
+
+
+def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as steps:
+        result = rate_of(connection, list_versions(connection)[0], by="query_type")
+    assert result.n_answers == ROWS
+    verdicts = [step for step in steps if "current_judgment" in step]
+    assert verdicts
+    assert all("USING COVERING INDEX" in step for step in verdicts), verdicts
+    assert _whole_log(steps) == []
 
 
 def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) -> None:
