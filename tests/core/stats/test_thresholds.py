@@ -214,6 +214,25 @@ def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot() -> Non
     assert equal_chances(np.array([896, 448]), np.array([135, 58])).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.shared
+def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_labelled(answers: SharedAnswers) -> None:
+    badness, judged_bad = answers.badness[JUDGES[0]], answers.judged_bad[JUDGES[0]]
+    grid, rng, strata = score_grid(badness), np.random.default_rng(1), judged_bad.astype(int)
+    broken = {"equal chances": 0, "all labels": 0}
+    for _ in range(100):
+        labelled = judged_bad | (rng.random(len(strata)) < 0.3)
+        kept = equal_chances(np.bincount(strata), np.bincount(strata[labelled], minlength=2))[strata]
+        by_lot = labelled & (rng.random(len(strata)) < kept)
+        half = (rng.random(answers.groups.count) < 0.5)[answers.groups.codes]
+        for name, rows in (("equal chances", by_lot), ("all labels", labelled)):
+            bad = rows & half & answers.bad
+            effect = share_design_effect(~judged_bad[bad], answers.groups.at(bad))
+            passed = recall_threshold(grid, badness[bad], risk=0.2, design_effect=effect)
+            broken[name] += passed is not None and (badness[answers.bad] >= passed.threshold).mean() < 0.8
+    assert broken["equal chances"] <= 10
+    assert broken["all labels"] > 90
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=80),
     st.floats(0.05, 0.5),
