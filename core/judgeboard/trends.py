@@ -410,7 +410,7 @@ def trend_sentence(trend: Trend) -> str:
     if len(moved) > 2:
         sentences.append(f"{_counted(len(moved) - 2).capitalize()} more changed.")
     if still:
-        sentences.append(f"{_listed(still)} did not change.")
+        sentences.append(f"No clear change: {_listed(still)}.")
     if trend.marks:
         sentences.append(_mark_words(moved[0], trend.marks, trend.period))
     return " ".join(sentences)
@@ -441,7 +441,7 @@ def _moved_words(panel: Panel, trend: Trend) -> str:
     verb = "fell" if (panel.move.after.value or 0) < (panel.move.before.value or 0) else "rose"
     before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
     shown = MEASURES[trend.measure]
-    what = f"{shown.title} of {panel.group}"
+    what = f"{panel.group}: {shown.title[0].lower()}{shown.title[1:]}"
     return f"{what} {verb} {_in(panel.moved_at, trend.period, year=year)}, from {before} to {after}."
 
 

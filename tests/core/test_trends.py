@@ -222,10 +222,10 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert [panel.group for panel in drawn.panels] == ["c", "a", "b"]
     assert drawn.panels[0].moved_at == MONDAY + 28
     words = trend_sentence(drawn)
-    assert words.startswith("Groundedness of c fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
-    assert words.endswith("a and b did not change.")
+    assert words.startswith("c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
+    assert words.endswith("No clear change: a and b.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert low.startswith("Share of low groundedness of c rose in the week of 2 Feb, from 0 % [0, 6] to 100 %")
+    assert low.startswith("c: share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %")
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
     assert "The judge version changed two weeks after, not in that week." in trend_sentence(shown(sqlite_log))

@@ -123,8 +123,8 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
     tested = [person for person in test.people if person.p is not None]
     passed = sum(person.rejected for person in tested)
     people = "1 person" if len(tested) == 1 else f"{len(tested)} people"
-    may = "may" if test.passed else "may not"
-    return f"The judge passed against {passed} of {people} (ε = {test.epsilon:g}), so it {may} replace a person here."
+    can = "can" if test.passed else "cannot"
+    return f"The judge passed the test for {passed} of {people} (ε = {test.epsilon:g}). It {can} replace a person here."
 
 
 def epsilon_sentence(epsilon: float) -> str:

@@ -125,8 +125,8 @@ def people_remove(address: str) -> None:
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
     """Store later reviews under PERSON: a name or an e-mail address that is used on the pages.
 
-    By default, these are the reviews in this terminal. With --annotator NAME, they are the grades by NAME in files that
-    are imported later. Earlier reviews keep their name.
+    By default, the command links later reviews in this terminal. With --annotator NAME, it links grades by NAME in
+    files that you import later. Earlier reviews keep their name.
     """
     from judgeboard.people.roster import link_person
 

@@ -226,8 +226,9 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line names the clear changes: the 95 % intervals before and after do not overlap. Every period has its
-    number of answers. With --corrected, it names only changes that a detector found, or changes between two windows.
+    The first line names the clear changes: the 95 % intervals before and after do not overlap. The number of answers
+    is printed for each period. With --corrected, it names only changes that a detector found, or changes between two
+    windows.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines

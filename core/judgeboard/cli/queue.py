@@ -43,7 +43,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    help=f"Rules to start from; other options replace them. {' '.join(f'{n}: {w}.' for n, (w, _) in PRESETS.items())}",
+    help="Preset values of the options below. Options that you give replace them. "
+    + " ".join(f"{name}: {words}." for name, (words, _) in PRESETS.items()),
 )
 @options.where
 @click.option(

@@ -150,7 +150,7 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
 @_review_options
 def reveal(review_id: int, decision: str | None, **review: Any) -> None:
-    """Show the judge's result of an item that you reviewed blind. `queue decide` prints the id REVIEW.
+    """Show the judge's result for an item that you reviewed blind. REVIEW is the id that `queue decide` prints.
 
     If you add a decision or a grade, it is stored as your opinion after the reveal. Your blind review is kept, and
     only the blind review counts.
@@ -344,7 +344,7 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 @options.command("judgeboard queue undo 3fB0x2aQk1Zs", group=queue_command)
 @click.argument("bulk", metavar="ID")
 def undo(bulk: str) -> None:
-    """Undo `queue confirm`, `dismiss`, `tag` or `add`: reviews are withdrawn, added answers leave their queue."""
+    """Undo `queue confirm`, `dismiss`, `tag` or `add`. Withdraws reviews, and removes added answers again."""
     from judgeboard.reviews.bulk import undo_many
 
     store = options.open_store()

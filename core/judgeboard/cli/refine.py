@@ -54,8 +54,8 @@ def refine_command(
 ) -> int:
     """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
 
-    The item page shows every attempt. To continue an interrupted run, repeat the command. If the last
-    run is finished, a new run skips logged questions that are done, but answers all prompts of a file again.
+    The item page shows every attempt. To continue an interrupted run, repeat the command. After a finished run, a new
+    run skips logged questions that are done. With --prompts, it answers all prompts of the file again.
 
     For exit codes see `judgeboard judge`. A question without a good answer is not an error. A file for --replies has
     one line per attempt, and its response_id is the id of the prompt.

@@ -212,7 +212,8 @@ def _supreme_disagrees_words(details: Mapping[str, Any], _params: Mapping[str, A
     )
     supremes = " and ".join(details["supremes"])
     verb = "mark" if len(details["supremes"]) > 1 else "marks"
-    return f"{supremes} {verb} the verdict of {details['judge']} as wrong{f': {figures}' if figures else ''}."
+    gave = f" {details['judge']} gave {figures}." if figures else ""
+    return f"{supremes} {verb} the verdict of {details['judge']} as wrong.{gave}"
 
 
 def _same_supremes(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -247,9 +247,7 @@ def audit_sentence(report: AuditReport) -> str:
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
     verdicts = audits.count_verdicts(connection, audit.audited.id)
-    reviewed = (
-        f"The audit has a usable result for {report.audited:,} of the {verdicts:,} verdicts of {report.judge_version}"
-    )
+    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable result"
     if report.account.asked > report.audited:
         reviewed += f"; {report.account.asked - report.audited:,} more results are not usable"
     if len(report.draws) > 1:
@@ -258,7 +256,7 @@ def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> 
         share = report.draws[0][0]
         sampled = f"a sample of {percent(share)} contains about {share * verdicts:,.0f}"
     else:
-        sampled = "all verdicts were selected"
+        sampled = "no sample was drawn"
     return f"{_approach(audit.supreme)} {reviewed}; {sampled}."
 
 
@@ -266,7 +264,7 @@ def _approach(supreme: StoredVersion) -> str:
     if supreme.kind != AUDIT:
         return "The supreme judge judged the answers itself; a verdict that contradicts its own is marked."
     if supreme.params.get("approach") == 1:
-        return "The supreme judge saw each verdict with its answer (approach 1)."
+        return "The supreme judge saw each answer together with its verdict (approach 1)."
     return "The supreme judge scored the answers itself and marks verdicts far from its own (approach 2)."
 
 

@@ -393,7 +393,7 @@ def _conditions(report: SelfReferenceReport) -> str:
         f"The judge sees its own answer only if {gate} (condition C). It then prefers the better answer on "
         f"{percent_words(accuracies['C'])} of {counted(accuracies['C'].n, 'pair')}."
     )
-    others = {"A": "Without its own answer", "B": "With it on every pair"}
+    others = {"A": "Without its own answer (A)", "B": "With it on every pair (B)"}
     known = [
         f" {words}: {percent(value)}."
         for name, words in others.items()
@@ -408,10 +408,10 @@ def _gained(change: Estimate) -> str:
     if change.low == change.value == change.high == 0:
         return " There is no difference on any pair."
     if change.low <= 0 <= change.high:
-        return " The difference between with and without is not significant."
+        return " The difference between C and A is not significant."
     more = "more" if change.value > 0 else "less"
     low, high = sorted(abs(end) * 100 for end in (change.low, change.high))
-    return f" That is {abs(change.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than without."
+    return f" That is {abs(change.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than in A."
 
 
 def _gate(report: SelfReferenceReport) -> str:

@@ -148,7 +148,7 @@ def _rates(report: AuditReport) -> None:
         Table.of(rates(report), RATE_COLUMNS),
         key="audit_rates",
         under=(
-            f"Intervals: 95 % CI, each {unit} resampled." if unit else None,
+            f"Intervals: 95 % CI, bootstrap over {unit}s." if unit else None,
             GROUPED if unit == "evidence group" else None,
             unmeasured_words(report),
             flags,

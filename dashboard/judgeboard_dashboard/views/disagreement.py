@@ -188,7 +188,7 @@ def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool
         return
     _cells(page, grid.heat_chart(page.picture, page.gap, chosen=cell), grid.HEAT_HEIGHT, places, cell)
     caption(
-        f"Number of answers per cell, in steps of 0.1. {grid.outlined_words(page.picture, page.gap)}",
+        f"Each cell shows its number of answers. {grid.outlined_words(page.picture, page.gap)}",
         "Below the diagonal the judge is harsher than people.",
         "Click a cell to filter the table.",
         whose,

@@ -103,7 +103,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
             "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
             if group.one_order
             else "Accuracy and agreement with people count the net vote of both orders.",
-            "Intervals: 95 % CI, questions resampled.",
+            "Intervals: 95 % CI, bootstrap over questions.",
             "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
         ),
         csv=groups_file(groups),

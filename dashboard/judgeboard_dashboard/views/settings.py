@@ -121,7 +121,7 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             sorted({*judges, *([primary.value] if primary.value else [])}),
             default="default: the first judge",
             placeholder="no judge yet",
-            help="The rules for low scores and the feedback gap use its current verdicts, as do Overview and Trends.",
+            help="Overview, Trends and the flag rules for low scores and feedback gaps use this judge.",
         )
         entered: dict[str, Any] = {PRIMARY_JUDGE: primary.value if judge is None else judge}
         for pair in batches(list(NUMBERS), 2):

@@ -147,7 +147,7 @@ class AgreementFigures:
             says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
             drawn=(
-                "Number of answers per cell, in steps of 0.1.",
+                "Each cell shows its number of answers.",
                 grid.outlined_words(differing.picture, differing.gap),
                 "Click a cell to open its answers.",
             ),
@@ -198,7 +198,7 @@ class AgreementFigures:
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
             drawn=(
-                "On the dashed line, people label 70 % of answers with score 0.7 as grounded. Numbers count answers.",
+                "Dashed line: people label 70 % of answers with score 0.7 as grounded. Number at a point: answers.",
             ),
             listed=LISTED,
         )

@@ -197,7 +197,11 @@ def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
     if not verdicts:
         return []
     reference = next((verdict.reference for verdict in verdicts if verdict.reference is not None), "its own answer")
-    title = "The judge sees no reference" if condition == "plain" else f"The judge sees as correct: {reference}"
+    title = (
+        "The judge sees no reference"
+        if condition == "plain"
+        else f"Shown to the judge as the correct answer: {reference}"
+    )
     return [_label(shortened(title, LONGEST_SAMPLE)), *map(_verdict, verdicts)]
 
 
@@ -332,7 +336,7 @@ def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
     pairs_words = f"{pairs['A']:,} pairs" if len(set(pairs.values())) == 1 else f"Pairs: {_by_name(pairs)}"
     return (
         f"{pairs_words}, 95 % intervals.",
-        f"Pairs on which the two orders differ (each counts as half): {_by_name(splits)}."
+        f"Pairs whose result changes with the order of the answers (each counts as half): {_by_name(splits)}."
         if any(splits.values())
         else None,
         f"No usable verdict in both orders: {_by_name(missing)}." if missing else None,

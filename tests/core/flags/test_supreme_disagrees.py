@@ -40,12 +40,12 @@ def test_each_audited_judge_has_a_flag_of_its_own() -> None:
 def test_the_sentence_names_both_and_what_was_said() -> None:
     (raised,) = reasons(SupremeMark(judge(), ("supreme v1",)))
     assert why(raised.rule, raised.details, raised.params) == (
-        "supreme v1 marks the verdict of rag v1 as wrong: groundedness 0.92, quality 4."
+        "supreme v1 marks the verdict of rag v1 as wrong. rag v1 gave groundedness 0.92, quality 4."
     )
     labelled = judge("nli", None, None, label=Label.GROUNDED)
     (raised,) = reasons(SupremeMark(labelled, ("big v2", "supreme v1")))
     assert why(raised.rule, raised.details, raised.params) == (
-        "big v2 and supreme v1 mark the verdict of nli v1 as wrong: label grounded."
+        "big v2 and supreme v1 mark the verdict of nli v1 as wrong. nli v1 gave label grounded."
     )
 
 

@@ -24,11 +24,13 @@ def sentence(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "x
 
 def test_a_clear_gain_is_said_in_points(sqlite_store: Store) -> None:
     words = sentence(sqlite_store, *[(WRONG, RIGHT)] * 20, *[(RIGHT, RIGHT)] * 20)
-    assert "on 100 % [91, 100] of 40 pairs. Without its own answer: 50 %. With it on every pair: 100 %." in words
+    assert (
+        "on 100 % [91, 100] of 40 pairs. Without its own answer (A): 50 %. With it on every pair (B): 100 %." in words
+    )
     assert "That is 50.0 points [" in words
-    assert "more than without." in words
+    assert "more than in A." in words
     worse = sentence(sqlite_store, *[(RIGHT, WRONG)] * 20, *[(RIGHT, RIGHT)] * 20)
-    assert "less than without." in worse
+    assert "less than in A." in worse
 
 
 def test_what_may_be_chance_is_said_so_and_no_difference_too(sqlite_store: Store) -> None:

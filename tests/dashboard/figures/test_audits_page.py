@@ -94,13 +94,13 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     log = audited(sqlite_store)
     (how, *_) = texts(open_page("audits"), "jb-cap")
     assert how.startswith("The supreme judge judged the answers itself; a verdict that contradicts its own is marked.")
-    assert "The audit has a usable result for 12 of the 12 verdicts of teacher v1; all verdicts were selected." in how
+    assert "12 of the 12 verdicts of teacher v1 have a usable result; no sample was drawn." in how
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
         report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
     assert 0 < report.audited < 12
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert how.startswith("The supreme judge saw each verdict with its answer (approach 1).")
+    assert how.startswith("The supreme judge saw each answer together with its verdict (approach 1).")
     assert f"{report.audited} of the 12 verdicts of teacher v1" in how
     assert "; a sample of 50 % contains about 6." in how
     drawn, silent = report.audited, always(completion("Fine."))

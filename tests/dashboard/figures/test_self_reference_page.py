@@ -125,7 +125,7 @@ def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: OpenPage
     assert "Better of the two answer A" in panel
     assert panel.count("I worked it out.") == 5
     assert "The judge sees no reference" in panel
-    assert "The judge sees as correct: its own answer" in panel
+    assert "Shown to the judge as the correct answer: its own answer" in panel
     assert "Answer B first: prefers answer B." in panel
     app.button(key="open_pair").click().run()
     assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
@@ -154,7 +154,7 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sql
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
     words = " ".join(texts(open_page("self_reference"), "jb-cap"))
     assert "Pairs: A 4, B 5, C 5, 95 % intervals." in words
-    assert "Pairs on which the two orders differ (each counts as half): A 1, B 0, C 0." in words
+    assert "Pairs whose result changes with the order of the answers (each counts as half): A 1, B 0, C 0." in words
     assert "Shaded: the gate is on. Numbers: questions per level." in words
 
 

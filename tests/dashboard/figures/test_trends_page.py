@@ -19,7 +19,7 @@ def chips(app: AppTest) -> list[str]:
 def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
     words = texts(app, "jb-say")
-    assert words[0].startswith("Groundedness of complex fell in the week of 30 Mar, from 0.85 [")
+    assert words[0].startswith("complex: groundedness fell in the week of 30 Mar, from 0.85 [")
     assert texts(app, "jb-part")[0] == FELL
     assert len(charts(app)) == 3
 
