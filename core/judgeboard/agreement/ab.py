@@ -224,10 +224,10 @@ class _Changes:
             why = "fewer than 2 questions have labels on both answers" if n < 2 or not self.flagged.any() else UNFLAGGED
             return MeanChange(unmeasured(n, why))
         if np.ptp(self.values) == 0:
-            groups = grouping(self.groups[self.labelled], n)
-            return MeanChange(without_spread(float(self.values[0]), n, groups))
+            return MeanChange(without_spread(float(self.values[0]), n, grouping(self.groups[self.labelled], n)))
         count = int(strata.max()) + 1
-        sums = summed(strata, self.scores, self.groups, count, self.labelled, self.values)
+        groups = grouping(self.groups, len(strata)).codes
+        sums = summed(strata, self.scores, groups, count, self.labelled, self.values)
         # Student's t has this many degrees of freedom if there is one stratum, and about as many otherwise.
         df = max(self.labelled_groups - count, 1)
         return MeanChange(predicted_mean(*sums, share=False), df)
