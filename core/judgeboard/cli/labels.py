@@ -220,7 +220,7 @@ def issue_show(number: int) -> None:
     "--fixed-on",
     metavar="DAY",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="First day (UTC) with the fix, for example 2026-03-12 (default: today). The state becomes fixed.",
+    help="First day (UTC) with the fix. Sets the state to fixed. With --state fixed alone: today.",
 )
 def issue_set(number: int, state: str | None, fixed_on: datetime | None, **changes: Any) -> None:
     """Change an issue. Options that are not given keep their values."""

@@ -344,7 +344,10 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 @options.command("judgeboard queue undo 3fB0x2aQk1Zs", group=queue_command)
 @click.argument("bulk", metavar="ID")
 def undo(bulk: str) -> None:
-    """Undo `queue confirm`, `dismiss`, `tag` or `add`. Withdraws reviews, and removes added answers again."""
+    """Undo `queue confirm`, `dismiss`, `tag` or `add`.
+
+    Reviews are withdrawn. Answers that `add` added leave the queue.
+    """
     from judgeboard.reviews.bulk import undo_many
 
     store = options.open_store()

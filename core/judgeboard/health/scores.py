@@ -109,7 +109,7 @@ def verbosity(record: JudgeRecord) -> Check:
     explained = longer and within is not None and not surely_above(within, 0)
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
-        f"{counted(correlation.n, 'answer')}, {rise.value or 0:+.3f} per {PER} characters."
+        f"{counted(correlation.n, 'answer')}. The score changes by {rise.value or 0:+.3f} per {PER} characters."
     )
     if explained and within is not None:
         gone = within.low is not None and within.low <= 0
@@ -270,7 +270,7 @@ def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
     recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
     if not controls.made:
         return f"There are no such control answers yet.{recorded}"
-    return f"Too few control answers judged with their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
+    return f"Too few control answers have verdicts on both texts (n = {n:,}, at least {LEAST} needed).{recorded}"
 
 
 def _measure(controls: ControlScores, kind: ControlKind) -> str | None:

@@ -52,7 +52,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.recorded:VerdictImport",
         "Verdicts",
         "verdict",
-        "a judge's verdicts, by response_id; a column `scale` makes the rows scores on that scale",
+        "a judge's verdicts, by response_id; with a column `scale`, each row is a score on that scale",
     ),
     "pairs": Kind(
         "judgeboard.imports.pairs:PairImport",

@@ -247,16 +247,16 @@ def audit_sentence(report: AuditReport) -> str:
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
     verdicts = audits.count_verdicts(connection, audit.audited.id)
-    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable result"
+    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable audit"
     if report.account.asked > report.audited:
-        reviewed += f"; {report.account.asked - report.audited:,} more results are not usable"
+        reviewed += f"; {report.account.asked - report.audited:,} more audits are not usable"
     if len(report.draws) > 1:
         sampled = "sampled " + ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
     elif report.draws and report.draws[0][0] < 1:
         share = report.draws[0][0]
         sampled = f"a sample of {percent(share)} contains about {share * verdicts:,.0f}"
     else:
-        sampled = "no sample was drawn"
+        sampled = "all verdicts were to be audited"
     return f"{_approach(audit.supreme)} {reviewed}; {sampled}."
 
 

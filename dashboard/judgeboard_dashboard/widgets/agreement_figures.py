@@ -198,7 +198,7 @@ class AgreementFigures:
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
             drawn=(
-                "Dashed line: people label 70 % of answers with score 0.7 as grounded. Number at a point: answers.",
+                "Dashed line: perfect calibration. Of answers with score 0.7, people would label 70 % as grounded.",
             ),
             listed=LISTED,
         )
