@@ -196,7 +196,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    help="Minimum share of agreeing samples that turns the gate on (above 0, at most 1).",
+    help="Minimum share of agreeing samples (above 0, at most 1). From it on, the judge sees its own answer.",
 )
 @click.option(
     "--temperature",
@@ -204,7 +204,9 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     help="Temperature of the samples (default: 0.7); comparisons use 0.",
 )
 @options.with_default(
-    "--conditions", default="A,B,C", help="A: the judge never sees its own answer. B: always. C: if the gate is on."
+    "--conditions",
+    default="A,B,C",
+    help="A: the judge never sees its own answer. B: always. C: if enough samples agree.",
 )
 @click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
 @click.option("--tau-by", type=click.Choice(["category"]), help="Also tune a threshold per category.")

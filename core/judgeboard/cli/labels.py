@@ -163,7 +163,7 @@ def issue_create(title: str, where: RowFilter, description: str | None, owner: s
     """Open an issue about the answers of a filter.
 
     If the filter names a rule, only answers with an open or confirmed flag of that rule belong to the issue. If the
-    filter only names sources, types, models or days, only answers with any open or confirmed flag belong to the issue.
+    filter contains only sources, types, models or days, an answer belongs to it if it has any open or confirmed flag.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue
@@ -220,7 +220,7 @@ def issue_show(number: int) -> None:
     "--fixed-on",
     metavar="DAY",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="First day (UTC) with the fix. Sets the state to fixed. With --state fixed alone: today.",
+    help="First day (UTC) with the fix. Sets the state to fixed (default with --state fixed: today).",
 )
 def issue_set(number: int, state: str | None, fixed_on: datetime | None, **changes: Any) -> None:
     """Change an issue. Options that are not given keep their values."""

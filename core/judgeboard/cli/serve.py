@@ -12,11 +12,11 @@ from judgeboard.cli.judge import summary_lines
 
 @options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
 def worker_command() -> None:
-    """Run the jobs of the pages until Ctrl-C.
+    """Run the background jobs that are started on the pages, until Ctrl-C.
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
-    the server, or a worker while no server runs. A stopped worker waits for its running calls. The next worker
-    continues the jobs.
+    the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
+    worker continues the jobs.
     """
     from judgeboard.runs.worker import Worker
 

@@ -270,7 +270,7 @@ def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
     recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
     if not controls.made:
         return f"There are no such control answers yet.{recorded}"
-    return f"Too few control answers have verdicts on both texts (n = {n:,}, at least {LEAST} needed).{recorded}"
+    return f"Too few verdicts on control answers and their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
 
 
 def _measure(controls: ControlScores, kind: ControlKind) -> str | None:

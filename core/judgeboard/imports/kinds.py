@@ -46,7 +46,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.grades:GradeImport",
         "People's grades",
         "grade",
-        "people's grades, by response_id, or by pair_id with aspects and a scale",
+        "people's grades of answers (by response_id) or of pairs (by pair_id, per aspect)",
     ),
     "verdicts": Kind(
         "judgeboard.imports.recorded:VerdictImport",

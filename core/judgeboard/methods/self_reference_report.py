@@ -149,7 +149,7 @@ def _notes(report: SelfReferenceReport) -> list[str]:
     ties, gate_on = (report.ties_on, " with the gate on,") if report.ties_on else (report.ties, "")
     repeat = "To repeat these calls, add `--rejudge failed` to the `judgeboard ssr` command."
     sentences = (
-        (ties, "question", f"On {{}}{gate_on} two answers are equally common. The first one counts."),
+        (ties, "question", f"On {{}}{gate_on} two sampled answers are equally frequent. The first one counts."),
         (
             report.no_answer,
             "question",
@@ -420,7 +420,7 @@ def _gate(report: SelfReferenceReport) -> str:
         return "There are no samples yet."
     if rate.value == 0:
         return f"The gate is on for none of {counted(report.items, 'question')}."
-    text = f"The gate is on for {percent(rate.value)} of {counted(report.items, 'question')}"
+    text = f"The gate is on (enough samples agree) for {percent(rate.value)} of {counted(report.items, 'question')}"
     if precision.value is None:
         return f"{text}; {precision.reason}."
     return f"{text}; the judge's own answer is then right on {percent(precision.value)} {percent_interval(precision)}."

@@ -158,7 +158,7 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
-            "Right if on: how often the judge's own answer is right if it is shown. All rows have the same gate.",
+            "Right if on: how often the judge's own answer is right when the gate is on. All rows have the same gate.",
             tuned_sentence(figures.tuned),
         ),
         csv=categories_file(report),
@@ -188,7 +188,7 @@ def _items(figures: SelfReferencePage, filters: Filters) -> None:
         chosen = _chosen(items[:MOST_LINES], filters)
         measured = figures.report.conditions["C"].accuracy.value is not None
         caption(
-            "Wrong in condition C first." if measured else "Highest agreement first.",
+            "Pairs that are wrong in condition C come first." if measured else "The highest agreement comes first.",
             f"The first {MOST_LINES:,} are shown." if len(items) > MOST_LINES else None,
             "Click a row to see its samples.",
         )

@@ -83,6 +83,9 @@ class Wire:
 
     def download_all(self) -> None:
         """Press every button of the page that downloads something."""
+        for closed in self.page.locator("[data-testid=stExpander] details:not([open]) > summary").all():
+            closed.click()
+        self.page.wait_for_timeout(500)  # expanders open slowly, and move what is below them
         for button in self.page.locator("[data-testid=stDownloadButton] button").all():
             with self.page.expect_download() as download:
                 button.click()

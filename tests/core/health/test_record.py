@@ -130,7 +130,7 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: G
     log.say(version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)})
     (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
     assert check.state == "ok"
-    assert "0.93 of the maximum for 2 levels. The judge uses its scale." in check.sentence
+    assert "0.93 of the maximum for 2 levels. The judge uses enough of its scale." in check.sentence
     log.say_all(version, ids, groundedness=1.0)
     (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
     assert check.state == "warning"

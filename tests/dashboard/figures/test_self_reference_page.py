@@ -76,7 +76,8 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
     assert sentence.startswith(
         "The judge sees its own answer only if at least 4 of its 5 samples agree (condition C). It then"
     )
-    assert "The gate is on for 60 % of 5 questions; the judge's own answer is then right on 67 %" in sentence
+    assert "The gate is on (enough samples agree) for 60 % of 5 questions" in sentence
+    assert "the judge's own answer is then right on 67 %" in sentence
     notes = " ".join(texts(app, "jb-cap"))
     assert "On 1 question none of 5 samples has an answer" in notes
     assert "B uses the verdict of A there" in notes
@@ -112,7 +113,7 @@ def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page
 
 def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference", gate="5 of 5")
-    assert "The gate is on for 40 % of 5 questions" in texts(app, "jb-say")[0]
+    assert "The gate is on (enough samples agree) for 40 % of 5 questions" in texts(app, "jb-say")[0]
     app = open_page("self_reference", samples="3", gate="3 of 3")
     assert "only if at least 3 of its 3 samples agree" in texts(app, "jb-say")[0]
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
