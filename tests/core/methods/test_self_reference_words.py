@@ -43,7 +43,8 @@ def test_what_was_not_asked_is_not_measured(sqlite_store: Store) -> None:
     words = sentence(sqlite_store, (NOT_ASKED, NOT_ASKED))
     assert words.startswith("Accuracy with the judge's own answer is not available: the judge was")
     assert words.endswith(
-        "The gate is on (enough samples agree) for 100 % of 1 question; the judge's own answer is then right on 100 % [21, 100]."
+        "The gate is on (enough samples agree) for 100 % of 1 question; "
+        "the judge's own answer is then right on 100 % [21, 100]."
     )
 
 
