@@ -123,7 +123,7 @@ def people_remove(address: str) -> None:
 @click.option("--annotator", metavar="NAME", help="Annotator of imported files to link (default: the terminal's user).")
 @click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
-    """Store later reviews under PERSON: a name or an e-mail address that is used on the pages.
+    """Link a user of the terminal to PERSON: a name or an e-mail address that is used on the pages.
 
     By default, the command links later reviews in this terminal. With --annotator NAME, it links grades by NAME in
     files that you import later. Earlier reviews keep their name.

@@ -191,12 +191,14 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
 @options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
-@click.option("--k", type=click.IntRange(1), help="Samples per question (default: 5). Only the first K count.")
+@click.option(
+    "--k", type=click.IntRange(1), help="Samples per question (default: 5). If more are stored, the first K count."
+)
 @options.with_default(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    help="Minimum share of agreeing samples (above 0, at most 1). From it on, the judge sees its own answer.",
+    help="Share of agreeing samples from which the judge sees its own answer in condition C (above 0, at most 1).",
 )
 @click.option(
     "--temperature",

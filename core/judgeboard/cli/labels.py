@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "judgeboard schema add support.yaml", "judgeboard queue create audit --schema support --order random --blind-judge"
 )
 def schema_command() -> None:
-    """Store, list and print label schemas. A stored version never changes, and each review keeps its version.
+    """Store, list and print label schemas. A stored version never changes.
 
     A schema is a YAML file with a name and fields of the types category, yes_no, scale, number, text, spans and
     ranking. It may contain parts of the built-in grade, by name: label, groundedness, quality, note, corrected_answer.
@@ -163,7 +163,7 @@ def issue_create(title: str, where: RowFilter, description: str | None, owner: s
     """Open an issue about the answers of a filter.
 
     If the filter names a rule, only answers with an open or confirmed flag of that rule belong to the issue. If the
-    filter contains only sources, types, models or days, an answer belongs to it if it has any open or confirmed flag.
+    filter contains only sources, types, models or days, only answers with an open or confirmed flag belong to it.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

@@ -346,7 +346,7 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 def undo(bulk: str) -> None:
     """Undo `queue confirm`, `dismiss`, `tag` or `add`.
 
-    Reviews are withdrawn. Answers that `add` added leave the queue.
+    The reviews of this action are withdrawn. Answers that `add` added leave the queue.
     """
     from judgeboard.reviews.bulk import undo_many
 

@@ -121,7 +121,7 @@ def list_(name: str | None) -> None:
 @options.command("judgeboard suite show 3 --baseline latest", group=suite_command)
 @click.argument("run_id", type=options.ROW_ID, metavar="RUN")
 @click.option(
-    "--baseline", metavar="RUN", help="Run to compare with. latest: the run before, of the same judge and candidate."
+    "--baseline", metavar="RUN", help="Run to compare with. latest: the previous run of the same judge and candidate."
 )
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 def show(run_id: int, baseline: str | None, junit: Path | None) -> int:

@@ -247,7 +247,7 @@ def audit_sentence(report: AuditReport) -> str:
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
     verdicts = audits.count_verdicts(connection, audit.audited.id)
-    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable audit so far"
+    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable audit"
     if report.account.asked > report.audited:
         reviewed += f"; {report.account.asked - report.audited:,} more audits are not usable"
     if len(report.draws) > 1:
@@ -256,7 +256,7 @@ def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> 
         share = report.draws[0][0]
         sampled = f"a sample of {percent(share)} contains about {share * verdicts:,.0f}"
     else:
-        sampled = "all of them were selected for the audit"
+        sampled = f"all {verdicts:,} verdicts were selected"
     return f"{_approach(audit.supreme)} {reviewed}; {sampled}."
 
 

@@ -158,7 +158,7 @@ def _categories(figures: SelfReferencePage, filters: Filters) -> None:
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
-            "Right if on: how often the judge's own answer is right when the gate is on. All rows have the same gate.",
+            "Right if on: how often the own answer is right when the gate is on. All rows have the same threshold.",
             tuned_sentence(figures.tuned),
         ),
         csv=categories_file(report),

@@ -94,7 +94,7 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     log = audited(sqlite_store)
     (how, *_) = texts(open_page("audits"), "jb-cap")
     assert how.startswith("The supreme judge judged the answers itself; a verdict that contradicts its own is marked.")
-    assert "12 of the 12 verdicts of teacher v1 have a usable audit so far; all of them were selected" in how
+    assert "12 of the 12 verdicts of teacher v1 have a usable audit; all 12 verdicts were selected." in how
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
         report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
