@@ -82,7 +82,7 @@ could be used, or a file could not be read to its end.
     multiple=True,
     metavar="FIELD:WORD=VALUE",
     callback=_parsed_values,
-    help="Replace a word in a field with a value, for example label:inconsistent=hallucinated. Repeat for more words. A "
+    help="Replace a word of a field by a value: label:inconsistent=hallucinated. Repeat for more words. A "
     "label is grounded (good) or hallucinated (bad). Words known without this option: consistent or inconsistent, "
     "correct or incorrect, faithful or unfaithful, supported or unsupported, pass or fail, yes or no, true or false, "
     "1 or 0.",
