@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.samples import LabelledAnswers, judging_version
 from judgeboard.agreement.versus import points, start_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
@@ -30,9 +30,7 @@ from judgeboard.stats.paired import (
     without_spread,
 )
 from judgeboard.stats.rates import predicted_mean, summed
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.same_questions import same_questions
-from judgeboard.store.settings import primary_judge
 from judgeboard.store.strata import BAD, UNUSABLE, picked_answers
 from judgeboard.text import counted
 
@@ -101,7 +99,9 @@ def compare_sources(
     ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is the increase of the
     bad share that still counts as good. Raises NotFound for unknown names.
     """
-    version = _version(connection, judge_version)
+    version = judging_version(connection, judge_version)
+    if version is None:
+        raise NotFound("there is no judge yet: run judgeboard judge")
     asked = same_questions(connection, a, b)
     known = LabelledAnswers(connection, version)
     answers = known.answers
@@ -153,16 +153,6 @@ def compare_sources(
         warnings=(),
     )
     return _with_words(result, usable)
-
-
-def _version(connection: Connection, which: int | str | None) -> StoredVersion:
-    if which is not None:
-        return get_version(connection, which)
-    name = primary_judge(connection)
-    named = [version for version in list_versions(connection) if version.name == name]
-    if not named:
-        raise NotFound("there is no judge yet: run judgeboard judge")
-    return named[-1]
 
 
 def _flagged(connection: Connection, a: IntArray, b: IntArray, labelled: BoolArray) -> BoolArray:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import AnyArray, IntArray
@@ -17,11 +17,8 @@ from judgeboard.stats.paired import holm
 from judgeboard.stats.rates import Stratum, design_effect
 from judgeboard.store.alarms import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
-from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import CURRENT_OF_VERSION, any_row
-from judgeboard.store.tables import CURRENT
 from judgeboard.text import day_words, utc_day
 from judgeboard.trends import PERIOD_DAYS, Period, period_words, start_of
 
@@ -79,15 +76,11 @@ def answers_by_type(connection: Connection, version: StoredVersion | None) -> di
     return {name: TypeAnswers(labelled, rows[name], days[rows[name]]) for name in ordered if len(rows[name])}
 
 
-def chosen_version(connection: Connection, judge: int | str | None) -> StoredVersion | None:
-    """Return a version by its id, or the newest version of a judge that has judged; default: the primary judge."""
+def _version(connection: Connection, judge: int | str | None) -> StoredVersion | None:
+    """Return the version with an id, or the newest version of a judge (None: the primary judge) that has judged."""
     if isinstance(judge, int):
-        return get_version(connection, judge)
-    name = primary_judge(connection) if judge is None else judge
-    for version in reversed([each for each in list_versions(connection) if each.name == name]):
-        if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id):
-            return version
-    return None
+        return judging_version(connection, judge)
+    return judging_version(connection, judge=judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +176,7 @@ def corrected_trend(
     Answers before the UTC day ``since`` are left out. Detectors read only periods that have ended. If a change was
     acknowledged, the detectors of its query type begin with the period of the change.
     """
-    version = chosen_version(connection, judge)
+    version = _version(connection, judge)
     answers = answers_by_type(connection, version)
     today = utc_day(now or datetime.now(UTC))
     spans = {name: _joined(each, period, since or 0) for name, each in answers.items()}
@@ -342,7 +335,7 @@ def compare_windows(
             raise BadInput(f"the window from {day_words(first)} to {day_words(last)} ends before it begins")
     if after[0] <= before[1]:
         raise BadInput("the second window must begin after the end of the first")
-    version = chosen_version(connection, judge)
+    version = _version(connection, judge)
     lines = []
     for name, answers in answers_by_type(connection, version).items():
         first_window, second_window = answers.window(*before), answers.window(*after)

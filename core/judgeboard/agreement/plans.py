@@ -9,7 +9,14 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels, sampled_labels
+from judgeboard.agreement.samples import (
+    JudgeVerdict,
+    LabelledAnswers,
+    Picked,
+    SampledLabels,
+    judging_version,
+    sampled_labels,
+)
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, grouping
 from judgeboard.stats.estimates import percent
@@ -31,9 +38,8 @@ from judgeboard.stats.sample_size import (
     stratified_half_width,
 )
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.planned_draw import LEAST_OF_STRATUM, DrawPlan, median_review_seconds
-from judgeboard.store.settings import primary_judge
 from judgeboard.store.strata import UNUSABLE
 from judgeboard.text import counted
 
@@ -468,11 +474,11 @@ def _time(minutes: float) -> str:
 
 
 def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:
-    """Return the judge versions with these names; without names the newest of the primary judge, if there is one."""
+    """Return the judge versions with these names; without names, that of `judging_version`, if there is one."""
     if names:
         return tuple(get_version(connection, name) for name in names)
-    primary = primary_judge(connection)
-    return tuple(version for version in list_versions(connection) if version.name == primary)[-1:]
+    version = judging_version(connection)
+    return () if version is None else (version,)
 
 
 def draw_plan(connection: Connection, where: RowFilter, judge_version: str | None = None) -> DrawPlan:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By, check_known, sliced_by, slices_of
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, measured_versions
-from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
+from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray
@@ -39,10 +39,7 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
-from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import CURRENT_OF_VERSION, any_row
-from judgeboard.store.tables import CURRENT
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
 ALL = "all"
@@ -167,7 +164,7 @@ def measure_rate(
     with store.reading() as connection:
         return rate_of(
             connection,
-            _version(connection, judge_version),
+            judging_version(connection, judge_version),
             by=by,
             target=target,
             where=where,
@@ -214,16 +211,6 @@ def rate_of(
         return result
     slices = tuple(measure.result(name, inside) for name, inside in _slices(connection, loaded, by))
     return replace(result, by=by, slices=slices)
-
-
-def _version(connection: Connection, which: int | str | None) -> StoredVersion | None:
-    if which is not None:
-        return get_version(connection, which)
-    primary = primary_judge(connection)
-    for version in reversed([each for each in list_versions(connection) if each.name == primary]):
-        if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id):
-            return version
-    return None
 
 
 def _slices(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:

@@ -19,8 +19,9 @@ from judgeboard.stats.rates import Labels, Population, Stratum, strata_of, summe
 from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
-from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.settings import thresholds
+from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.statements import CURRENT_OF_VERSION, any_row
 from judgeboard.store.strata import (
     BAD,
     GOOD,
@@ -34,6 +35,7 @@ from judgeboard.store.strata import (
     severities,
     undecided_answers,
 )
+from judgeboard.store.tables import CURRENT
 
 Picked = Literal["no", "yes", "worst"]
 """Whether a rule other than the random sample flagged an answer.
@@ -88,6 +90,22 @@ class SampledLabels:
     def counts(self) -> tuple[Stratum, ...]:
         """The number of answers, labels and bad answers of each stratum."""
         return strata_of(self.population, self.labels)
+
+
+def judging_version(
+    connection: Connection, which: int | str | None = None, *, judge: str | None = None
+) -> StoredVersion | None:
+    """Return a judge version by its id, name or title. By default, the newest that has judged the log, or None.
+
+    The default is of the ``judge`` with this name (None: the primary judge). Raises NotFound for an unknown ``which``.
+    """
+    if which is not None:
+        return get_version(connection, which)
+    name = judge or primary_judge(connection)
+    for version in reversed([each for each in list_versions(connection) if each.name == name]):
+        if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id):
+            return version
+    return None
 
 
 def sampled_labels(

@@ -7,13 +7,13 @@ from operator import itemgetter
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
 from judgeboard.stats.thresholds import equal_chances
-from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
-from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
 from judgeboard.store.strata import JudgedAnswers, judged_answers
 from judgeboard.text import counted
@@ -125,14 +125,11 @@ def drawn(name: str, groups: IntArray) -> FloatArray:
 
 
 def scored_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return a judge version, by default the newest of the primary judge; raise NotFound if there is none."""
-    if which is not None:
-        return get_version(connection, which)
-    primary = primary_judge(connection)
-    of_primary = [version for version in list_versions(connection) if version.name == primary]
-    if not of_primary:
+    """Return what `judging_version` returns; raise NotFound if no judge has judged the log."""
+    version = judging_version(connection, which)
+    if version is None:
         raise NotFound("no judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`")
-    return of_primary[-1]
+    return version
 
 
 def load_sample(connection: Connection, versions: Sequence[StoredVersion]) -> ScoredSample:
