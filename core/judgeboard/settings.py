@@ -42,8 +42,10 @@ class Settings(BaseModel):
     feedback_gap: float | None = None
     disagree_groundedness: float | None = None
     disagree_quality: float | None = None
+    uncertain_verdict: float | None = None
     random_share: float | None = None
     excuse_refusals: bool | None = None
+    excuse_confident: bool | None = None
     implied_labels: tuple[str, ...] | None = None
     random_seed: str | None = None
     always_review: tuple[str, ...] | None = None

@@ -112,10 +112,20 @@ class Thresholds:
     disagree_quality: float = _number(
         2, 1, 3, 1, "Judges differ by, quality", "Rule “judges disagree”: difference of two judges (1 to 3)."
     )
+    uncertain_verdict: float = _number(
+        0.5,
+        0.5,
+        1,
+        0.01,
+        "Uncertain verdict below",
+        "Rule “uncertain verdict”: confidence of the primary judge, the larger of groundedness and 1 - groundedness "
+        "(0.5 to 1; 0.5 flags none). `judgeboard stand` proposes a value.",
+    )
     random_share: float = _number(
         0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
     )
     excuse_refusals: bool = True
+    excuse_confident: bool = False
     implied_labels: tuple[str, ...] | None = None
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
@@ -123,13 +133,10 @@ class Thresholds:
     def __post_init__(self) -> None:
         for each in fields(self):
             if "range" in each.metadata:
-                value, (low, high) = getattr(self, each.name), each.metadata["range"]
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    raise ValueError(f"{each.name} must be a number from {low:g} to {high:g}, not {value!r}")
-                if not low <= value <= high:
-                    raise ValueError(f"{each.name} must lie from {low:g} to {high:g}, not {number_words(value)}")
-        if not isinstance(self.excuse_refusals, bool):
-            raise ValueError(f"excuse_refusals must be true or false, not {self.excuse_refusals!r}")
+                _check_number(each.name, getattr(self, each.name), *each.metadata["range"])
+        for name in ("excuse_refusals", "excuse_confident"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
         for name, things in (("always_review", "query types"), ("implied_labels", "rules")):
@@ -139,6 +146,13 @@ class Thresholds:
             if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
                 raise ValueError(f"{name} must be a list of {things}, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie from {low:g} to {high:g}, not {number_words(value)}")
 
 
 THRESHOLDS: tuple[str, ...] = tuple(each.name for each in fields(Thresholds))

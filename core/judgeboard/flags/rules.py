@@ -12,6 +12,7 @@ from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thr
 from judgeboard.judges.evidence_alignment import is_right_refusal
 
 LOW_GROUNDEDNESS = "low_groundedness"
+UNCERTAIN_VERDICT = "uncertain_verdict"
 JUDGES_DISAGREE = "judges_disagree"
 SUPREME_DISAGREES = "supreme_disagrees"
 ALWAYS_REVIEW = "always_review"
@@ -22,10 +23,11 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer that the primary judge finds too little supported by its passages.
 
     Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A refusal is not flagged
-    if no fitting passage was retrieved, unless ``excuse_refusals`` is off.
+    if no fitting passage was retrieved, unless ``excuse_refusals`` is off. With ``excuse_confident``, verdicts that
+    need no review are not flagged.
     """
     judged, threshold = signals.primary, thresholds.low_groundedness
-    if judged is None or not _is_low(judged, thresholds):
+    if judged is None or not _is_low(judged, thresholds) or _is_excused(judged, thresholds):
         return None
     if thresholds.excuse_refusals and signals.texts is not None and _right_refusal(signals.texts):
         return None
@@ -77,6 +79,47 @@ def _low_groundedness_words(details: Mapping[str, Any], params: Mapping[str, Any
         return "The judge calls it hallucinated and gives no score."
     threshold = params["threshold"]
     return f"Groundedness {shown(details['groundedness'], threshold)} is below {shown(threshold)}."
+
+
+def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags an answer whose verdict by the primary judge needs a review, because the judge is not sure enough.
+
+    The confidence (the larger of groundedness and 1 - groundedness) is below the threshold, or there is no score.
+    With a threshold of 0.5, nothing is flagged.
+    """
+    judged, threshold = signals.primary, thresholds.uncertain_verdict
+    if judged is None or threshold <= _LEAST_CONFIDENCE or (judged.groundedness is None and judged.label is None):
+        return None
+    if judged.groundedness is None:
+        return _of_primary(UNCERTAIN_VERDICT, judged, 1.0, {}, threshold)
+    confidence = _confidence(judged.groundedness)
+    if confidence >= rounded(threshold):
+        return None
+    severity = (threshold - confidence) / (threshold - _LEAST_CONFIDENCE)
+    details = {"confidence": confidence}
+    return _of_primary(UNCERTAIN_VERDICT, judged, severity, details, threshold, judged.groundedness)
+
+
+_LEAST_CONFIDENCE = 0.5
+
+
+def _confidence(groundedness: float) -> float:
+    return rounded(max(groundedness, 1 - groundedness))
+
+
+def _is_excused(judged: JudgeSignal, thresholds: Thresholds) -> bool:
+    """Return whether a verdict needs no review and leaves the queue. Without a random sample none does."""
+    if not thresholds.excuse_confident or judged.groundedness is None or not thresholds.random_share:
+        return False
+    threshold = thresholds.uncertain_verdict
+    return threshold > _LEAST_CONFIDENCE and _confidence(judged.groundedness) >= rounded(threshold)
+
+
+def _uncertain_verdict_words(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    if "confidence" not in details:
+        return "The judge gives no score, so its confidence is not known."
+    threshold = params["threshold"]
+    return f"The judge's confidence {shown(details['confidence'], threshold)} is below {shown(threshold)}."
 
 
 def low_quality(signals: Signals, thresholds: Thresholds) -> Reason | None:
@@ -289,6 +332,7 @@ def _random_sample_words(_details: Mapping[str, Any], params: Mapping[str, Any])
 
 RULES: tuple[Rule, ...] = (
     Rule(LOW_GROUNDEDNESS, low_groundedness, _low_groundedness_words, reads_texts=True, texts_for=_needs_texts),
+    Rule(UNCERTAIN_VERDICT, uncertain_verdict, _uncertain_verdict_words),
     Rule(
         "low_quality",
         low_quality,

@@ -153,6 +153,14 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             help="Rule “low groundedness”: a refusal raises no flag if the search found no passage that fits the "
             "question (default: on).",
         )
+        entered["excuse_confident"] = _field(
+            st.checkbox,
+            by_key["excuse_confident"],
+            "Excuse verdicts that need no review",
+            help="A verdict whose confidence is not below “Uncertain verdict below” raises no flag of the rule “low "
+            "groundedness” (default: off). Other rules still flag the answer. The random sample also reviews such "
+            "verdicts. With a sample of 0, nothing is excused.",
+        )
         implied = by_key["implied_labels"]
         rules = _field(
             st.multiselect,
