@@ -49,6 +49,7 @@ def trends() -> None:
             shares = corrected_trend(connection, period=asked["period"], judge=asked["judge"])
         else:
             figures = trend(connection, **asked)
+    show_alarms()
     if asked["measure"] == CORRECTED:
         _corrected(shares, as_table=as_table)
         return
@@ -57,7 +58,6 @@ def trends() -> None:
         empty_page("trends", trend_sentence(figures))
         _left_out(figures)
         return
-    show_alarms()
     _sentence(figures)
     _left_out(figures)
     shown = _chosen(drawn, figures.by)
@@ -76,7 +76,6 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     if not shown:
         empty_page("trends", "No period has enough sampled labels.", TO_LABEL)
         return
-    show_alarms()
     sentence(corrected_sentence(figures))
     if as_table:
         show_corrected_table(figures, shown)

@@ -2,19 +2,23 @@
 
 import streamlit as st
 
-from judgeboard.agreement.alarms import alarm_sentence, open_alarms
+from judgeboard.agreement.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
 from judgeboard.errors import JudgeboardError
+from judgeboard.people.permissions import Action
+from judgeboard.store.alarms import Alarm
 from judgeboard.store.events import CONFLICT, MENTION, Notification, mark_read, notifications
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.text import shortened
+from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import QUEUES
-from judgeboard_dashboard.session import current_reviewer, numbered, open_rows, reading, store
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, numbered, open_rows, problem, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.texts import caption, note, when
 
 LISTED = 20
 _GOAL = "notification_goal"
+_REFUSED = "alarm_refused"
 
 
 def notification_bell() -> None:
@@ -91,9 +95,48 @@ def _read(person: Reviewer, until: int) -> None:
 
 
 def show_alarms() -> None:
-    """Show a sentence for each alarm that nobody has acknowledged, the newest first."""
+    """Show a sentence for each alarm that nobody has acknowledged, the newest first. Leads can acknowledge it here."""
     with reading() as connection:
         alarms = open_alarms(connection)
+    if not alarms:
+        return
+    may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
+    person = ask_reviewer("Your name is stored with the acknowledgement of an alarm.") if may_acknowledge else None
+    refused: str | None = st.session_state.pop(_REFUSED, None)
+    if refused is not None:
+        problem(refused)
     for alarm in alarms:
-        command = f"`judgeboard watch --acknowledge {alarm.id} --note WHY`"
-        note(f"{alarm_sentence(alarm)} A lead acknowledges it: {command}", lead=f"Alarm {alarm.id}.")
+        with st.container(key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small"):
+            note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
+            if person is not None:
+                _acknowledgement(alarm, person)
+    if not may_acknowledge:
+        caption("A lead acknowledges an alarm. Its detectors then start anew.")
+
+
+def _acknowledgement(alarm: Alarm, person: Reviewer) -> None:
+    key = f"alarm_{alarm.id}_note"
+    with st.popover("Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"):
+        st.text_area(
+            "Note",
+            key=key,
+            max_chars=LONGEST_NOTE,
+            height=80,
+            help="Cause of the change, or what was done. The detectors of this figure then start anew on "
+            f"{day_words(alarm.from_day, year=True)}.",
+        )
+        st.button(
+            "Acknowledge alarm",
+            key=f"alarm_{alarm.id}_save",
+            type="primary",
+            on_click=_acknowledge,
+            args=(alarm, key, person),
+            wrap=False,
+        )
+
+
+def _acknowledge(alarm: Alarm, key: str, person: Reviewer) -> None:
+    try:
+        acknowledge(store(), alarm.id, st.session_state[key], by=person)
+    except JudgeboardError as error:
+        st.session_state[_REFUSED] = f"Not acknowledged: {error}"

@@ -164,7 +164,6 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
     rose = "rose in the week of 4 Nov 2024, from 10 %"
     page = open_page("trends", show="Bad, corrected")
     assert rose in texts(page, "jb-note")[0]
-    assert "judgeboard watch --acknowledge 1" in texts(page, "jb-note")[0]
     assert rose in texts(page, "jb-say")[0]
     assert len(charts(page)) == 1
     table = open_page("trends", show="Bad, corrected", table="true").dataframe[0].value

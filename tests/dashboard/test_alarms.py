@@ -1,0 +1,89 @@
+"""Alarms on Overview and Trends: everybody sees them, and only leads acknowledge them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages import OpenPage, press, shown, texts
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.alarms import watch
+from judgeboard.domain import Role
+from judgeboard.people.roster import add_person
+from judgeboard.store.alarms import list_alarms
+from judgeboard.store.engine import Store
+from judgeboard_dashboard import sign_in as seam
+from judgeboard_dashboard.sign_in import sign_in
+from oidc_provider import COOKIE_SECRET
+
+AUTH = {
+    "redirect_uri": "https://case.example.org/oauth2callback",
+    "cookie_secret": COOKIE_SECRET,
+    "client_id": "c",
+    "client_secret": "s",
+    "server_metadata_url": "https://id.example.org/.well-known/x",
+}
+ROSE = "Alarm 1. The share of bad answers of QA rose in the week of 4 Nov 2024"
+
+
+@pytest.fixture
+def alarmed(page_store: Store) -> Store:
+    """A rise in the fifth of nine weeks, with an alarm."""
+    log = GradedLog(page_store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(40, day=20_003 + 7 * week, query_type="QA")
+        bad = set(ids[:: 10 if week < 4 else 2])
+        labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+        log.say(version, labels)
+        log.reviews(labels)
+    assert watch(page_store, by="test").new == (1,)
+    return page_store
+
+
+@pytest.mark.parametrize("name", ["overview", "trends"])
+def test_a_lead_acknowledges_an_alarm_with_a_note(open_page: OpenPage, alarmed: Store, name: str) -> None:
+    page = open_page(name)
+    assert texts(page, "jb-note")[0].startswith(ROSE)
+    page = press(page, "alarm_1_save")
+    assert "the note of an acknowledgement has 1 to 2,000 characters" in shown(page)
+    [field] = [each for each in page.text_area if each.key == "alarm_1_note"]
+    field.set_value("New retriever since 4 Nov")
+    page = press(page, "alarm_1_save")
+    assert texts(page, "jb-note") == []
+    with alarmed.reading() as connection:
+        (alarm,) = list_alarms(connection)
+    assert (alarm.acknowledged_by, alarm.note) == ("mara", "New retriever since 4 Nov")
+    anew = {each.weeks for each in watch(alarmed, by="test").detectors}
+    assert anew == {5}, "the reference starts anew in the week of the change"
+
+
+def test_without_a_name_a_page_asks_for_it_before_an_acknowledgement(open_page: OpenPage, alarmed: Store) -> None:
+    page = open_page("trends", reviewer="")
+    assert "Your name is stored with the acknowledgement of an alarm." in shown(page)
+    assert not page.text_area
+
+
+def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(alarmed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    who: dict[str, Any] = {"email": "ann@example.org", "email_verified": True}
+    monkeypatch.setattr(seam, "claims", lambda: who)
+    for address, role in (("ann@example.org", Role.REVIEWER), ("bob@example.org", Role.LEAD)):
+        add_person(alarmed, address, role, "cli:root")
+    sign_in.cache_clear()
+    try:
+        page = _signed_in()
+        assert texts(page, "jb-note")[0].startswith(ROSE)
+        assert not page.text_area
+        assert "A lead acknowledges an alarm." in shown(page)
+        who.update(email="bob@example.org")
+        assert [field.key for field in _signed_in().text_area] == ["alarm_1_note"]
+    finally:
+        sign_in.cache_clear()
+
+
+def _signed_in() -> AppTest:
+    app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=30)
+    app.secrets["auth"] = AUTH
+    app.switch_page("views/overview.py")
+    return app.run()
