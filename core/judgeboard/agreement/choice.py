@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, get_args
@@ -16,7 +16,7 @@ from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.ratings import HUMANS, Human
 from judgeboard.stats.repeats import INCONSISTENT_AS, UNUSABLE_AS, InconsistentAs, UnusableAs
-from judgeboard.store.filters import METADATA, METADATA_FIELD, metadata_field, metadata_path
+from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter, metadata_field, metadata_path
 from judgeboard.store.health import answer_facts
 from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value
 from judgeboard.store.preferences import pair_facts
@@ -66,6 +66,7 @@ class AgreementChoice:
     implied_labels: bool = True
     small: Small = "skip"
     inconsistent: InconsistentAs = "net"
+    where: RowFilter = field(default_factory=RowFilter)
 
     def __post_init__(self) -> None:
         check_known("of", self.of, get_args(Of))

@@ -25,7 +25,13 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
 def comparable_sentence(source: PairSource, version: StoredVersion | None) -> str | None:
     """Return which grades people and the judge gave to the same answers; None if there are no such answers."""
     if source.scales is not SCALES:  # only one dimension is loaded
-        source = PairSource(source.connection, source.reviewer_id, source.human, implied_labels=source.implied_labels)
+        source = PairSource(
+            source.connection,
+            source.reviewer_id,
+            source.human,
+            implied_labels=source.implied_labels,
+            where=source.where,
+        )
     both: dict[str, int] = {}
     for grade in GRADES:
         judge = version or next(iter(source.versions(grade)), None)

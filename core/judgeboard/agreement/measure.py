@@ -45,7 +45,7 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.arrays import grouping
+from judgeboard.stats.arrays import among, grouping
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.proportions import anchoring
@@ -53,9 +53,11 @@ from judgeboard.stats.rater_agreement import against_gold, overall_agreement, se
 from judgeboard.stats.ratings import Human
 from judgeboard.stats.repeats import NONE, InconsistentAs, UnusableAs
 from judgeboard.store.engine import Readable
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
+from judgeboard.store.verdicts import matching_answers
 
 Source = AnswerRatings | PairRatings
 
@@ -77,6 +79,7 @@ def measure_agreement(
     epsilon: float | None = None,
     small: Small = "skip",
     implied_labels: bool = True,
+    where: RowFilter | None = None,
 ) -> AgreementResult:
     """Return how far people, a judge and people, judges, or a judge's repeats agree.
 
@@ -98,6 +101,7 @@ def measure_agreement(
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
         small: How that test treats people with fewer than 30 items: it skips them (``skip``) or uses Wilcoxon's test.
         implied_labels: Counts labels that a decision on a flag implies.
+        where: Measures only the answers or pairs that match (default: all). Pairs have a query type, a source, an id.
 
     Raises:
         BadInput: Arguments that cannot be combined.
@@ -117,6 +121,7 @@ def measure_agreement(
         implied_labels=implied_labels,
         small=small,
         inconsistent=inconsistent,
+        where=where or RowFilter(),
     )
     with store.reading() as connection:
         return agreement_of(connection, choice)
@@ -134,14 +139,16 @@ def agreement_of(
     ``source`` has the ratings, if they are loaded already. ``of_slices`` limits the statistics of a judge's slices.
     """
     if choice.of == "repeats":
-        return of_repeats(connection, choice)
-    if source is None:
-        source = _load(connection, choice)
-    if choice.of == "people":
-        return _people(connection, choice, source)
-    if choice.of == "judges":
-        return _judges(connection, choice, source)
-    return _judge(connection, choice, source, of_slices)
+        result = of_repeats(connection, choice)
+    else:
+        source = source or _load(connection, choice)
+        if choice.of == "people":
+            result = _people(connection, choice, source)
+        elif choice.of == "judges":
+            result = _judges(connection, choice, source)
+        else:
+            result = _judge(connection, choice, source, of_slices)
+    return replace(result, where=choice.where.as_dict())
 
 
 def every_judge(
@@ -174,9 +181,11 @@ def stand_in_test(
 def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
         aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
-        return PairRatings(connection, aspect, choice.unusable, choice.human, choice.inconsistent)
+        return PairRatings(connection, aspect, choice.unusable, choice.human, choice.inconsistent, choice.where)
     grade = choice.grade or "label"
-    source = PairSource(connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels)
+    source = PairSource(
+        connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels, where=choice.where
+    )
     return AnswerRatings(source, grade)
 
 
@@ -260,7 +269,7 @@ def _judge(
     )
     return replace(
         result,
-        anchoring=_anchoring_by_grade(connection, version) if answers else {},
+        anchoring=_anchoring_by_grade(connection, version, choice.where) if answers else {},
         notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
@@ -391,14 +400,17 @@ def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
     return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
 
 
-def _anchoring_by_grade(connection: Connection, version: StoredVersion) -> dict[str, Estimate]:
+def _anchoring_by_grade(connection: Connection, version: StoredVersion, where: RowFilter) -> dict[str, Estimate]:
     """Return how far people moved to a judge version's verdicts after they saw them, by grade.
 
     Each row is one person on one answer; the interval resamples answers.
     """
     shares: dict[str, Estimate] = {}
+    matching = None if where == RowFilter() else matching_answers(connection, where)
     for grade in GRADES:
         grades = before_and_after(connection, version.id, grade)
+        if matching is not None:
+            grades = grades.at(among(grades.response_ids, matching))
         if len(grades.response_ids):
             responses = grouping(grades.response_ids, len(grades.response_ids), row="response", group="response")
             shares[grade] = anchoring(grades.judge, grades.blind, grades.revealed, responses)

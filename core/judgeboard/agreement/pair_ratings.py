@@ -18,7 +18,9 @@ from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArr
 from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
 from judgeboard.stats.repeats import INCONSISTENT, NONE, WRONG, InconsistentAs, OrderVerdicts, UnusableAs
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import (
     CurrentPreference,
     PairFacts,
@@ -77,13 +79,15 @@ class PairRatings:
         unusable: UnusableAs = "drop",
         human: Human = "gold",
         inconsistent: InconsistentAs = "net",
+        where: RowFilter | None = None,
     ) -> None:
         """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
         self._connection = connection
         self.unusable = unusable
         self.human = human
         self.inconsistent = inconsistent
-        every = load_preferences(connection)
+        self._wanted = matching_pairs(connection, where or RowFilter())
+        every = load_preferences(connection, self._wanted)
         aspects = sorted({each.aspect for each in every if each.blind})
         self.aspect = _aspect(aspect, aspects)
         of_aspect = [each for each in every if each.aspect == self.aspect]
@@ -262,6 +266,8 @@ class PairRatings:
     def _gold(self) -> tuple[IntArray, IntArray]:
         """The pairs with a gold label and its side. On other aspects than overall, gold labels may not count."""
         known = (self.facts.gold != _NO_GRADE) & self._gold_counts
+        if self._wanted is not None:
+            known &= np.isin(self.facts.ids, list(self._wanted))
         return self.facts.ids[known], self.facts.gold[known] - 1
 
     def _ratings(
@@ -269,9 +275,12 @@ class PairRatings:
     ) -> ItemRatings:
         return item_ratings(ids, rater_ids, values, scale, self._questions(ids), names, unit=self.unit)
 
+    def _is_wanted(self, pair_id: int) -> bool:
+        return self._wanted is None or pair_id in self._wanted
+
     def _asked(self, version: StoredVersion) -> PairVerdicts | None:
         every = load_comparisons(self._connection, [version.id], condition=PLAIN)
-        rows = [row for row in every if row.aspect == self.aspect]
+        rows = [row for row in every if row.aspect == self.aspect and self._is_wanted(row.pair_id)]
         if not rows:
             return None
         ids = np.array([row.pair_id for row in rows], dtype=np.int64)
@@ -285,8 +294,10 @@ class PairRatings:
         ids = np.empty(0, dtype=np.int64)
         if dimension is not None or overall:
             ids, differences = score_differences(self._connection, version.id, dimension)
-        if not len(ids):
+        wanted = np.array([self._is_wanted(id_) for id_ in ids.tolist()], dtype=np.bool_)
+        if not wanted.any():
             return None
+        ids, differences = ids[wanted], differences[wanted]
         sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0)).astype(np.int64)
         orders = OrderVerdicts(sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids))
         asked = np.ones(len(ids), dtype=np.bool_)

@@ -27,13 +27,14 @@ from judgeboard.imports.scales import scale_in
 from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
 from judgeboard.stats.repeats import OrderVerdicts
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.response_pages import response_facts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import Columns
-from judgeboard.store.verdicts import current_verdicts, load_graded
+from judgeboard.store.verdicts import current_verdicts, load_graded, matching_answers
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
 """The names of rows and of the groups that an interval resamples."""
@@ -131,12 +132,15 @@ class PairSource:
         grade: str | None = None,
         *,
         implied_labels: bool = True,
+        where: RowFilter | None = None,
     ) -> None:
         """Load all three grades, or a rubric dimension (``grade``); raise `BadInput` if it has several scales."""
         scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
         self.connection = connection
         self.scales = SCALES if scale is None else {scale.grade: scale}
-        self.graded = load_graded(connection, None if scale is None else scale.grade, implied_labels=implied_labels)
+        dimension = None if scale is None else scale.grade
+        self.where = where or RowFilter()
+        self.graded = load_graded(connection, dimension, implied_labels=implied_labels, where=self.where)
         self.cut = thresholds(connection).low_groundedness
         self.reviewer_id = reviewer_id
         self.human = human
@@ -263,6 +267,8 @@ class AnswerRatings:
         verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
         values, _ = judge_values(verdicts.grades, self.grade, self.source.cut)
         rows = is_given(values)
+        if self.source.where != RowFilter():
+            rows &= among(verdicts.response_ids, matching_answers(self._connection, self.source.where))
         return item_ratings(
             verdicts.response_ids[rows],
             verdicts.version_ids[rows],

@@ -23,6 +23,7 @@ from judgeboard.store.judge_versions import (
     not_found,
     versions_asked_again,
 )
+from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers
 
@@ -45,7 +46,7 @@ def temperature_note(versions: Sequence[StoredVersion]) -> Note:
 
 def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     title, versions = _versions(connection, choice)
-    repeated = repeated_answers(connection, [each.id for each in versions])
+    repeated = repeated_answers(connection, [each.id for each in versions], choice.where)
     measure = _measure(repeated, title, choice.grade)
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
     more = {"self_consistency": measure.self_consistency, "spread": measure.spread}
@@ -70,7 +71,10 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     if is_one_order(version, every):
         raise NotFound(f"{version.title} judged each pair in one order only, so it has no repeats")
     aspect = choice.aspect or OVERALL
-    rows: list[BothOrders] = [row for row in every if row.aspect == aspect]
+    wanted = matching_pairs(connection, choice.where)
+    rows: list[BothOrders] = [
+        row for row in every if row.aspect == aspect and (wanted is None or row.pair_id in wanted)
+    ]
     if not rows:
         raise NotFound(f"{version.title} has no comparison on the aspect {aspect!r}")
     verdicts = order_verdicts(rows, one_order=False)

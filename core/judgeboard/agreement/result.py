@@ -85,12 +85,12 @@ class Shortened:
 class AgreementResult:
     """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
 
-    ``title`` names who was measured. ``n`` is the number of items (of grades, if people are stacked) behind the
-    statistics; ``left_out`` counts other items by reason. ``human`` and ``compared_with`` name the grades that a judge
-    is compared with. ``inconsistent`` and ``unusable`` are the options for pairs. ``rater_pairs`` compares every two
-    raters, ``self_agreement`` people who rated items twice, ``against_gold`` people with gold labels. If these lists
-    are long, ``shortened`` tells what is left out, by name. ``anchoring`` is how far people moved to the judge's
-    verdicts after they saw them, by grade.
+    ``title`` names who was measured, and ``where`` is the filter of answers or pairs (empty: all). ``n`` is the number
+    of items (of grades, if people are stacked) behind the statistics; ``left_out`` counts other items by reason.
+    ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
+    the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
+    ``against_gold`` people with gold labels. If these lists are long, ``shortened`` tells what is left out, by name.
+    ``anchoring`` is how far people moved to the judge's verdicts after they saw them, by grade.
     """
 
     of: Of
@@ -101,6 +101,7 @@ class AgreementResult:
     compared_with: str | None = None
     inconsistent: InconsistentAs | None = None
     unusable: UnusableAs | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
     judge_versions: tuple[MeasuredVersion, ...] = ()
     sentence: str = ""

@@ -11,6 +11,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import account_lines, check_pairs, model_options, nobody_asked, run_options, stopped_lines
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
+from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 @options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
+@options.where
 @click.option("--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeatable.")
 @options.with_default(
     "--unusable",
@@ -66,6 +68,7 @@ def compare_command(
     judge_version: str | None,
     source: str | None,
     by: str | None,
+    where: RowFilter,
     aspects: tuple[str, ...],
     unusable: str,
     inconsistent: str,
@@ -80,6 +83,7 @@ def compare_command(
     from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
     from judgeboard.store.comparisons import versions_that_compared
     from judgeboard.store.judge_versions import choose_version
+    from judgeboard.store.pairs import matching_pairs
 
     ways = (source_a is not None or source_b is not None, file is not None, recorded)
     if sum(ways) != 1 or (source_a is None) != (source_b is None):
@@ -90,7 +94,7 @@ def compare_command(
         nobody_asked(context, "domain", "source")
     if file is not None:
         check_pairs(file, source)
-    figures: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects}
+    figures: dict[str, Any] = {"by_query_type": by is not None, "aspects": aspects, "where": where}
     figures |= {"unusable": unusable, "inconsistent": inconsistent}
     store = options.open_store(create=file is not None)
     if recorded:
@@ -105,13 +109,16 @@ def compare_command(
         made = pairs_in_file(store, file, source=source, actor=options.actor())
     else:
         made = pairs_between(store, source_a or "", source_b or "", actor=options.actor())
+    with store.reading() as connection:
+        matching = matching_pairs(connection, where)
+    pair_ids = [id_ for id_ in made.pair_ids if matching is None or id_ in matching]
     with run_options(chosen["concurrency"], chosen["max_cost"]) as run:
-        compared = compare_pairs(store, judge, made.pair_ids, again=chosen["rejudge"] is not None, **run)
+        compared = compare_pairs(store, judge, pair_ids, again=chosen["rejudge"] is not None, **run)
     version_id = compared.version.id
-    report = measure_pairs(store, version_id, pair_ids=made.pair_ids, account=compared.account, **figures)
+    report = measure_pairs(store, version_id, pair_ids=pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
-    counts = {"pairs": len(made.pair_ids), "left_out": made.left_out}
-    options.show(report, [f"{made.words}: {counted(len(made.pair_ids), 'pair')}{left_out}", *_lines(report)], counts)
+    counts = {"pairs": len(pair_ids), "left_out": made.left_out}
+    options.show(report, [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *_lines(report)], counts)
     options.suggest("serve")
     return report.account.exit_code
 

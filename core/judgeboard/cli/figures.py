@@ -73,6 +73,7 @@ from judgeboard.text import as_utc, counted, utc_day
     metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
+@options.where
 @options.with_default(
     "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
 )
@@ -134,6 +135,7 @@ def agreement_command(
             "unusable",
             "inconsistent",
             "by",
+            "where",
             "report",
             "full",
         )

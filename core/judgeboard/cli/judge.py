@@ -201,7 +201,8 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
 @click.option(
     "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
 )
-def repeats_command(judge_version: str | None, name: str | None) -> int:
+@options.where
+def repeats_command(judge_version: str | None, name: str | None, where: RowFilter) -> int:
     """Measure how far repeats of a judge agree with each other and with people.
 
     Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
@@ -211,7 +212,7 @@ def repeats_command(judge_version: str | None, name: str | None) -> int:
     if (judge_version is None) == (name is None):
         raise BadInput("choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
     with options.seen(options.open_store()).reading() as connection:
-        report = repeats_report(connection, version=judge_version, name=name)
+        report = repeats_report(connection, version=judge_version, name=name, where=where)
     options.show(report, repeats_lines(report))
     return report.account.exit_code
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from statistics import median, median_low
 from typing import Any
@@ -153,7 +153,7 @@ class JuryReport:
     ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
     ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people
     label differently. ``spread`` is the mean distance between the highest and the lowest score of the members.
-    ``split`` counts ties of labels, ``answers`` the answers of the log.
+    ``split`` counts ties of labels, ``answers`` the answers of the log that match ``where``.
     """
 
     jury: AgreedWithPeople
@@ -169,6 +169,7 @@ class JuryReport:
     wrong_together: Estimate
     spread: Mapping[str, Estimate]
     notes: tuple[str, ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -305,6 +306,7 @@ def judge_by_jury(
         closed = _superseded(connection) - before
         left, answers = len(judged) - len(complete), count_answers(connection, where)
         report = jury_report(connection, version, versions, complete, verdicts, not_reached=left, answers=answers)
+    report = replace(report, where=(where or RowFilter()).as_dict())
     if not closed:
         return report
     note = f"{counted(closed, 'open flag')} of {JUDGES_DISAGREE} superseded: the members of a jury count as one judge."

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -26,8 +27,9 @@ from judgeboard.stats.repeats import (
 )
 from judgeboard.store import comparisons, preferences
 from judgeboard.store.engine import Readable
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import load_pairs
+from judgeboard.store.pairs import load_pairs, matching_pairs
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -66,12 +68,13 @@ class PairGroup:
 
 @dataclass(frozen=True, slots=True)
 class PairReport:
-    """The comparisons of a judge version: the account of its calls, and the figures by group."""
+    """The comparisons of a judge version: the account of its calls, the filter of pairs, and the figures by group."""
 
     judge: str
     fingerprint: str
     account: RunAccount
     unusable_as: UnusableAs
+    where: Mapping[str, Any]
     groups: tuple[PairGroup, ...]
 
 
@@ -228,12 +231,14 @@ def measure_pairs(
     inconsistent: InconsistentAs = "net",
     unusable: UnusableAs = "drop",
     account: RunAccount | None = None,
+    where: RowFilter | None = None,
 ) -> PairReport:
     """Measure a judge version on the pairs that it compared, here or elsewhere.
 
     Agreement with gold and people counts pairs with different verdicts in the two orders as ``inconsistent`` tells, and
     pairs without a usable verdict as ``unusable`` tells; both as in `measure_agreement`. ``account`` is that of a run
-    (default: all comparisons of the version on these pairs). Raises NotFound if there is no such version, or it has no
+    (default: all comparisons of the version on these pairs). Only pairs that match ``where`` count: query type, source
+    and id. Raises NotFound if there is no such version, or it has no
     comparisons of these pairs or aspects.
     """
     options: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -245,6 +250,8 @@ def measure_pairs(
             raise BadInput(f"--{name} must be one of {', '.join(known)}, not {value!r}")
     with store.reading() as connection:
         version = get_version(connection, judge_version)
+        if (wanted := matching_pairs(connection, where or RowFilter())) is not None:
+            pair_ids = wanted if pair_ids is None else wanted.intersection(pair_ids)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
         missing = [aspect for aspect in aspects if aspect not in pairs.aspects]
         if account is None:
@@ -253,7 +260,7 @@ def measure_pairs(
                 raise NotFound(f"{version.title} has no comparison {what}")
             account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
-    return PairReport(version.title, version.fingerprint, account, unusable, groups)
+    return PairReport(version.title, version.fingerprint, account, unusable, (where or RowFilter()).as_dict(), groups)
 
 
 def _group(

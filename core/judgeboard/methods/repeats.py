@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from sqlalchemy import Connection
@@ -30,7 +30,7 @@ from judgeboard.runs.runner import blocking
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import (
     StoredVersion,
     ensure_version,
@@ -156,13 +156,14 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsReport:
-    """A judge's repeats on every measure, for the ``answers`` that it judged more than once.
+    """A judge's repeats on every measure, for the ``answers`` (those that match ``where``) judged more than once.
 
     ``temperature`` is None if it is unknown or differs between versions.
     """
 
     judge: str
     versions: tuple[str, ...]
+    where: dict[str, Any]
     repeats: int
     answers: int
     account: RunAccount
@@ -173,19 +174,26 @@ class RepeatsReport:
 
 
 def repeats_report(
-    connection: Connection, *, version: int | str | None = None, name: str | None = None
+    connection: Connection,
+    *,
+    version: int | str | None = None,
+    name: str | None = None,
+    where: RowFilter | None = None,
 ) -> RepeatsReport:
-    """Return the agreement of a judge with itself on answers with several repeats.
+    """Return the agreement of a judge with itself on answers with several repeats (that match ``where``).
 
     Give one judge ``version``, or a ``name`` to pool the answers of all versions of that judge. Each measure leaves out
     answers without a value in every repeat. Raises NotFound, which lists the judges with repeats.
     """
     versions = _versions(connection, version, name)
-    repeated = repeated_answers(connection, [each.id for each in versions])
+    where = where or RowFilter()
+    repeated = repeated_answers(connection, [each.id for each in versions], where)
     title = name or versions[0].title
+    if not repeated.answers and where != RowFilter():
+        raise NotFound(f"{title} has no repeats of the answers that match: {describe(where)}")
     if not repeated.answers:
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
-    source = PairSource(connection)
+    source = PairSource(connection, where=where)
     measures = [
         record_of(Repeated, each, items=len(each.rows), accuracy=_accuracy(source, versions, each.measure))
         for each in repeated.measures()
@@ -197,6 +205,7 @@ def repeats_report(
     return RepeatsReport(
         judge=title,
         versions=tuple(each.title for each in versions),
+        where=where.as_dict(),
         repeats=max(len(answer.opinions) for answer in repeated.answers),
         answers=len(repeated.answers),
         account=RunAccount.of(

@@ -31,6 +31,7 @@ from judgeboard.stats.estimates import interval, number_words, percent, percent_
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
 from judgeboard.stats.ratings import Human
+from judgeboard.store.filters import RowFilter, describe, from_dict
 
 OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
@@ -60,6 +61,7 @@ def report_results(
     human: Human,
     *,
     implied_labels: bool = True,
+    where: RowFilter | None = None,
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
@@ -74,7 +76,9 @@ def report_results(
     results = []
     for choice in choices:
         with suppress(NotFound):  # a report leaves out parts without data
-            results.append(agreement_of(connection, replace(choice, implied_labels=implied_labels)))
+            results.append(
+                agreement_of(connection, replace(choice, implied_labels=implied_labels, where=where or RowFilter()))
+            )
     return results
 
 
@@ -247,6 +251,8 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     name = result.title if result.of in {"judge", "repeats"} else ""
     yield "h2", " · ".join(filter(None, (OF_NAMES[result.of], name, what)))
     yield "p", result.sentence
+    if result.where:
+        yield "quiet", f"Filter: {describe(from_dict(dict(result.where)))}."
     if result.compared_with is not None:
         yield "quiet", f"Compared with: {result.compared_with}."
     for note in result.notes:

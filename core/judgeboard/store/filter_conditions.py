@@ -5,13 +5,24 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
+from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP, Thresholds
 from judgeboard.store.filters import SCORE_FIELDS, RowFilter
 from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, listed
-from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEW_FAILURE_MODE, VERSION
+from judgeboard.store.tables import (
+    CURRENT,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    PAIR,
+    RESPONSE,
+    REVIEW,
+    REVIEW_FAILURE_MODE,
+    VERSION,
+)
 
 
 def value_conditions(*columns: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
@@ -224,6 +235,14 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
     own += day_conditions(where, RESPONSE.c.asked_day)
     kind = RESPONSE.c.kind.in_(where.kinds) if where.kinds else LOGGED
     return [kind, *own, *subquery_conditions(connection, where, RESPONSE.c.id)]
+
+
+def pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions on a pair; raise BadInput if the filter has a field that pairs do not have."""
+    if where != RowFilter(query_types=where.query_types, sources=where.sources, ids=where.ids):
+        raise BadInput("pairs can be filtered only by query_type, source and id")
+    named = ((where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id))
+    return value_conditions(*named)
 
 
 def flag_conditions(

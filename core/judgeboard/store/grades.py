@@ -103,7 +103,7 @@ def read_grades(columns: list[Any], n: int) -> Grades:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BeforeAndAfter:
+class BeforeAndAfter(Columns):
     """People's grades before and after they saw a verdict, by person and answer; labels are 1 (grounded) or 0."""
 
     response_ids: IntArray

@@ -9,6 +9,8 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.llm.chat import earlier_turns
+from judgeboard.store.filter_conditions import pair_conditions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Named, check_storable, find_responses, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_by_key, rows_with
@@ -42,6 +44,13 @@ def load_pairs(connection: Connection, ids: Collection[int], *, hidden_too: bool
         turns, other_turns = map(earlier_turns, (row.messages_a, row.messages_b))
         items.append(record_of(PairItem, row, passages=passages, turns=turns if turns == other_turns else ()))
     return items
+
+
+def matching_pairs(connection: Connection, where: RowFilter) -> frozenset[int] | None:
+    """Return the ids of the pairs that match; None if the filter is empty."""
+    if where == RowFilter():
+        return None
+    return frozenset(connection.execute(select(PAIR.c.id).where(*pair_conditions(where))).scalars())
 
 
 def ids_of_pairs(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:

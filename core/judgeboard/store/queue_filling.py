@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, sel
 from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
-from judgeboard.store.filter_conditions import flag_conditions, response_conditions, value_conditions
+from judgeboard.store.filter_conditions import flag_conditions, pair_conditions, response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.planned_draw import DrawnAnswer
 from judgeboard.store.queue_items import (
@@ -121,12 +121,10 @@ def _fill_with_pairs(connection: Connection, queue: Queue, now: datetime) -> Cre
 
     Raises BadInput if the filter has a field that pairs do not have, or the order is not oldest or random.
     """
-    where = queue.filter
-    if where != RowFilter(query_types=where.query_types, sources=where.sources, ids=where.ids):
-        raise BadInput("pairs can be filtered only by query_type, source and id")
+    conditions = _pair_conditions(queue.filter)
     if queue.sort not in PAIR_ORDERS:
         raise BadInput(f"pairs are ordered by oldest or random, not {queue.sort.value}")
-    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*_pair_conditions(where)).order_by(PAIR.c.id)
+    query = select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id).where(*conditions).order_by(PAIR.c.id)
     new = [
         NewItem(
             pair_id=id_,
@@ -382,10 +380,7 @@ def _answer_conditions(connection: Connection, where: RowFilter) -> list[ColumnE
 
 
 def _pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
-    named = value_conditions(
-        (where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id)
-    )
-    return [PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None), *named]
+    return [PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None), *pair_conditions(where)]
 
 
 def _new_item(queue: Queue, answer: Matching, position: float, *, sampled: bool = False) -> NewItem:

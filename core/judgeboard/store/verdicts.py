@@ -1,7 +1,7 @@
 """Verdicts on the same answers by several judges, by repeats and by rubric judges; and graded answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,13 @@ def by_version(connection: Connection, version_ids: Sequence[int], where: RowFil
         if known is None or verdict.status is Status.OK or known.verdict.status is not Status.OK:
             answer.opinions[row.judge_version_id] = StoredOpinion(row.id, row.ask, verdict)
     return judged
+
+
+def matching_answers(connection: Connection, where: RowFilter) -> IntArray:
+    """Return the ids, ascending, of the logged answers that match."""
+    query = select(RESPONSE.c.id).where(*response_conditions(connection, where)).order_by(RESPONSE.c.id)
+    ids: IntArray = read_columns(connection, query)[0]
+    return ids
 
 
 def count_answers(connection: Connection, where: RowFilter | None = None) -> int:
@@ -138,12 +145,19 @@ class RepeatedAnswers:
         return repeated_measures(self.values, self.groups)
 
 
-def repeated_answers(connection: Connection, version_ids: Iterable[int]) -> RepeatedAnswers:
-    """Return the answers that these versions judged several times, in the order of versions and answers."""
+def repeated_answers(
+    connection: Connection, version_ids: Iterable[int], where: RowFilter | None = None
+) -> RepeatedAnswers:
+    """Return the answers that these versions judged several times, in the order of versions and answers.
+
+    Answers of every kind count, because imported repeats are about answers outside the log.
+    """
+    if where is not None and not where.kinds:
+        where = None if where == RowFilter() else replace(where, kinds=tuple(ResponseKind))
     answers = tuple(
         answer
         for version_id in version_ids
-        for _, answer in sorted(by_repeat(connection, version_id).items())
+        for _, answer in sorted(by_repeat(connection, version_id, where).items())
         if len(answer.opinions) > 1
     )
     values = tuple(
@@ -310,13 +324,17 @@ class GradedAnswers:
     reviews: GradedReviews
 
 
-def load_graded(connection: Connection, dimension: str | None = None, *, implied_labels: bool = True) -> GradedAnswers:
-    """Return every current review of a logged answer with the current verdicts of all judge versions.
+def load_graded(
+    connection: Connection, dimension: str | None = None, *, implied_labels: bool = True, where: RowFilter | None = None
+) -> GradedAnswers:
+    """Return every current review of a logged answer (that matches) with the current verdicts of all judge versions.
 
     An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
     dimension of a rubric are read instead of the three grades. `graded_reviews` explains ``implied_labels``.
     """
     reviews = graded_reviews(connection, dimension, implied_labels=implied_labels)
+    if where is not None and where != RowFilter():
+        reviews = reviews.at(among(reviews.response_ids, matching_answers(connection, where)))
     current = current_verdicts(connection, dimension, of_reviewed=True)
     reviewed = among(current.response_ids, np.unique(reviews.response_ids))
     current = current.at(reviewed)
