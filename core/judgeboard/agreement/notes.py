@@ -73,7 +73,7 @@ def judge_sentence(statistics: PairStatistics, rows: str = "answers that people 
 
 
 _CHANGED: dict[InconsistentAs, str] = {
-    "net": "On these, the votes of both orders are added: A and B make a tie, a tie and a win make the win.",
+    "net": "Such a pair counts as a tie if the orders prefer different answers. A tie in only one order is ignored.",
     "drop": "These pairs are left out.",
     "wrong": "These pairs count as wrong.",
     "tie": "These pairs count as ties.",
@@ -84,7 +84,7 @@ def order_sentence(changed: Estimate, inconsistent: InconsistentAs) -> str | Non
     """Return how often a judge's preference changes with the order and how such pairs count; None below 10 pairs."""
     if changed.value is None or changed.n < MIN_PAIRS:
         return None
-    share = f"On {percent(changed.value)} of the pairs the judge changed its preference with the order."
+    share = f"On {percent(changed.value)} of the pairs the verdicts in the two orders differ."
     return f"{share} {_CHANGED[inconsistent]}" if changed.value else share
 
 
@@ -131,8 +131,8 @@ def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means."""
     return (
         f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge passes even if "
-        f"it wins on up to {round(epsilon * 100, 6):g} fewer answers per 100 than the person. Use 0.2 for experts, "
-        "0.15 for trained annotators, 0.1 for a crowd."
+        f"the person wins on up to {round(epsilon * 100, 6):g} more answers per 100. Use 0.2 for experts, 0.15 for "
+        "trained annotators, 0.1 for a crowd."
     )
 
 

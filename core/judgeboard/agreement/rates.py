@@ -273,7 +273,7 @@ class _Measure:
         population, labels = sample.population, sample.labels
         groups = len(population.of_labelled)
         if self.target == "app" and 0 < groups < MIN_PAIRS and population.total:
-            why = f"too few (labels in {counted(groups, 'evidence group')}, at least {MIN_PAIRS} needed)"
+            why = f"too few labels (they are in {counted(groups, 'evidence group')}, at least {MIN_PAIRS} groups needed)"
             return unmeasured(len(labels.values), why), None
         if self.loaded.grade != "label":
             share = self.loaded.grade == "groundedness"
@@ -359,8 +359,7 @@ def _warnings(sample: SampledLabels, grade: GradeName, target: Target) -> Iterat
         were = "label was" if sample.extras == 1 else "labels were"
         yield Note(
             "picked_labels",
-            f"{sample.extras:,} {were} picked, not drawn at random. They do not speak for the rest, so they do not "
-            "count here.",
+            f"{sample.extras:,} {were} of answers that somebody picked. Only labels of random samples count here.",
         )
     if sample.undecided > _MOST_UNDECIDED * (n + sample.undecided):
         yield Note(

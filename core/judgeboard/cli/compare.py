@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     "--inconsistent",
     type=click.Choice(["net", "drop", "wrong", "tie"]),
     default="net",
-    help="How a pair counts for agreement with gold or people if the preference changes with the order. net: the votes "
-    "of both orders are added (A and B make a tie, a tie and a win make the win). drop: not at all. wrong: as a wrong "
-    "verdict. tie: as a tie.",
+    help="How a pair counts for agreement with gold or people if the preference changes with the order. net: as "
+    "a tie if one order prefers A and the other prefers B; a tie in only one order is ignored. drop: not at all. "
+    "wrong: as a wrong verdict. tie: as a tie.",
 )
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
@@ -199,13 +199,13 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
 @click.option(
-    "--k", type=click.IntRange(1), help="Samples per question (default: 5). If more are stored, the first K count."
+    "--k", type=click.IntRange(1), help="Samples per question (default: 5). If more are stored, only the first K are used."
 )
 @options.with_default(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    help="Share of agreeing samples from which the judge sees its own answer in condition C (above 0, at most 1).",
+    help="Condition C: the judge sees its own answer if at least this share of the samples agree (above 0, at most 1).",
 )
 @click.option(
     "--temperature",

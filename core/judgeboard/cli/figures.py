@@ -44,7 +44,7 @@ from judgeboard.text import as_utc, counted, utc_day
     "--grade",
     metavar="label|groundedness|quality|preference|DIMENSION",
     help="Grade to compare, or the name of a rubric dimension (default: label; preference for --unit pairs). Only "
-    "labels show how many bad answers a judge misses. The output has the number of reviews without a label.",
+    "the grade label shows how many bad answers a judge misses. The output has the number of reviews without a label.",
 )
 @options.with_default(
     "--human",
@@ -65,8 +65,8 @@ from judgeboard.text import as_utc, counted, utc_day
     type=click.Choice(["net", "drop", "wrong", "tie"]),
     default="net",
     help="How a pair counts if the judge's preference changes with the order of the answers, for --unit pairs. net: "
-    "the votes of both orders are added (A and B make a tie, a tie and a win make the win). drop: not at all. wrong: "
-    "as a wrong verdict. tie: as a tie.",
+    "as a tie if one order prefers A and the other prefers B; a tie in only one order is ignored. drop: not at all. "
+    "wrong: as a wrong verdict. tie: as a tie.",
 )
 @click.option(
     "--by",
@@ -207,8 +207,8 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 @click.option(
     "--corrected",
     is_flag=True,
-    help="Show the share of bad answers per query type, corrected by the sampled labels of each period. Periods are "
-    "joined until each stratum has a label.",
+    help="Show the share of bad answers per query type, corrected by the sampled labels of each period. Periods with too "
+    "few labels are joined.",
 )
 @click.option(
     "--before",
@@ -229,8 +229,8 @@ def trends_command(
     """Show whether answers become better or worse over time.
 
     The first line names the clear changes: the 95 % intervals before and after do not overlap. The number of answers
-    is printed for each period. With --corrected, it names only changes that a detector found, or changes between two
-    windows.
+    is printed for each period. With --corrected, it names only changes that `judgeboard watch` would find. With
+    --before and --after, it compares these two windows.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines

@@ -103,7 +103,7 @@ def failure_mode_retire(name: str) -> None:
 
 @options.command("judgeboard failure-mode list", group=failure_mode_command)
 def failure_mode_list() -> None:
-    """List all failure modes, and frequent phrases in notes that have no failure mode."""
+    """List all failure modes, and frequent phrases in the notes of answers without a failure mode."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
     from judgeboard.store.failure_modes import list_modes
@@ -162,8 +162,8 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names a rule, only answers with an open or confirmed flag of that rule belong to the issue. If the
-    filter contains only sources, types, models or days, only answers with an open or confirmed flag belong to it.
+    If the filter names a rule, only answers with an open or confirmed flag of that rule belong to the issue. A filter
+    that has nothing but sources, types, models or days selects only answers with an open or confirmed flag.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     required=True,
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
-    help="Wanted precision, 0 to 1. For rate and kappa, the plus or minus of the 95 % interval: 0.05 is ±5 percentage "
-    "points. For judges and versions, the smallest difference that is found with probability 0.8.",
+    help="Wanted precision, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is ±5 percentage "
+    "points. With --for judges or versions: the smallest difference that is found with probability 0.8.",
 )
 @options.with_default(
     "--for",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     default="app",
     help="app: the answers are a sample of what the app does. these: only these answers count.",
 )
-@click.option("--by", type=click.Choice(["query_type"]), help="Also make a plan for each query type alone.")
+@click.option("--by", type=click.Choice(["query_type"]), help="Also show a plan for each query type.")
 @options.where
 def plan_command(
     reach: float,
@@ -59,9 +59,9 @@ def plan_command(
 ) -> None:
     """Show how many answers people must label for a figure, and how many minutes that takes.
 
-    The labels that are a random sample of the log are the pilot: they show how many answers are bad, and how far the
-    judge explains people's labels. With fewer than 30, the plan assumes the worst case. Minutes use the median time of
-    a review. `judgeboard queue create NAME --plan rate --n N` draws the answers.
+    The plan uses the labels of random samples that the log already has. With fewer than 30 such labels, it assumes the
+    worst case. Minutes use the median time of a review. `judgeboard queue create NAME --plan rate --n N` draws the
+    answers.
     """
     from judgeboard.agreement.plans import plan_labels, plan_versions
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     """Return an option for a share (0 to below 1)."""
     inside = options.FiniteRange(0, 1, max_open=True)
-    return click.option(name, type=inside, default=0.0, metavar="SHARE", help=f"{words} (default: 0).")
+    return click.option(name, type=inside, default=0.0, metavar="SHARE", help=words)
 
 
 @options.command(
@@ -61,8 +61,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--plan",
     type=click.Choice(["rate"]),
-    help="Draw --n answers by lot for the share of bad answers, flagged or not. Every stratum (flagged or not, judged "
-    "bad or good) has the same probability. Answers with a label in the random sample are not drawn again. "
+    help="Draw --n answers at random, to estimate the share of bad answers. Every answer has the same probability, "
+    "flagged or not. Answers that already have a label in the random sample are not drawn again. "
     "`judgeboard plan` shows how many are needed.",
 )
 @options.judge_version(
@@ -92,7 +92,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     type=options.FiniteRange(0, 1),
     default=1.0,
     metavar="SHARE",
-    help="Share of the items that need --needed reviews; the others need one (default: 1).",
+    help="Share of the items that need --needed reviews (default: 1). The other items need one review.",
 )
 @click.option("--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs.")
 @click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")
@@ -117,14 +117,14 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @_share(
     "--sampling-rate",
-    "Share of randomly sampled answers in the queue. To sample more, raise `random_share` (Settings, or "
-    "JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`",
+    "Share of randomly sampled answers in the queue (default: 0). To sample more, raise `random_share` (Settings, or "
+    "JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
 )
 @_share(
     "--repeat-rate",
-    "Probability that reviewers get one of their own items again after a week, unannounced",
+    "Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
 )
-@_share("--test-rate", "Probability that reviewers get a test item, an answer with a gold label, unannounced")
+@_share("--test-rate", "Probability that reviewers get a test item (an answer with a gold label), unannounced (default: 0).")
 @click.option(
     "--training",
     is_flag=True,
@@ -345,7 +345,7 @@ def merge(file: Path) -> int:
 
     Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
     A line is refused if somebody else has since reviewed or leased its item, or if its texts differ from the stored
-    texts. The other lines are then stored, and the exit code is 1.
+    texts. If lines are refused, the others are stored, and the exit code is 1.
     """
     from judgeboard.reviews.bundles import merge_bundle
 

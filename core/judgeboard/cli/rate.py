@@ -26,8 +26,8 @@ from judgeboard.store.filters import RowFilter, parse_where
     "--target",
     type=click.Choice(["app", "these"]),
     default="app",
-    help="What the rate describes. app: what the app does, of which the logged answers are a sample. these: the logged "
-    "answers as they are; if all of them are labelled, the rate is exact.",
+    help="What the rate describes. app: all answers of the app; the logged answers are a sample of them. these: "
+    "only the logged answers; if all of them are labelled, the rate is exact.",
 )
 @options.where
 @options.with_default(
@@ -40,8 +40,8 @@ from judgeboard.store.filters import RowFilter, parse_where
     "--labels-from",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Use the labels of other answers, selected as by --where, for example of an earlier month. This holds only if "
-    "the judge errs as often there as here (default: labels of the answers themselves).",
+    help="Use the labels of other answers, for example of an earlier month (as for --where). The result is right "
+    "only if the judge's error rates are the same there (default: labels of the answers themselves).",
 )
 @options.with_default(
     "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
@@ -49,8 +49,8 @@ from judgeboard.store.filters import RowFilter, parse_where
 def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:
     """Estimate how many of all answers are bad.
 
-    The judge's verdicts on all answers are corrected by the labels of people on a random sample. Only labels that are
-    such a sample count: of a completely reviewed group of answers, of the random sample, or of a queue in random order.
+    People's labels of a random sample correct the judge's verdicts on all answers. Three kinds of labels count: of the
+    random sample, of a queue in random order, and of groups in which people labelled every answer.
     """
     from judgeboard.agreement.rates import measure_rate
     from judgeboard.reports.rates import rate_lines

@@ -115,7 +115,7 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
 @options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
 @asking.judge_options
 @options.with_default(
-    "--max-quality", type=click.IntRange(1, 4), default=2, help="Highest quality of an answer to improve."
+    "--max-quality", type=click.IntRange(1, 4), default=2, help="Improve only answers with at most this quality."
 )
 @options.with_default(
     "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."

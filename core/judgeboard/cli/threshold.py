@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from judgeboard.agreement.thresholds import ThresholdResult
 
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
-HOW_OFTEN = "Share of sets of labels for which the promise may be broken, between 0 and 1."
+HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
 DEFAULT_JUDGE = "Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge's newest)."
 NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then run `judgeboard flag`."
 
@@ -24,12 +24,12 @@ NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then 
     "judgeboard threshold --precision 0.8 --by query_type",
     "judgeboard threshold --cost 5 --judge-version 'rag v3' --json",
 )
-@click.option("--recall", type=SHARE, help="Share of the bad answers to flag at least, between 0 and 1.")
-@click.option("--precision", type=SHARE, help="Share of the flagged answers that are bad at least, between 0 and 1.")
+@click.option("--recall", type=SHARE, help="Minimum share of the bad answers to flag, between 0 and 1.")
+@click.option("--precision", type=SHARE, help="Minimum share of bad answers among the flagged answers, between 0 and 1.")
 @click.option(
     "--cost",
     type=options.FiniteRange(0, min_open=True),
-    help="How many times more a missed bad answer costs than a review. Finds the threshold with the lowest cost.",
+    help="Cost of a missed bad answer, as a multiple of the cost of a review. Finds the threshold with the lowest cost.",
 )
 @click.option(
     "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."
@@ -37,10 +37,10 @@ NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then 
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @options.judge_version(help=DEFAULT_JUDGE)
 def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
-    """Find the threshold of low groundedness that keeps a promise, or costs least.
+    """Find the threshold of low groundedness that reaches a recall or precision, or costs least.
 
     One half of the labels chooses the threshold, the other half measures it. Only labels drawn at random count.
-    Compares the queue with the threshold in force, and changes nothing.
+    The output also shows how the number of flags would change. Changes nothing.
     """
     from judgeboard.agreement.thresholds import Goal, measure_threshold
 
@@ -63,7 +63,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     "--agreement",
     type=SHARE,
     default=0.9,
-    help="Share of these verdicts that people agree with at least, between 0 and 1.",
+    help="Minimum share of these verdicts with which people agree, between 0 and 1.",
 )
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @click.option(
@@ -73,7 +73,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 )
 @options.judge_version(help=DEFAULT_JUDGE)
 def stand_command(agreement: float, delta: float, jury: str | None, judge_version: str | None) -> None:
-    """Find the verdicts that may stand without a person, because the judge is sure enough.
+    """Find the verdicts that need no review, because the judge is sure enough.
 
     The confidence of a verdict is the larger of groundedness and 1 - groundedness. One half of the labels chooses the
     threshold, the other half measures it. Changes nothing.
@@ -97,13 +97,13 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
     "--how",
     type=click.Choice(["platt", "isotonic", "histogram"]),
     default="platt",
-    help="Kind of map. platt: a curve with two parameters, best with few labels. isotonic: steps that never fall, from "
-    "400 labels. histogram: ten equally full bins.",
+    help="Kind of map. platt: a curve with two parameters, best with few labels. isotonic: steps that never fall, for "
+    "400 or more labels. histogram: ten equally full bins.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
-    """Show what a judge's groundedness means: how often people call such answers grounded.
+    """Show which share of answers people call grounded, for each groundedness score of a judge.
 
-    Needs 50 labels. The errors before and after are cross-fitted: each answer gets a map of other answers.
+    Needs 50 labels. The errors before and after calibration are cross-fitted: the map for an answer comes from other answers.
     Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration

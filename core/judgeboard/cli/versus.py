@@ -17,7 +17,7 @@ _within = options.with_default(
     "--within",
     type=options.FiniteRange(0, 1),
     default=0.02,
-    help="Loss that still counts as good, as a share from 0 to 1.",
+    help="Drop that still counts as equally good, as a share from 0 to 1.",
 )
 
 
@@ -36,9 +36,9 @@ _within = options.with_default(
 def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     """Show whether a judge version is better than another one.
 
-    Compares both with the labels of people, on the answers that both judged. The interval is by evidence group. Exit
-    code 0: better, or as good within --within; 1: worse; 2: not shown yet, with the number of labels that would show
-    it.
+    Compares both with the labels of people, on the answers that both judged. Each evidence group counts as one unit.
+    Exit code 0: the new version is better, or worse by at most --within; 1: worse; 2: not shown yet. The output then
+    has the number of labels that are still needed.
     """
     from judgeboard.agreement.versus import compare_versions
 
@@ -65,15 +65,15 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     "the primary judge)."
 )
 @click.option(
-    "--by", type=click.Choice(["query_type"]), help="Also compare each query type, with intervals for all at once."
+    "--by", type=click.Choice(["query_type"]), help="Also compare each query type. The intervals are simultaneous."
 )
 @_within
 def ab_command(a: str, b: str, judge_version: str | None, by: Literal["query_type"] | None, within: float) -> int:
     """Show whether one source of answers is better than another one.
 
-    Compares the shares of bad answers on the questions that both answered and the judge judged. Label both answers of
-    some questions, drawn at random. The judge's verdicts narrow the interval, but never decide alone. Exit code 0: B
-    is better, or as good within --within; 1: worse; 2: not shown yet.
+    Compares the shares of bad answers on questions that both sources answered. People must label both answers of some
+    randomly drawn questions. The judge's verdicts narrow the interval, but never decide alone. Exit code 0: B is
+    better, or worse by at most --within; 1: worse; 2: not shown yet.
     """
     from judgeboard.agreement.ab import compare_sources
 

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     "--acknowledge",
     type=options.ROW_ID,
     metavar="ALARM",
-    help="Number of an alarm to acknowledge, with --note. The detectors of its query type then start anew on the day "
-    "of the change.",
+    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's query type then restart "
+    "from the day of the change.",
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Find out whether the share of bad answers rose or fell, and raise alarms.
 
-    Two detectors per query type read the corrected share of each week that has ended. Run this command weekly. Exit
-    code 0; 1 if there is a new alarm. Leads acknowledge alarms.
+    Two detectors per query type check the corrected share of bad answers of each week that has ended. Run this command
+    weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")

@@ -47,8 +47,8 @@ def collapse(record: JudgeRecord) -> Check:
     use, levels = uses[worst], record.levels[worst]
     warns = _collapsed(use)
     sentence = (
-        f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {levels.names[use.level]}; "
-        f"their entropy is {two_decimals(use.entropy)} of the maximum for "
+        f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {levels.names[use.level]}. "
+        f"The entropy of all scores is {two_decimals(use.entropy)} of the maximum for "
         f"{levels.possible or len(levels.names)} levels. "
     )
     sentence += (
@@ -114,7 +114,7 @@ def verbosity(record: JudgeRecord) -> Check:
     if explained and within is not None:
         gone = within.low is not None and within.low <= 0
         rest = "disappears: longer answers are better here" if gone else "is not significant at 99 %"
-        sentence += f" At equal human grades it {rest}."
+        sentence += f" At equal human grades the correlation {rest}."
     elif longer:
         sentence += " Longer answers score higher."
     return Check(
@@ -198,7 +198,7 @@ def user_feedback(record: JudgeRecord) -> Check:
     measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
     best = aurocs[measure]
     warns = surely_below(best, USEFUL)
-    agreement = "The judge does not agree with users" if warns else "The judge agrees with users, as far as measured"
+    agreement = "The judge does not agree with users" if warns else "No disagreement of the judge with users was found"
     sentence = (
         f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {counted(best.n, 'answer')}."
     )
@@ -261,7 +261,7 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     sentence = (
         f"The judge scores {kind.words} differently, although they are equally good: {effect}."
         if warns
-        else f"The judge does not score {kind.words} differently, as far as measured: {effect}."
+        else f"No difference between the scores of {kind.words} and of their originals was found: {effect}."
     )
     return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
 

@@ -390,7 +390,7 @@ def _conditions(report: SelfReferenceReport) -> str:
         why = accuracies["C"].reason or "unknown"
         return f"Accuracy with the judge's own answer is not available: {why}."
     text = (
-        f"The judge sees its own answer only if {gate} (condition C). It then prefers the better answer on "
+        f"The judge sees its own answer only if {gate} (condition C). With this rule it prefers the better answer on "
         f"{percent_words(accuracies['C'])} of {counted(accuracies['C'].n, 'pair')}."
     )
     others = {"A": "Without its own answer (A)", "B": "With it on every pair (B)"}

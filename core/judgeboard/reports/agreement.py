@@ -232,8 +232,8 @@ def stand_in_words(test: AlternativeAnnotatorTest) -> Iterator[str]:
     yield epsilon_sentence(test.epsilon)
     if test.omega.value is not None:
         omega, rho = two_decimals(test.omega.value), number_words(test.rho)
-        yield f"Share of people for whom it passed (winning rate ω): {omega}."
-        yield f"Share of answers on which it is as near as the person or nearer ({_RHO}): {rho}, n = {test.n:,}."
+        yield f"The judge passed for this share of the people (winning rate ω): {omega}."
+        yield f"It wins or draws on this share of the answers ({_RHO}): {rho}, n = {test.n:,}."
     left_out = left_out_words(test.left_out)
     if left_out is not None:
         yield left_out

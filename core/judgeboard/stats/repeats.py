@@ -102,7 +102,7 @@ UNUSABLE_AS: tuple[UnusableAs, ...] = ("drop", "tie", "wrong")
 InconsistentAs = Literal["net", "drop", "wrong", "tie"]
 """How a pair counts if the judge's preference changes with the order of the answers.
 
-``net`` adds the votes of both orders (A: -1, tie: 0, B: 1): A and B make a tie, a tie and a win make the win.
+``net`` adds the votes of both orders (A: -1, tie: 0, B: 1). A and B give a tie; a tie and A give A.
 """
 
 INCONSISTENT_AS: tuple[InconsistentAs, ...] = ("net", "drop", "wrong", "tie")

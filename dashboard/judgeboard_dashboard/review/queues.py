@@ -221,7 +221,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
                 close_queue(store(), queue.name, by=reviewer)
                 st.rerun()
     if queue.blind:
-        caption("Assigned reviewers of a blind queue see its answers nowhere else.")
+        caption("Assigned reviewers of a blind queue see its answers only in the queue.")
 
 
 def your_queues(reviewer: Reviewer | None) -> bool:

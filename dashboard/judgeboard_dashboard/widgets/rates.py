@@ -37,7 +37,8 @@ def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
                 key="rate_agreement",
                 name="agreement_in_all",
                 under=(
-                    "In all answers: each label stands for the answers of its group. See `judgeboard rate --help`.",
+                    "Column “In all answers”: a label counts more if its group has many answers and few labels. "
+                    "See `judgeboard rate --help`.",
                 ),
             )
 

@@ -71,8 +71,13 @@ def _thresholds(result: ThresholdResult) -> None:
 def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
     """Show on demand what the scores of a judge version mean, before and after a map."""
     heading("What a score means")
-    if not st.toggle("Calibrate", key="calibrate", bind="query-params", help="Fits a map on the labels of people."):
-        caption("How often people call answers with a score of 0.7 grounded. Stored scores do not change.")
+    if not st.toggle(
+        "Calibrate",
+        key="calibrate",
+        bind="query-params",
+        help="Fits a curve to people's labels.",
+    ):
+        caption("The share of answers with a score of 0.7 that people call grounded. Stored scores do not change.")
         return
     try:
         with reading() as connection:

@@ -67,7 +67,7 @@ def test_pairs_without_a_verdict_are_left_out_by_reason(
 def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated: Store) -> None:
     for inconsistent in INCONSISTENT_AS:
         result = measure(rated, inconsistent=inconsistent, by="query_type")
-        assert result.sentence.startswith("On 9 % of the pairs the judge changed its preference with the order.")
+        assert result.sentence.startswith("On 9 % of the pairs the verdicts in the two orders differ.")
         changed = result.statistics["changed_with_order"]
         assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
         (part,) = result.slices

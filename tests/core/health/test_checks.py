@@ -275,7 +275,7 @@ def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     }
     result = check("verbosity", scored=scored, graded=people)
     assert result.state is State.OK
-    assert "equal human grades it disappears" in result.sentence
+    assert "equal human grades the correlation disappears" in result.sentence
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
 
 

@@ -74,7 +74,7 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
     app = open_page("self_reference")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "The judge sees its own answer only if at least 4 of its 5 samples agree (condition C). It then"
+        "The judge sees its own answer only if at least 4 of its 5 samples agree (condition C). With this rule"
     )
     assert "The gate is on (enough samples agree) for 60 % of 5 questions" in sentence
     assert "the judge's own answer is then right on 67 %" in sentence
@@ -155,7 +155,7 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sql
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
     words = " ".join(texts(open_page("self_reference"), "jb-cap"))
     assert "Pairs: A 4, B 5, C 5, 95 % intervals." in words
-    assert "Pairs whose result changes with the order of the answers (each counts as half): A 1, B 0, C 0." in words
+    assert "Pairs whose result changes with the order of the answers (each counts as half), by condition: A 1, B 0, C 0." in words
     assert "Shaded: the gate is on. Numbers: questions per level." in words
 
 
