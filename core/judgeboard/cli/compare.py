@@ -199,13 +199,15 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
 @click.option(
-    "--k", type=click.IntRange(1), help="Samples per question (default: 5). If more are stored, only the first K are used."
+    "--k",
+    type=click.IntRange(1),
+    help="Samples per question (default: 5). If more are stored, only the first K are used.",
 )
 @options.with_default(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    help="Condition C: the judge sees its own answer if at least this share of the samples agree (above 0, at most 1).",
+    help="Condition C: the judge sees its own answer if at least this share of samples agrees (above 0, at most 1).",
 )
 @click.option(
     "--temperature",

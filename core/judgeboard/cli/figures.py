@@ -207,8 +207,8 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 @click.option(
     "--corrected",
     is_flag=True,
-    help="Show the share of bad answers per query type, corrected by the sampled labels of each period. Periods with too "
-    "few labels are joined.",
+    help="Show the share of bad answers per query type, corrected by the sampled labels of each period. Periods with "
+    "too few labels are joined.",
 )
 @click.option(
     "--before",

@@ -124,7 +124,10 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--repeat-rate",
     "Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
 )
-@_share("--test-rate", "Probability that reviewers get a test item (an answer with a gold label), unannounced (default: 0).")
+@_share(
+    "--test-rate",
+    "Probability that reviewers get a test item (an answer with a gold label), unannounced (default: 0).",
+)
 @click.option(
     "--training",
     is_flag=True,

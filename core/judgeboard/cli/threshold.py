@@ -25,11 +25,11 @@ NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then 
     "judgeboard threshold --cost 5 --judge-version 'rag v3' --json",
 )
 @click.option("--recall", type=SHARE, help="Minimum share of the bad answers to flag, between 0 and 1.")
-@click.option("--precision", type=SHARE, help="Minimum share of bad answers among the flagged answers, between 0 and 1.")
+@click.option("--precision", type=SHARE, help="Minimum share of bad answers among flagged answers, between 0 and 1.")
 @click.option(
     "--cost",
     type=options.FiniteRange(0, min_open=True),
-    help="Cost of a missed bad answer, as a multiple of the cost of a review. Finds the threshold with the lowest cost.",
+    help="Cost of a missed bad answer, in costs of a review. Finds the threshold with the lowest total cost.",
 )
 @click.option(
     "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."
@@ -103,7 +103,8 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
     """Show which share of answers people call grounded, for each groundedness score of a judge.
 
-    Needs 50 labels. The errors before and after calibration are cross-fitted: the map for an answer comes from other answers.
+    Needs 50 labels. The errors before and after calibration are cross-fitted: the map for an answer comes from other
+    answers.
     Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration

@@ -36,10 +36,7 @@ def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
                 agreement_table(result),
                 key="rate_agreement",
                 name="agreement_in_all",
-                under=(
-                    "Column “In all answers”: a label counts more if its group has many answers and few labels. "
-                    "See `judgeboard rate --help`.",
-                ),
+                under=("Column “In all answers”: a label counts more if its group has many answers and few labels.",),
             )
 
 

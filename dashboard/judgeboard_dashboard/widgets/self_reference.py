@@ -336,7 +336,7 @@ def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
     pairs_words = f"{pairs['A']:,} pairs" if len(set(pairs.values())) == 1 else f"Pairs: {_by_name(pairs)}"
     return (
         f"{pairs_words}, 95 % intervals.",
-        f"Pairs whose result changes with the order of the answers (each counts as half), by condition: {_by_name(splits)}."
+        f"Pairs whose result changes with the order (each counts as half), by condition: {_by_name(splits)}."
         if any(splits.values())
         else None,
         f"No usable verdict in both orders: {_by_name(missing)}." if missing else None,
