@@ -20,7 +20,7 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import ensure_version
 
 NUMBERS = "WITH RECURSIVE number(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < ?) "
-TYPE = "CASE i % 10 WHEN 0 THEN 'sql' WHEN 1 THEN 'table' ELSE 'simple' END"
+TYPE = "CASE i / 50 % 10 WHEN 0 THEN 'sql' WHEN 1 THEN 'table' ELSE 'simple' END"
 SCORE = "round(((i * 7919) % 1000) / 999.0, 3)"
 GROUP = "1 + i * 3 / 10"
 NOW = "'2026-03-01 12:00:00.000000'"

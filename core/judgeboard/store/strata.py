@@ -5,21 +5,19 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
-    Float,
     Select,
     case,
     cast,
     func,
     literal,
     literal_column,
-    null,
     select,
-    union_all,
 )
 
-from judgeboard.domain import Decision, FlagState, Label, QueueOrder
+from judgeboard.domain import Decision, FlagState, Label, QueueOrder, ResponseKind, Status
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -27,11 +25,22 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard.store.reviews import is_current, is_test
-from judgeboard.store.statements import CURRENT_OF_VERSION, NOT_OK, Columns, TextColumn, last_ids, read_columns
+from judgeboard.store.statements import (
+    CURRENT_OF_VERSION,
+    NOT_OK,
+    Columns,
+    TextColumn,
+    last_ids,
+    read_columns,
+    read_numbers,
+)
 from judgeboard.store.tables import CURRENT, EVENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SETTING, SKIP
 
 GOOD, BAD, UNUSABLE = 0, 1, 2
 """The codes of ``JudgedAnswers.verdicts``."""
+
+_NO_SCORE = -1
+_STEPS = 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,28 +69,37 @@ def judged_answers(
     A verdict is the judge's label. Without a label, it is BAD if the groundedness is below ``cut``. ``score`` names the
     scores to read (None: none, which is faster).
     """
-    matching = None if where in {None, RowFilter()} else response_conditions(connection, where or RowFilter())
-    no_score = () if score is None else (cast(null(), Float).label("score"),)
     of_response = select(
-        _packed(RESPONSE.c.id, literal(UNUSABLE)), RESPONSE.c.evidence_group, RESPONSE.c.query_type, *no_score
+        RESPONSE.c.query_type,
+        _packed(RESPONSE.c.id, literal(UNUSABLE)),
+        RESPONSE.c.evidence_group,
+        *(() if score is None else (literal(_NO_SCORE).label("score"),)),
     )
+    conditions = response_conditions(connection, where or RowFilter())
     if version_id is None:
-        return _read(connection, of_response.where(*(matching or response_conditions(connection, RowFilter()))))
+        return _read(connection, of_response.where(*conditions))
     usable = select(
+        CURRENT.c.query_type,
         _packed(CURRENT.c.response_id, _verdict(cut)),
         CURRENT.c.evidence_group,
-        CURRENT.c.query_type,
-        *(() if score is None else (cast(CURRENT.c[score], Float).label("score"),)),
+        *(() if score is None else (_steps(CURRENT.c[score]),)),
     ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
-    if matching is not None:
-        usable = usable.where(CURRENT.c.response_id.in_(select(RESPONSE.c.id).where(*matching)))
-    answered = select(CURRENT.c.response_id).where(CURRENT.c.judge_version_id == version_id)
+    answered = CURRENT.c.response_id == JUDGMENT.c.response_id, CURRENT.c.judge_version_id == version_id
     failed = select(JUDGMENT.c.response_id).where(
-        NOT_OK, JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.not_in(answered)
+        JUDGMENT.c.judge_version_id == version_id,
+        # Both conditions: SQLite uses the partial index for the first, and prefers it to others for the second.
+        NOT_OK,
+        JUDGMENT.c.status.in_([each.value for each in Status if each is not Status.OK]),
+        ~select(CURRENT.c.response_id).where(*answered).exists(),
     )
-    unusable = of_response.where(RESPONSE.c.id.in_(failed), *(matching or response_conditions(connection, RowFilter())))
-    both = union_all(usable, unusable).subquery()
-    return _read(connection, select(both))
+    unusable = of_response.where(RESPONSE.c.id.in_(failed)).distinct()
+    if where in {None, RowFilter()}:
+        # An expression, because the index of `kind` would lead through the whole log.
+        return _read(connection, usable, unusable.where(RESPONSE.c.kind.concat("") == ResponseKind.LOG.value))
+    matching = select(RESPONSE.c.id).where(*conditions)
+    return _read(
+        connection, usable.where(CURRENT.c.response_id.in_(matching)), unusable.where(RESPONSE.c.id.in_(matching))
+    )
 
 
 def _packed(response_id: ColumnElement[int], verdict: ColumnElement[int]) -> ColumnElement[int]:
@@ -89,10 +107,15 @@ def _packed(response_id: ColumnElement[int], verdict: ColumnElement[int]) -> Col
     return (response_id * 4 + verdict).label("packed")
 
 
-def _read(connection: Connection, query: Select[Any]) -> JudgedAnswers:
-    packed, groups, types, *scores = read_columns(connection, query)
-    known = scores[0] if scores else np.full(len(packed), np.nan)
-    return JudgedAnswers(packed >> 2, groups, packed & 3, known, types)
+def _steps(score: ColumnElement[Any]) -> ColumnElement[int]:
+    """Return a score as a whole number of steps, because whole numbers are read fast. Closer scores count as equal."""
+    return func.coalesce(cast(func.round(score * _STEPS), BigInteger), _NO_SCORE).label("score")
+
+
+def _read(connection: Connection, *queries: Select[Any]) -> JudgedAnswers:
+    types, (packed, groups, *scores) = read_numbers(connection, *queries)
+    steps = scores[0] if scores else np.full(len(packed), _NO_SCORE)
+    return JudgedAnswers(packed >> 2, groups, packed & 3, np.where(steps < 0, np.nan, steps / _STEPS), types)
 
 
 def _verdict(cut: float) -> ColumnElement[int]:
@@ -122,7 +145,7 @@ _PICKS: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND fla
 
 def picked_answers(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers that a rule other than the random sample flagged."""
-    (ids,) = read_columns(connection, select(FLAG.c.response_id).where(_PICKS))
+    _, (ids,) = read_numbers(connection, select(FLAG.c.query_type, FLAG.c.response_id).where(_PICKS))
     return np.unique(ids)
 
 

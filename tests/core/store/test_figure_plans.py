@@ -59,6 +59,22 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
 
 
 @contextmanager
+def rows_of(store: Store) -> Iterator[list[int]]:
+    """The number of rows that every statement returns while the block runs."""
+    counts: list[int] = []
+
+    def count(_connection, cursor, statement, parameters, _context, _many) -> None:
+        if statement.startswith(("SELECT", "WITH")):
+            counts.append(cursor.execute(f"SELECT count(*) FROM ({statement})", parameters).fetchone()[0])
+
+    event.listen(store.engine, "before_cursor_execute", count)
+    try:
+        yield counts
+    finally:
+        event.remove(store.engine, "before_cursor_execute", count)
+
+
+@contextmanager
 def plans_of(store: Store) -> Iterator[list[str]]:
     """The steps of every statement while the block runs."""
     steps: list[str] = []
@@ -103,6 +119,18 @@ def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> 
     assert verdicts
     assert all("USING COVERING INDEX" in step for step in verdicts), verdicts
     assert _whole_log(steps) == []
+    failed = [step for plan in steps for step in plan.splitlines() if step.startswith("SEARCH judgment")]
+    assert failed == ["SEARCH judgment USING INDEX ix_judgment_not_ok (judge_version_id=? AND status=?)"]
+
+
+def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store) -> None:
+    counts = []
+    for by in (None, "query_type"):
+        with large.reading() as connection, rows_of(large) as rows, statements_of(large) as statements:
+            rate_of(connection, list_versions(connection)[0], by=by)
+        counts.append(len(statements))
+        assert sum(rows) < ROWS / 5, rows
+    assert counts[0] == counts[1]
 
 
 def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) -> None:
