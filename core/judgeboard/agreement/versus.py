@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 from sqlalchemy import Connection
@@ -17,11 +18,12 @@ from judgeboard.stats.paired import (
     WITHIN,
     Conclusion,
     PairedShares,
+    after_looks,
     changes_by_class,
     conclusion,
     paired_shares,
 )
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import counted
 
@@ -72,8 +74,8 @@ def compare_versions(
     ids, *places = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     sides = [each.answers.verdicts[at] for each, at in zip(loaded, places, strict=True)]
     groups = loaded[0].answers.evidence_groups[places[0]]
-    return _compared(
-        versions,
+    return compare_verdicts(
+        (versions[0].title, versions[1].title),
         (sides[0], sides[1]),
         labelled=loaded[0].labelled[places[0]],
         bad=loaded[0].values[places[0]] == 1,
@@ -89,30 +91,36 @@ def _left_out(loaded: list[LabelledAnswers], ids: IntArray) -> dict[str, int]:
     return {"labelled_but_judged_by_one": len(of_one)} if of_one else {}
 
 
-def _compared(
-    versions: tuple[StoredVersion, StoredVersion],
+def compare_verdicts(
+    titles: tuple[str, str],
     verdicts: tuple[IntArray, IntArray],
     *,
     labelled: BoolArray,
     bad: BoolArray,
     groups: IntArray,
     within: float,
-    left_out: dict[str, int],
+    left_out: Mapping[str, int] = MappingProxyType({}),
+    looks: int = 1,
 ) -> VersionsCompared:
-    titles = versions[0].title, versions[1].title
+    """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
+
+    ``labelled`` and ``bad`` are people's labels. ``looks`` is the number of comparisons on these labels, with this one:
+    the conclusion is corrected for it.
+    """
     failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
     usable = ~failed[0] & ~failed[1]
     called_bad = verdicts[0] == BAD, verdicts[1] == BAD
     rows = labelled & usable
     counts = _shares(called_bad, failed, rows, bad, groups, within)
     by_group = grouping(groups[rows], counts.n)
+    counts = after_looks(counts, by_group, looks)
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     asked = int(labelled.sum())
     apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
     changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group) if counts.n else {}
     reached = conclusion(counts.change, within) if by_group.count >= MIN_GROUPS else Conclusion.NOT_SHOWN
     if failed[0].any() or failed[1].any():
-        left_out = left_out | {"unusable": int((labelled & ~usable).sum())}
+        left_out = {**left_out, "unusable": int((labelled & ~usable).sum())}
     return VersionsCompared(
         first=titles[0],
         second=titles[1],
@@ -182,7 +190,7 @@ def points(change: Estimate) -> str:
     words = f"{_points(change.value)} points"
     if change.low is None or change.high is None:
         return words
-    return f"{words} (95 % CI {_points(change.low)} to {_points(change.high)})"
+    return f"{words} ({100 * change.level:.4g} % CI {_points(change.low)} to {_points(change.high)})"
 
 
 def _points(share: float) -> str:

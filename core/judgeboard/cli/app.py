@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "quickstart": "serve",
     "import": "import_command",
     "judge": "judge",
+    "prompt": "judge",
     "compare": "compare",
     "ssr": "compare",
     "audit": "health",

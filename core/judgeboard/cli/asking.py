@@ -31,7 +31,7 @@ address_options: Callable[[F], F] = decorator(
     ),
 )
 # For commands with their own option for the model, such as --judge-model.
-endpoint_options: Callable[[F], F] = decorator(
+call_options: Callable[[F], F] = decorator(
     address_options,
     click.option(
         "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
@@ -45,8 +45,11 @@ endpoint_options: Callable[[F], F] = decorator(
         help="Stop when the calls have cost this much, in dollars (default: no limit).",
     ),
     click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
-    click.option("--max-output", type=click.IntRange(1), help="Maximum number of tokens per reply (default: 512)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
+)
+endpoint_options: Callable[[F], F] = decorator(
+    call_options,
+    click.option("--max-output", type=click.IntRange(1), help="Maximum number of tokens per reply (default: 512)."),
 )
 model_options: Callable[[F], F] = decorator(
     click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."),
@@ -91,10 +94,19 @@ few_shot_options: Callable[[F], F] = decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
-temperature_option: Callable[[F], F] = click.option(
-    "--temperature",
-    type=FiniteRange(0, 2),
-    help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
+prompt_option: Callable[[F], F] = click.option(
+    "--prompt",
+    type=FILE,
+    help="Prompt file of your own (default: the built-in prompt; `judgeboard prompt KIND` prints it). Part of the "
+    "judge version.",
+)
+asking_options: Callable[[F], F] = decorator(
+    click.option(
+        "--temperature",
+        type=FiniteRange(0, 2),
+        help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
+    ),
+    prompt_option,
 )
 judge_options: Callable[[F], F] = decorator(
     options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
@@ -107,7 +119,7 @@ judge_options: Callable[[F], F] = decorator(
         help="Answers of a dialogue to judge (default: last). last: only the last answer, with the earlier turns as "
         "context. whole: all answers.",
     ),
-    temperature_option,
+    asking_options,
 )
 stored_judge_options: Callable[[F], F] = decorator(
     judge_options,
@@ -190,7 +202,7 @@ def check_pairs(file: str | Path, source: str | None) -> None:
 
 _FOR_A_MODEL = frozenset(
     ("model", "provider", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s")
-) | {"rejudge", "name", "temperature"}
+) | {"rejudge", "name", "temperature", "prompt"}
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import account_lines, check_pairs, model_options, nobody_asked, run_options, stopped_lines
+from judgeboard.cli.asking import (
+    account_lines,
+    check_pairs,
+    model_options,
+    nobody_asked,
+    prompt_option,
+    run_options,
+    stopped_lines,
+)
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.filters import RowFilter
@@ -57,6 +65,7 @@ if TYPE_CHECKING:
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @model_options
+@prompt_option
 @click.pass_context
 def compare_command(
     context: click.Context,
@@ -228,6 +237,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @options.judge_name("Name of the judge (default: ssr).")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @model_options
+@prompt_option
 @click.pass_context
 def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int | None:
     """Compare pairs with selective self-reference (SSR-Judge).

@@ -162,7 +162,7 @@ SHOWN = 5  # maximum number of answers per list
 @options.with_default("--seed", type=int, default=0, help="The same seed selects the same answers.")
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
 @asking.endpoint_options
-@asking.temperature_option
+@asking.asking_options
 @options.where
 @click.pass_context
 def audit_command(

@@ -1,4 +1,4 @@
-"""The commands `judge`, `jury` and `repeats`: one judge, several judges together, or repeats of one judge."""
+"""The commands `judge`, `jury`, `repeats` and `prompt`: ask one judge, several, or one again; print its prompt."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -284,3 +284,30 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     for member in report.members:
         yield f"{member.judge_version} alone: accuracy {percent_words(member.accuracy)}, n {member.accuracy.n:,}"
     yield from report.notes
+
+
+@options.command(
+    "judgeboard prompt rag > my-prompt.md",
+    "judgeboard judge --judge rag --model gpt-4o-mini --prompt my-prompt.md",
+    "judgeboard prompt 'rag v2'",
+    json=False,
+)
+@click.argument("which", metavar="KIND|VERSION")
+def prompt_command(which: str) -> int:
+    """Print the prompt of a kind of judge or of a judge version, as a file for --prompt.
+
+    A file may contain only the sections that you change. A section keeps its placeholders, such as {error}. The program
+    inserts the answer and its passages, and always tells the judge that they are material.
+    """
+    from judgeboard.judges.prompt_files import PROMPTS, prompt_file
+    from judgeboard.store.judge_versions import get_version
+
+    if which in PROMPTS:
+        click.echo(prompt_file(which), nl=False)
+        return 0
+    with options.open_store().reading() as connection:
+        version = get_version(connection, which)
+    if version.kind not in PROMPTS or version.prompt is None:
+        raise BadInput(f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}")
+    click.echo(prompt_file(version.kind, version.prompt), nl=False)
+    return 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options
-@asking.temperature_option
+@asking.asking_options
 @click.option(
     "--prompts",
     type=options.FILE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import model_options, run_options, temperature_option, warned
+from judgeboard.cli.asking import asking_options, model_options, run_options, warned
 from judgeboard.text import money, shortened
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def suite_command() -> None:
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 @options.judge_name("Name of the judge (default: the name of the rubric).")
 @model_options
-@temperature_option
+@asking_options
 def run(
     file: Path,
     candidate: str | None,

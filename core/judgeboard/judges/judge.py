@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt
+from judgeboard.judges.prompt_files import read_prompt_file
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
@@ -68,7 +69,7 @@ class Asking:
 
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
-    prompt: str | None = None
+    prompt: str | Path | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature <= 2:
@@ -103,7 +104,10 @@ class ModelJudge:
         self._max_output = max_output
         self.asking = asking or Asking()
         current, stored = load_prompt(self.prompt_name), self.asking.prompt
-        self._prompt = current if stored is None else read_prompt(stored)
+        if isinstance(stored, Path):
+            self._prompt = read_prompt_file(stored, current)
+        else:
+            self._prompt = current if stored is None else read_prompt(stored)
         if missing := current.sections.keys() - ADDED_SECTIONS - self._prompt.sections.keys():
             raise BadInput(f"this release cannot use the stored prompt: it has no section {', '.join(sorted(missing))}")
         prompt = self._prompt.text + (load_prompt("examples").text if params.get("examples") else "")
@@ -199,7 +203,7 @@ class JudgeOptions:
         logprobs: Also store the expected score, computed from token log-probabilities; part of the judge version.
         temperature: Sampling temperature, from 0 to 2; part of the judge version.
         dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the judge version.
-        prompt: Text of a stored prompt file, to ask an old judge version again; part of the judge version.
+        prompt: Prompt file of the user, or the text of a stored prompt; part of the judge version.
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
         prices: Price file; it takes precedence over the shipped prices.
         timeout_s: Maximum number of seconds for one call.
@@ -221,7 +225,7 @@ class JudgeOptions:
     logprobs: bool = False
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
-    prompt: str | None = None
+    prompt: str | Path | None = None
     replies: Path | None = None
     prices: Path | None = None
     timeout_s: float = 60.0

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
@@ -63,10 +64,18 @@ class PairwiseJudge(ModelJudge):
         aspects: Sequence[str] = (OVERALL,),
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
+        prompt: Path | None = None,
     ) -> None:
         """Make a judge of a chat model; it compares each of the ``aspects`` separately."""
         self.aspects = checked_aspects(aspects)
-        super().__init__(endpoint, name=name, max_output=max_output, domain=domain, aspects=list(self.aspects))
+        super().__init__(
+            endpoint,
+            name=name,
+            max_output=max_output,
+            asking=Asking(prompt=prompt),
+            domain=domain,
+            aspects=list(self.aspects),
+        )
         self._domain = domain
         # Reasons come before verdicts.
         aspect = entry({"reasoning": TEXT, "verdict": choice_field((FIRST, SECOND, TIE))})
@@ -174,6 +183,7 @@ class SelfReferenceJudge(ModelJudge):
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
         solve_output: int = DEFAULT_SOLVE_OUTPUT,
+        prompt: Path | None = None,
     ) -> None:
         """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
 
@@ -185,11 +195,11 @@ class SelfReferenceJudge(ModelJudge):
         self.k = k
         self.price = endpoint.price
         self._domain = domain
-        self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output)
+        self.pairwise = PairwiseJudge(endpoint, name=name, domain=domain, max_output=max_output, prompt=prompt)
         verdicts = self.pairwise.version
         sampling = {"samples": k, "sample_temperature": temperature, "sample_max_output": solve_output}
-        prompt = f"{self._prompt.text}\n{verdicts.prompt}"
-        self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=prompt)
+        both = f"{self._prompt.text}\n{verdicts.prompt}"
+        self.version = replace(verdicts, kind=SELF_REFERENCE, params={**verdicts.params, **sampling}, prompt=both)
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
         """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError without a question."""

@@ -39,7 +39,7 @@ from judgeboard.store.statements import batches
 NAME = "supreme"
 _OF_JUDGE = (
     *("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s"),
-    "temperature",
+    *("temperature", "prompt"),
 )
 # An independent supreme judge of the audited kind gets the audited version's values of these parameters.
 _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
@@ -48,15 +48,15 @@ _OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 def make_supreme(**chosen: Any) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    ``chosen`` may have ``name``, ``max_output``, ``temperature`` and the fields of the model. Missing values are read
-    from the environment.
+    ``chosen`` may have ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of the model. Missing
+    values are read from the environment.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
     return SupremeJudge(
         endpoint,
         name=chosen.get("name") or NAME,
         max_output=chosen.get("max_output") or DEFAULT_MAX_OUTPUT,
-        asking=Asking(chosen.get("temperature") or TEMPERATURE),
+        asking=Asking(chosen.get("temperature") or TEMPERATURE, prompt=chosen.get("prompt")),
     )
 
 

@@ -30,9 +30,9 @@ from judgeboard.store.statements import batches
 def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
-    ``chosen`` are name, aspects, domain, max_output and the fields of the model (default: from the environment).
+    ``chosen`` are name, aspects, domain, max_output, prompt and the model's fields (default: from the environment).
     """
-    own = {name: chosen[name] for name in ("name", "aspects", "domain", "max_output") if chosen.get(name)}
+    own = {name: chosen[name] for name in ("name", "aspects", "domain", "max_output", "prompt") if chosen.get(name)}
     return PairwiseJudge(make_endpoint("the pairwise judge", **chosen), **own)
 
 

@@ -43,14 +43,14 @@ from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
 from judgeboard.text import counted, money
 
-_OF_JUDGE = ("k", "name", "temperature", "domain")
+_OF_JUDGE = ("k", "name", "temperature", "domain", "prompt")
 
 
 def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
     """Return a judge with self-reference, or raise BadInput.
 
-    ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``max_output`` (for samples and verdicts) and fields of
-    the model. Missing fields and None are read from the environment. Other names are ignored.
+    ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for samples and verdicts)
+    and fields of the model. Missing fields and None are read from the environment. Other names are ignored.
     """
     endpoint = make_endpoint("the judge with self-reference", **chosen)
     own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}

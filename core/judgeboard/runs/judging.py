@@ -19,6 +19,8 @@ from judgeboard.judges.judge import (
     JudgeOptions,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.material import load_prompt
+from judgeboard.judges.prompt_files import PROMPTS
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.method import (
@@ -157,7 +159,7 @@ _USUAL = {
     "claims": False,
     "logprobs": False,
 }
-_FOR_A_MODEL = (*("model", "provider", "base_url", "replies", "prices", "timeout_s"), *_USUAL)
+_FOR_A_MODEL = (*("model", "provider", "base_url", "replies", "prices", "timeout_s", "prompt"), *_USUAL)
 # Options that only some kinds of judge read: the option's names in messages, and the kinds.
 _FOR_KINDS = {
     "rubric": ("--rubric or --schema", ("rubric",)),
@@ -270,6 +272,8 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--model", version.model]
     if version.kind == "rubric":
         words += ["--rubric", "FILE"]
+    if version.kind in PROMPTS and not (version.prompt or "").startswith(load_prompt(PROMPTS[version.kind]).text):
+        words += ["--prompt", "FILE"]
     if version.name != version.kind:
         words += ["--name", version.name]
     for name, usual in _USUAL.items():

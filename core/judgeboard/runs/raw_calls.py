@@ -72,6 +72,7 @@ def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ..
     """
     names = {each.name for each in fields(JudgeOptions)}
     options: dict[str, Any] = {name: value for name, value in version.params.items() if name in names - {"examples"}}
+    options["prompt"] = version.prompt
     try:
         if "dimensions" in version.params:
             options["rubric"] = Rubric(stored_dimensions(version.params), domain=options.pop("domain", None))

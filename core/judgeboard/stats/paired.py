@@ -138,6 +138,13 @@ def without_spread(value: float, n: int, groups: Grouping) -> Estimate:
     return measured(value, n, ends, method=f"Wilson on {groups.count:,} {groups.unit}s", unit=groups.unit)
 
 
+def after_looks(shares: PairedShares, groups: Grouping, looks: int) -> PairedShares:
+    """Return a comparison corrected for the number of looks at the same labels (Bonferroni)."""
+    change = MeanChange(shares.change, groups.count - 1).simultaneous(looks) if looks > 1 else shares.change
+    p = None if shares.p is None else min(1.0, looks * shares.p)
+    return replace(shares, change=change, p=p, p_mcnemar=min(1.0, looks * shares.p_mcnemar))
+
+
 def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> dict[str, Estimate]:
     """Return the changes of kappa, recall and specificity from the first to the second version.
 
