@@ -73,7 +73,7 @@ def judge_sentence(statistics: PairStatistics, rows: str = "answers that people 
 
 
 _CHANGED: dict[InconsistentAs, str] = {
-    "net": "Such a pair counts as a tie if the orders prefer different answers. A tie in only one order is ignored.",
+    "net": "Such a pair is a tie if the orders prefer different answers. If only one is a tie, the other counts.",
     "drop": "These pairs are left out.",
     "wrong": "These pairs count as wrong.",
     "tie": "These pairs count as ties.",
@@ -131,7 +131,7 @@ def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means."""
     return (
         f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge passes even if "
-        f"the person wins on up to {round(epsilon * 100, 6):g} more answers per 100. Use 0.2 for experts, 0.15 for "
+        f"the person wins on up to {round(epsilon * 100, 6):g} of 100 answers more. Use 0.2 for experts, 0.15 for "
         "trained annotators, 0.1 for a crowd."
     )
 

@@ -359,7 +359,7 @@ def _warnings(sample: SampledLabels, grade: GradeName, target: Target) -> Iterat
         were = "label was" if sample.extras == 1 else "labels were"
         yield Note(
             "picked_labels",
-            f"{sample.extras:,} {were} of answers that somebody picked. Only labels of random samples count here.",
+            f"{sample.extras:,} {were} of answers that were not selected at random, so they do not count here.",
         )
     if sample.undecided > _MOST_UNDECIDED * (n + sample.undecided):
         yield Note(
@@ -375,7 +375,10 @@ def _warnings(sample: SampledLabels, grade: GradeName, target: Target) -> Iterat
         and (rarer := round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))) < (_FEW_OF_RARER)
     ):
         kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
-        yield Note("few_of_rarer", f"Only {rarer:,} of the {n:,} labels are {kind}, so the interval is rough.")
+        yield Note(
+            "few_of_rarer",
+            f"Only {rarer:,} of the {n:,} labels {'says' if rarer == 1 else 'say'} “{kind}”, so the interval is rough.",
+        )
     groups = len(sample.population.of_labelled)
     if target == "app" and MIN_PAIRS <= groups < _FEW_GROUPS:
         yield Note("few_groups", f"The labels are in only {groups} evidence groups, so the interval is rough.")

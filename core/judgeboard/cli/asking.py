@@ -84,7 +84,7 @@ few_shot_options: Callable[[F], F] = decorator(
     click.option(
         "--schema",
         metavar="NAME",
-        help="Label schema for the rubric judge, which fills in scales, single categories and yes/no fields.",
+        help="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one category.",
     ),
     click.option("--judge-file", type=FILE, help="Domain and examples for the rag judge: a YAML file."),
     click.option(

@@ -44,7 +44,7 @@ from judgeboard.text import as_utc, counted, utc_day
     "--grade",
     metavar="label|groundedness|quality|preference|DIMENSION",
     help="Grade to compare, or the name of a rubric dimension (default: label; preference for --unit pairs). Only "
-    "the grade label shows how many bad answers a judge misses. The output has the number of reviews without a label.",
+    "--grade label shows how many bad answers a judge misses. The output has the number of reviews without a label.",
 )
 @options.with_default(
     "--human",
@@ -65,8 +65,8 @@ from judgeboard.text import as_utc, counted, utc_day
     type=click.Choice(["net", "drop", "wrong", "tie"]),
     default="net",
     help="How a pair counts if the judge's preference changes with the order of the answers, for --unit pairs. net: "
-    "as a tie if one order prefers A and the other prefers B; a tie in only one order is ignored. drop: not at all. "
-    "wrong: as a wrong verdict. tie: as a tie.",
+    "as a tie if the orders prefer different answers; if only one order is a tie, the other order counts. drop: not at "
+    "all. wrong: as a wrong verdict. tie: as a tie.",
 )
 @click.option(
     "--by",
@@ -228,7 +228,8 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line names the clear changes: the 95 % intervals before and after do not overlap. The number of answers
+    The first line names the clear changes. A change is clear if the 95 % intervals before and after it do not
+    overlap. The number of answers
     is printed for each period. With --corrected, it names only changes that `judgeboard watch` would find. With
     --before and --after, it compares these two windows.
     """

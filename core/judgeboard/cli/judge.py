@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "kind",
     metavar="KIND",
     help="Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
-    "(1 to 4, the judge of refine) or lexical (word overlap, offline).",
+    "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline).",
 )
 @stored_judge_options
 @click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")

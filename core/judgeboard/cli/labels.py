@@ -23,7 +23,7 @@ def schema_command() -> None:
     """Store, list and print label schemas. A stored version never changes.
 
     A schema is a YAML file with a name and fields of the types category, yes_no, scale, number, text, spans and
-    ranking. It may contain parts of the built-in grade, by name: label, groundedness, quality, note, corrected_answer.
+    ranking. It may also name these built-in fields: label, groundedness, quality, note, corrected_answer.
     """
 
 
@@ -162,8 +162,8 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names a rule, only answers with an open or confirmed flag of that rule belong to the issue. A filter
-    that has nothing but sources, types, models or days selects only answers with an open or confirmed flag.
+    If the filter names a rule, the issue has only answers with an open or confirmed flag of that rule. If the filter
+    has only sources, types, models or days, the issue has only answers with an open or confirmed flag.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

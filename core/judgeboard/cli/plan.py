@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     required=True,
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
-    help="Wanted precision, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is ±5 "
-    "percentage points. With --for judges or versions: the smallest difference that is found with probability 0.8.",
+    help="Accuracy to reach, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is "
+    "±5 percentage points. With --for judges or versions: the smallest difference that is found with probability 0.8.",
 )
 @options.with_default(
     "--for",

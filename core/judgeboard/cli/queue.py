@@ -66,8 +66,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "`judgeboard plan` shows how many are needed.",
 )
 @options.judge_version(
-    help="Judge version whose verdicts make the strata of --plan: name (newest version), 'name v3' or fingerprint "
-    "(default: the primary judge)."
+    help="Judge version whose verdicts divide the answers of --plan into strata: name (newest version), 'name v3' or "
+    "fingerprint (default: the primary judge)."
 )
 @click.option(
     "--order",

@@ -40,8 +40,8 @@ from judgeboard.store.filters import RowFilter, parse_where
     "--labels-from",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Use the labels of other answers, for example of an earlier month (as for --where). The result is right "
-    "only if the judge's error rates are the same there (default: labels of the answers themselves).",
+    help="Use the labels of other answers, for example of an earlier month. Written like --where. The result is "
+    "right only if the judge's error rates are the same there (default: labels of the answers themselves).",
 )
 @options.with_default(
     "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
@@ -49,8 +49,8 @@ from judgeboard.store.filters import RowFilter, parse_where
 def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:
     """Estimate how many of all answers are bad.
 
-    People's labels of a random sample correct the judge's verdicts on all answers. Three kinds of labels count: of the
-    random sample, of a queue in random order, and of groups in which people labelled every answer.
+    People's labels of a random sample correct the judge's verdicts on all answers. A label counts if its answer is
+    from the random sample, a queue in random order, or a group in which people labelled every answer.
     """
     from judgeboard.agreement.rates import measure_rate
     from judgeboard.reports.rates import rate_lines

@@ -58,7 +58,7 @@ def refine_command(
     run skips logged questions that are done. With --prompts, it answers all prompts of the file again.
 
     For exit codes see `judgeboard judge`. A question without a good answer is not an error. A file for --replies has
-    one line per attempt, and its response_id is the id of the prompt.
+    one line per attempt. The response_id of a line is the id of the prompt.
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
@@ -127,7 +127,9 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     default=("complex",),
     help="Query type of the answers to improve. Repeat for more types.",
 )
-@click.option("--rebuild-messages", is_flag=True, help="Use query and passages if no messages were logged.")
+@click.option(
+    "--rebuild-messages", is_flag=True, help="If no messages were logged, build them from query and passages."
+)
 @options.where
 def reflect_command(
     kind: str,

@@ -29,7 +29,7 @@ NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then 
 @click.option(
     "--cost",
     type=options.FiniteRange(0, min_open=True),
-    help="Cost of a missed bad answer, in costs of a review. Finds the threshold with the lowest total cost.",
+    help="Cost of a missed bad answer. A review costs 1. Finds the threshold with the lowest total cost.",
 )
 @click.option(
     "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."
@@ -63,7 +63,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     "--agreement",
     type=SHARE,
     default=0.9,
-    help="Minimum share of these verdicts with which people agree, between 0 and 1.",
+    help="People must agree with at least this share of these verdicts, between 0 and 1.",
 )
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @click.option(
@@ -101,10 +101,10 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
     "400 or more labels. histogram: ten equally full bins.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
-    """Show which share of answers people call grounded, for each groundedness score of a judge.
+    """Show, for each groundedness score of a judge, the share of answers that people call grounded.
 
-    Needs 50 labels. The errors before and after calibration are cross-fitted: the map for an answer comes from other
-    answers.
+    Needs 50 labels. The errors before and after calibration are cross-fitted: the curve for an answer is
+    fitted to other answers.
     Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration

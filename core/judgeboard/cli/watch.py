@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Find out whether the share of bad answers rose or fell, and raise alarms.
 
-    Two detectors per query type check the corrected share of bad answers of each week that has ended. Run this command
-    weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
+    Each query type has two detectors. They check the share of bad answers of each week that has ended, corrected by
+    people's labels. Run this command weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")

@@ -23,6 +23,7 @@ from judgeboard.stats.proportions import share
 from judgeboard.store import audits
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +240,9 @@ def audit_sentence(report: AuditReport) -> str:
     if report.graded == 0:
         return f"{reviewed}. People graded none of these answers yet, so the marks cannot be checked."
     return (
-        f"{reviewed}. On the {report.graded:,} answers that people graded, it caught {report.tp:,} of "
-        f"{report.tp + report.fn:,} wrong verdicts; {report.fp:,} of its {report.tp + report.fp:,} marks are wrong."
+        f"{reviewed}. On the {report.graded:,} answers that people graded, it marked "
+        f"{counted(report.tp + report.fp, 'verdict')}: {report.tp:,} of the {report.tp + report.fn:,} wrong ones, and "
+        f"{report.fp:,} of the right ones."
     )
 
 

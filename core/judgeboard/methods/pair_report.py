@@ -305,13 +305,14 @@ _UNUSABLE = {
 def outcome_words(group: PairGroup) -> str:
     """Return how often the preference changes with the order, and the counts of a group."""
     counts = group.counts
-    words = (
-        f"{counted(counts.pairs, 'pair')}: A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
-    )
+    words = f"A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
     if group.one_order:
         words += "; asked in one order only"
     else:
-        words += f"; inconsistent: {counts.flips:,} change with the order, {counts.tie_win:,} are a tie in one order"
+        words = (
+            f"in both orders {words}; {counts.flips:,} change with the order, {counts.tie_win:,} are a tie in one order"
+        )
+    words = f"{counted(counts.pairs, 'pair')}: {words}"
     changed = order_sentence(group.changed_with_order, group.inconsistent_as)
     return " ".join(filter(None, (changed, f"{words}; no verdict {counts.unmeasured:,}")))
 

@@ -279,7 +279,7 @@ class Baseline:
     def caveats(self) -> tuple[str, ...]:
         """What else differs between the two runs, in sentences."""
         judged = "The baseline was scored by another judge version. The change may come from the judge."
-        answered = "The baseline was answered by another candidate."
+        answered = "In the baseline run, another candidate answered."
         return (() if self.same_judge else (judged,)) + (() if self.same_candidate else (answered,))
 
     @property

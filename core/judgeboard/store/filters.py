@@ -41,8 +41,8 @@ WHERE_FIELDS: dict[str, str] = {
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",
     "judge_side": "score of the judge: low, high, none",
-    "unscored": "score that is missing from the verdict: groundedness or quality",
-    "time": "time of the answer: none selects answers without a time",
+    "unscored": "answers whose verdict lacks a score: groundedness or quality",
+    "time": "only the value none, for answers without a time",
     METADATA_FIELD: "value of a metadata field, for example metadata.tenant=acme or metadata.user.plan=free; none "
     "selects answers without the field; metadata.tokens>=100 or <=100 compares numbers",
 }

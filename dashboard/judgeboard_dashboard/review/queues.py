@@ -395,7 +395,7 @@ def _how_many(values: dict[str, Any]) -> None:
         values["overlap"] = _share(label, 100.0, 10.0, "nq_overlap")
     if values["subject"] == ANSWERS and values["flagged_only"]:
         sample_help = (
-            "Randomly sampled answers of the same query types, sources and days. They show what the rules miss."
+            "Randomly sampled answers of this queue's query types, sources and days. They show what rules miss."
         )
         values["sampling_rate"] = _share("Randomly sampled answers (%)", 0.0, 5.0, "nq_sample", sample_help)
     if values["subject"] == ANSWERS:

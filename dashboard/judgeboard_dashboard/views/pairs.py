@@ -102,7 +102,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         under=(
             "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
             if group.one_order
-            else "Accuracy and agreement with people count the net vote of both orders.",
+            else "Accuracy and agreement with people use the combined verdict of both orders.",
             "Intervals: 95 % CI, bootstrap over questions.",
             "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
         ),
@@ -148,7 +148,7 @@ GROUP_COLUMNS: Columns[PairGroup] = {
     Column("Prefers first", width=105, help="Ties excluded. 50 % means no position bias."): (
         lambda group: _share(group.first_position)
     ),
-    Column("Accuracy", width=128, help="Agreement of the net vote of both orders with gold"): (
+    Column("Accuracy", width=128, help="Agreement of the combined verdict of both orders with gold"): (
         lambda group: _share(group.accuracy, group)
     ),
     Column("With people", width=125, help="Agreement of the net vote with the majority of people"): (

@@ -324,7 +324,9 @@ class SelfReferenceFigures:
             key="sweep",
             says="Accuracy of condition C at every gate, with 95 % interval",
             as_table=self.as_tables,
-            under=("Computed from the same verdicts, without further calls. Click a gate to use it on this page.",),
+            under=(
+                "Computed from the same verdicts, without further calls. Click a threshold to use it on this page.",
+            ),
         )
 
 

@@ -312,7 +312,7 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
     named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run)
     assert named.notes == ("The baseline was scored by another judge version. The change may come from the judge.",)
     named, _ = run(sqlite_store, playing(), suite(25), baseline=other.run)
-    assert named.notes == ("The baseline was answered by another candidate.",)
+    assert named.notes == ("In the baseline run, another candidate answered.",)
     assert named.baseline is not None
     assert not named.baseline.same_candidate
 

@@ -31,7 +31,7 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
     (sentence,) = texts(app, "jb-say")
     assert sentence == (
         "supreme v1 reviewed 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 answers that people graded, it "
-        "caught 4 of 6 wrong verdicts; 1 of its 5 marks are wrong."
+        "marked 5 verdicts: 4 of the 6 wrong ones, and 1 of the right ones."
     )
     assert len(charts(app)) == 1
     rates = app.dataframe[0].value
