@@ -129,7 +129,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
         (("--where", "colour=red"), "colour"),
         (("--guidelines", "none.txt"), "--guidelines none.txt"),
         (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs can be filtered only by"),
-        (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, low_quality"),
+        (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, uncertain_verdict"),
         (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
         (("--lease-minutes", "2000"), "not in the range 0<x<=1440"),
     ],
