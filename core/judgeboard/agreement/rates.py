@@ -273,7 +273,7 @@ class _Measure:
         population, labels = sample.population, sample.labels
         groups = len(population.of_labelled)
         if self.target == "app" and 0 < groups < MIN_PAIRS and population.total:
-            why = f"too few labels (in {counted(groups, 'evidence group')}, at least {MIN_PAIRS} groups needed)"
+            why = f"the labels cover only {counted(groups, 'evidence group')}, and at least {MIN_PAIRS} are needed"
             return unmeasured(len(labels.values), why), None
         if self.loaded.grade != "label":
             share = self.loaded.grade == "groundedness"

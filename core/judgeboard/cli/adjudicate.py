@@ -45,8 +45,8 @@ def adjudicate_command(
     """Decide items on which the reviews differ.
 
     Without ITEM, the command lists the conflicts. With ITEM, it prints the item and its reviews. With --decision, it
-    stores the adjudication. The label of the adjudication is the gold label. `judgeboard agreement` compares judges and
-    people with gold labels.
+    stores the adjudication. The label of the adjudication is the gold label. `judgeboard agreement` measures judges
+    and people against the gold labels.
     """
     from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.outcome import load_conflict, open_conflicts

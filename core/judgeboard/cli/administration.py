@@ -368,7 +368,7 @@ def forget_command(response: str, source: str | None, yes: bool) -> None:
 def index_command(fields: tuple[str, ...], drop: bool) -> None:
     """Index metadata fields, so that filtering and sorting by them stay fast in a large log.
 
-    Without a field: list the fields that occur in the newest and oldest answers, with frequent values.
+    Without a field: list the fields of the newest and of the oldest answers, with frequent values.
     """
     from judgeboard.store.filters import METADATA
     from judgeboard.store.metadata import index_metadata, metadata_fields

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     type=click.Choice(["net", "drop", "wrong", "tie"]),
     default="net",
     help="How a pair counts for agreement with gold or people if the preference changes with the order. net: as "
-    "a tie if the orders prefer different answers; if only one order is a tie, the other order counts. drop: not at "
-    "all. wrong: as a wrong verdict. tie: as a tie.",
+    "a tie if the two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. "
+    "wrong: as a wrong verdict. tie: as a tie.",
 )
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
@@ -216,7 +216,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    help="Condition C: the judge sees its own answer if this share of samples agrees, or more (above 0, at most 1).",
+    help="Condition C: the judge sees its own answer if at least this share of samples agrees (above 0, at most 1).",
 )
 @click.option(
     "--temperature",

@@ -65,8 +65,8 @@ from judgeboard.text import as_utc, counted, utc_day
     type=click.Choice(["net", "drop", "wrong", "tie"]),
     default="net",
     help="How a pair counts if the judge's preference changes with the order of the answers, for --unit pairs. net: "
-    "as a tie if the orders prefer different answers; if only one order is a tie, the other order counts. drop: not at "
-    "all. wrong: as a wrong verdict. tie: as a tie.",
+    "as a tie if the two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. "
+    "wrong: as a wrong verdict. tie: as a tie.",
 )
 @click.option(
     "--by",
@@ -93,7 +93,7 @@ from judgeboard.text import as_utc, counted, utc_day
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure only the fields of this label schema: people with each other, and the schema's judges with people.",
+    help="Measure only the fields of this label schema: agreement of people with each other and with its judges.",
 )
 @click.option(
     "--report",
@@ -229,9 +229,8 @@ def trends_command(
     """Show whether answers become better or worse over time.
 
     The first line names the clear changes. A change is clear if the 95 % intervals before and after it do not
-    overlap. The number of answers
-    is printed for each period. With --corrected, it names only changes that `judgeboard watch` would find. With
-    --before and --after, it compares these two windows.
+    overlap. The number of answers is printed for each period. With --corrected, the first line names only changes that
+    `judgeboard watch` would find. With --before and --after, it compares these two windows.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     required=True,
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
-    help="Accuracy to reach, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is "
+    help="Margin to reach, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is "
     "±5 percentage points. With --for judges or versions: the smallest difference that is found with probability 0.8.",
 )
 @options.with_default(
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--target",
     type=click.Choice(["app", "these"]),
     default="app",
-    help="app: the answers are a sample of what the app does. these: only these answers count.",
+    help="app: the answers are a sample of what the app does. these: only the logged answers count.",
 )
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show a plan for each query type.")
 @options.where

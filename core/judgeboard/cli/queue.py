@@ -117,8 +117,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @_share(
     "--sampling-rate",
-    "Share of randomly sampled answers in the queue (default: 0). To sample more, raise `random_share` (Settings, or "
-    "JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
+    "Share of randomly sampled answers in the queue (default: 0). If too few answers are sampled, raise `random_share` "
+    "(Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
 )
 @_share(
     "--repeat-rate",
@@ -348,7 +348,7 @@ def merge(file: Path) -> int:
 
     Merging the same file twice stores each review once. If a line is invalid, the command names it and stores nothing.
     A line is refused if somebody else has since reviewed or leased its item, or if its texts differ from the stored
-    texts. If lines are refused, the others are stored, and the exit code is 1.
+    texts. Refused lines are skipped: the other lines are stored, and the exit code is 1.
     """
     from judgeboard.reviews.bundles import merge_bundle
 

@@ -332,7 +332,7 @@ def tag(modes: tuple[str, ...], **chosen: Any) -> None:
 def add(name: str | None, person: str | None, **chosen: Any) -> None:
     """Add the flagged answers that match --where to the queue NAME, or to the queue of one person.
 
-    At most 10,000 answers; they need not match the filter of the queue.
+    At most 10,000 answers. The filter of the queue is not used.
     """
     from judgeboard.reviews.bulk import add_many
 
@@ -346,7 +346,8 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 def undo(bulk: str) -> None:
     """Undo `queue confirm`, `dismiss`, `tag` or `add`.
 
-    The reviews of this action are withdrawn. Answers that `add` added leave the queue.
+    The reviews of this action are withdrawn. Answers that came by `queue add` are removed from
+    the queue.
     """
     from judgeboard.reviews.bulk import undo_many
 

@@ -41,7 +41,7 @@ from judgeboard.store.filters import RowFilter, parse_where
     multiple=True,
     metavar="FIELD=VALUE",
     help="Use the labels of other answers, for example of an earlier month. Written like --where. The result is "
-    "right only if the judge's error rates are the same there (default: labels of the answers themselves).",
+    "right only if the judge's error rates on both sets of answers are equal (default: labels of the same answers).",
 )
 @options.with_default(
     "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."

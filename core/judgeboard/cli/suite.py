@@ -203,7 +203,7 @@ def _short(text: str | None) -> str:
 @click.argument("file", type=options.FILE)
 @options.with_default("--name", default="corrected", help="Name of the suite.")
 def cases(file: Path, name: str) -> None:
-    """Write the answers that reviewers corrected and added to a suite as a suite file.
+    """Write a suite file from the answers that reviewers corrected and added to a suite.
 
     Each case has the question, the passages, and the corrected answer as reference. FILE is replaced.
     """

@@ -17,7 +17,7 @@ _within = options.with_default(
     "--within",
     type=options.FiniteRange(0, 1),
     default=0.02,
-    help="Drop that still counts as equally good, as a share from 0 to 1.",
+    help="Largest drop that still counts as equally good, as a share from 0 to 1.",
 )
 
 
@@ -36,9 +36,9 @@ _within = options.with_default(
 def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     """Show whether a judge version is better than another one.
 
-    Compares both with the labels of people, on the answers that both judged. Each evidence group counts as one unit.
-    Exit code 0: the new version is better, or worse by at most --within; 1: worse; 2: not shown yet. The output then
-    has the number of labels that are still needed.
+    Compares both with the labels of people, on the answers that both judged. Answers with the same passages
+    count as one unit. Exit code 0: the new version is better, or worse by at most --within; 1: worse; 2: too few labels
+    to decide. The output then has the number of labels that are still needed.
     """
     from judgeboard.agreement.versus import compare_versions
 
@@ -73,7 +73,7 @@ def ab_command(a: str, b: str, judge_version: str | None, by: Literal["query_typ
 
     Compares the shares of bad answers on questions that both sources answered. People must label both answers of some
     randomly drawn questions. The judge's verdicts narrow the interval, but never decide alone. Exit code 0: B is
-    better, or worse by at most --within; 1: worse; 2: not shown yet.
+    better, or worse by at most --within; 1: worse; 2: too few labels to decide.
     """
     from judgeboard.agreement.ab import compare_sources
 

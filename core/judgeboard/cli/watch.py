@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Find out whether the share of bad answers rose or fell, and raise alarms.
 
-    Each query type has two detectors. They check the share of bad answers of each week that has ended, corrected by
+    Each query type has two detectors. For each week that has ended, they check the share of bad answers, corrected by
     people's labels. Run this command weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):

@@ -118,8 +118,8 @@ class Thresholds:
         1,
         0.01,
         "Uncertain verdict below",
-        "Rule “uncertain verdict”: confidence of the primary judge, the larger of groundedness and 1 - groundedness "
-        "(0.5 to 1; 0.5 flags none). `judgeboard stand` proposes a value.",
+        "Rule “uncertain verdict”: confidence of the primary judge (0.5 to 1; 0.5 flags none). Confidence is the "
+        "larger of groundedness and 1 - groundedness. `judgeboard stand` proposes a value.",
     )
     random_share: float = _number(
         0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."

@@ -165,7 +165,7 @@ def position(record: JudgeRecord) -> Check:
         sentence = f"{record.version.title} compares no pairs. Check its members instead."
         return not_applicable("position", "it compares no pairs", sentence, share=True)
     if record.version.kind in OFFLINE:
-        sentence = f"{record.version.title} calls no model that an order could influence."
+        sentence = f"{record.version.title} calls no model, so the order of the answers has no influence."
         return not_applicable("position", "it compares no pairs", sentence, share=True)
     command = _command(record)
     rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}

@@ -150,7 +150,7 @@ def _direction(within: Estimate) -> str:
     if surely_below(within, 0):
         return "Shorter answers score higher although people grade them alike"
     if _low(within) > 0 or (within.high or 0) < 0:
-        return "Length may influence the judge (not significant at 99 %)"
+        return "No clear influence of the length (not significant at 99 %)"
     return "Length does not significantly influence the judge"
 
 

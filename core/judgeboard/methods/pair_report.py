@@ -305,16 +305,17 @@ _UNUSABLE = {
 def outcome_words(group: PairGroup) -> str:
     """Return how often the preference changes with the order, and the counts of a group."""
     counts = group.counts
-    words = f"A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}"
+    pairs = counted(counts.pairs, "pair")
+    same = f"A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}."
     if group.one_order:
-        words += "; asked in one order only"
+        words = f"{pairs}, asked in one order only: {same}"
     else:
         words = (
-            f"in both orders {words}; {counts.flips:,} change with the order, {counts.tie_win:,} are a tie in one order"
+            f"{pairs}. Same verdict in both orders: {same} Different: {counts.flips:,} prefer the other answer, "
+            f"{counts.tie_win:,} are a tie in one order."
         )
-    words = f"{counted(counts.pairs, 'pair')}: {words}"
     changed = order_sentence(group.changed_with_order, group.inconsistent_as)
-    return " ".join(filter(None, (changed, f"{words}; no verdict {counts.unmeasured:,}")))
+    return " ".join(filter(None, (changed, words, f"No verdict: {counts.unmeasured:,}.")))
 
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:

@@ -157,7 +157,7 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             st.checkbox,
             by_key["excuse_confident"],
             "Excuse verdicts that need no review",
-            help="If the confidence of a verdict reaches “Uncertain verdict below”, it raises no flag of the rule “low "
+            help="A verdict with at least the confidence “Uncertain verdict below” raises no flag of the rule “low "
             "groundedness” (default: off). Other rules still flag the answer. The random sample can still select it. "
             "If the share of the random sample is 0, nothing is excused.",
         )

@@ -115,7 +115,9 @@ CONDITION_COLUMNS: Columns[tuple[str, ConditionScores]] = {
     Column("Condition", width=WIDTH): lambda line: CONDITION_WORDS[line[0]],
     share_column("All", WIDTH): lambda line: known(line[1].accuracy),
     Column("Pairs", "count", width=55): lambda line: line[1].accuracy.n,
-    Column("Splits", "count", width=55, help="The two orders differ; each counts as half"): lambda line: line[1].splits,
+    Column("Splits", "count", width=55, help="The two orders differ; each counts as half right"): lambda line: (
+        line[1].splits
+    ),
     share_column("Gate on", WIDTH): lambda line: known(line[1].on),
     share_column("Gate off", WIDTH): lambda line: known(line[1].off),
     Column("Unmeasured", "count"): lambda line: line[1].unmeasured,
@@ -338,7 +340,7 @@ def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
     pairs_words = f"{pairs['A']:,} pairs" if len(set(pairs.values())) == 1 else f"Pairs: {_by_name(pairs)}"
     return (
         f"{pairs_words}, 95 % intervals.",
-        f"Pairs whose result changes with the order (each counts as half), by condition: {_by_name(splits)}."
+        f"Pairs whose result changes with the order (each counts as half right), by condition: {_by_name(splits)}."
         if any(splits.values())
         else None,
         f"No usable verdict in both orders: {_by_name(missing)}." if missing else None,

@@ -77,7 +77,7 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
         bind="query-params",
         help="Fits a curve to people's labels.",
     ):
-        caption("Share that people call grounded, of the answers with a score of 0.7. Stored scores do not change.")
+        caption("Of the answers with a score of 0.7: the share that people call grounded. Stored scores do not change.")
         return
     try:
         with reading() as connection:

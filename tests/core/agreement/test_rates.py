@@ -283,7 +283,10 @@ def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]
     flag(log, judged[:5])
     label(log, judged[:5])
     result = measure_rate(log.store)
-    assert (result.value, result.reason) == (None, "too few labels (in 5 evidence groups, at least 10 groups needed)")
+    assert (result.value, result.reason) == (
+        None,
+        "the labels cover only 5 evidence groups, and at least 10 are needed",
+    )
 
 
 def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:

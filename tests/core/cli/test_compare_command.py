@@ -122,8 +122,7 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
     out = capsys.readouterr().out
     assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out
     assert (
-        "4 pairs: in both orders A better 2, B better 1, tie 0; 0 change with the order, 1 are a tie in one order"
-        in out
+        "Same verdict in both orders: A better 2, B better 1, tie 0. Different: 0 prefer the other answer, 1 are" in out
     )
     assert "same preference in both orders: 75 %" in out
 
@@ -142,7 +141,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
     code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
     assert code == 1
-    assert "no verdict 1" in capsys.readouterr().out
+    assert "No verdict: 1." in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
     assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0

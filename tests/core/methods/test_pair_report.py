@@ -83,7 +83,7 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
     assert group.one_order
     for statistic in (group.self_consistency, group.first_position):
         assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
-    assert "; asked in one order only; no verdict 1" in outcome_words(group)
+    assert ", asked in one order only: " in outcome_words(group)
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:

@@ -155,7 +155,7 @@ def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sql
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
     words = " ".join(texts(open_page("self_reference"), "jb-cap"))
     assert "Pairs: A 4, B 5, C 5, 95 % intervals." in words
-    assert "(each counts as half), by condition: A 1, B 0, C 0." in words
+    assert "(each counts as half right), by condition: A 1, B 0, C 0." in words
     assert "Shaded: the gate is on. Numbers: questions per level." in words
 
 
