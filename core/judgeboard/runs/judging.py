@@ -272,7 +272,8 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--model", version.model]
     if version.kind == "rubric":
         words += ["--rubric", "FILE"]
-    if version.kind in PROMPTS and not (version.prompt or "").startswith(load_prompt(PROMPTS[version.kind]).text):
+    built_in = load_prompt(PROMPTS[version.kind]).text if version.kind in PROMPTS else ""
+    if version.prompt and not version.prompt.startswith(built_in):
         words += ["--prompt", "FILE"]
     if version.name != version.kind:
         words += ["--name", version.name]

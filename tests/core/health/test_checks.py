@@ -9,6 +9,7 @@ import pytest
 
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS, figure_words, health_sentence, report_on
+from judgeboard.judges.material import load_prompt
 from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.reports.output import to_plain
 from judgeboard.stats.proportions import RatioSums
@@ -446,6 +447,8 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
         "--model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
     )
     assert "--name" not in (check("truncated").command or "")
+    assert "--prompt" not in (check("truncated", replace(RAG, prompt=load_prompt("rag").text)).command or "")
+    assert "--prompt FILE" in (check("truncated", replace(RAG, prompt="My own prompt")).command or "")
     assert "--judge" not in (check("truncated", RECORDED).command or "")
     assert "import the verdicts" in check("truncated", RECORDED).sentence
     jury = replace(RAG, name="jury", kind="jury", model=None)

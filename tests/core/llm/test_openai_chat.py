@@ -278,7 +278,7 @@ def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
     async def together(chat: EndpointChat) -> list[Reply | NoReply]:
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(128)))
 
-    with RecordingEndpoint(always(replace(verdict(), delay_s=0.3))) as endpoint:
+    with RecordingEndpoint(always(replace(verdict(), delay_s=1.0))) as endpoint:
         replies = ask(endpoint, what=together, concurrency=128)
     assert all(isinstance(reply, Reply) for reply in replies)
     assert endpoint.most_at_once == 128
