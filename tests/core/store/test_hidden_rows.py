@@ -73,7 +73,7 @@ OF_WRITERS = {
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()
-OF_STATEMENTS = {"query", "of", "row_filter", "table", "which", "order"}
+OF_STATEMENTS = {"query", "queries", "of", "row_filter", "table", "which", "order"}
 """Parameters of functions that make or run a statement of their caller's."""
 
 
