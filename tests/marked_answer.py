@@ -160,6 +160,8 @@ def _said(
         connection, "event", prefix, response_id=response_id, details={"note": f"{prefix}-event-details"}, kind="decide"
     )
     _fill(connection, "judgment_review", prefix, judgment_id=judgment, judge_version_id=versions["high"], correct=False)
+    score = {"groundedness": SCORE if prefix == "mark" else 0.31, "label": "grounded", "run_id": run}
+    _fill(connection, "anchor_judgment", prefix, response_id=response_id, judge_version_id=versions["rag"], **score)
     attempt = _attempt(connection, response_id, versions["rag"], run, judgment, prefix)
     pair = _pair(connection, response_id, versions["two"], by, prefix)
     return {"flag_id": flag, "pair_id": pair, "attempt_id": attempt, "run_id": run}

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.corrected_trend import DIRECTIONS, TO_LABEL, Change, CorrectedTrend, corrected_trend
+from judgeboard.agreement.model_changes import MODEL_CHANGED, new_models
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import percent
@@ -62,6 +64,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     at = now or datetime.now(UTC)
     with store.reading() as connection:
         trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
+        models = new_models(connection, by, at)
         alarms = open_alarms(connection)
     found = [
         (panel.query_type, change)
@@ -70,9 +73,10 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         if _open_alarm(alarms, trend, panel.query_type, change.direction) is None
     ]
     new = list[int]()
-    if found:
+    if found or models:
+        rows = [*models, *(_row(trend, name, change, by, at) for name, change in found)]
         with store.writing() as connection:
-            stored = (_raise_alarm(connection, trend, name, change, by, at) for name, change in found)
+            stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]
             alarms = open_alarms(connection)
     detectors = (
@@ -99,10 +103,8 @@ def _open_alarm(alarms: Iterable[Alarm], trend: CorrectedTrend, query_type: str,
     return None
 
 
-def _raise_alarm(
-    connection: Connection, trend: CorrectedTrend, query_type: str, change: Change, by: str, at: datetime
-) -> int | None:
-    row = {
+def _row(trend: CorrectedTrend, query_type: str, change: Change, by: str, at: datetime) -> dict[str, Any]:
+    return {
         "measure": MEASURE,
         "direction": change.direction,
         "query_type": query_type,
@@ -116,9 +118,12 @@ def _raise_alarm(
         "by": by,
         "at": at,
     }
+
+
+def _raise_alarm(connection: Connection, row: dict[str, Any]) -> int | None:
     id_ = insert_alarm(connection, row)
     if id_ is not None:
-        record_event(connection, "raise_alarm", by, details={"alarm": id_}, now=at)
+        record_event(connection, "raise_alarm", row["by"], details={"alarm": id_}, now=row["at"])
     return id_
 
 
@@ -157,6 +162,8 @@ def open_alarms(connection: Connection) -> list[Alarm]:
 
 def alarm_sentence(alarm: Alarm) -> str:
     """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
+    if alarm.measure == MODEL_CHANGED:
+        return f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
     change = f"{alarm.direction} in the week of {day_words(alarm.from_day)}"
     shares = f"from {percent(alarm.rate_before)} to {percent(alarm.rate_after)}"
     return f"The share of bad answers of {alarm.query_type} {change}, {shares}."

@@ -46,6 +46,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "threshold",
     "trends": "figures",
     "watch": "watch",
+    "anchors": "anchors",
     "stats": "figures",
     "people": "administration",
     "events": "administration",

@@ -36,12 +36,13 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings import load_settings, provider_address, provider_key
+from judgeboard.store.anchors import insert_anchor_judgments
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import judge_inputs
-from judgeboard.store.runs import PLAIN, StoredRun, select_asks, start_or_continue_run
+from judgeboard.store.runs import PLAIN, AskMode, StoredRun, select_asks, start_or_continue_run
 from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
 
@@ -125,6 +126,14 @@ class Judging(VerdictMethod[JudgingSummary]):
 
         return id_tasks(begun.store, load)
 
+    def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
+        """Store judgments, or the verdicts on anchors, which change no current judgment."""
+        if self.mode == AskMode.ANCHORS:
+            verdicts = {step.task.item.response_id: step.result for step in steps}
+            insert_anchor_judgments(connection, begun.version.id, begun.run.id, verdicts, datetime.now(UTC))
+        else:
+            super().save(connection, begun, steps)
+
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         """Return the counts of the run."""
         return JudgingSummary.of_run(outcome)
@@ -142,7 +151,8 @@ async def judge_pending_async(
     """Judge responses and store every verdict within 50 ms of its arrival.
 
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
-    a judgment of this version), ``failed`` (its latest judgment is not ok) or ``all``. The judge is closed at the end.
+    a judgment of this version), ``failed`` (its latest judgment is not ok), ``all`` or ``anchors`` (all, but the
+    verdicts are stored apart and change no figure). The judge is closed at the end.
     """
     return await run_method(store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options)
 

@@ -39,7 +39,7 @@ OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
-        *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement"),
+        *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
         "draft",  # is read by its author alone
     }
 )

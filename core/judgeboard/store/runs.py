@@ -28,7 +28,7 @@ from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import StoredVersion, refuse_retired, version_title
 from judgeboard.store.responses import last_response_id, next_by_id
 from judgeboard.store.statements import NOT_OK, record_of
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
+from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,7 @@ class AskMode(StrEnum):
     PLAIN = "plain"  # without a judgment of the version
     FAILED = "failed"  # the latest judgment of the version is not ok
     ALL = "all"
+    ANCHORS = "anchors"  # all; the verdicts are stored apart and never become current
 
 
 PLAIN = AskMode.PLAIN
@@ -115,13 +116,16 @@ def _conditions(
         failed = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id, NOT_OK)
         latest = select(JUDGMENT.c.status).where(of_version, JUDGMENT.c.repeat == 0).order_by(JUDGMENT.c.id.desc())
         conditions += [RESPONSE.c.id.in_(failed), latest.limit(1).scalar_subquery() != Status.OK.value]
-    if run_id is not None:
+    if run_id is not None and selection.mode is AskMode.ANCHORS:
+        asked = ANCHOR_JUDGMENT.c
+        conditions.append(~exists().where(asked.run_id == run_id, asked.response_id == RESPONSE.c.id))
+    elif run_id is not None:
         conditions.append(~exists().where(of_version, JUDGMENT.c.run_id == run_id))
     return conditions
 
 
 def _next_ask(version_id: int, selection: Selection) -> ColumnElement[int]:
-    if selection.mode is AskMode.PLAIN:
+    if selection.mode in {AskMode.PLAIN, AskMode.ANCHORS}:
         return literal(0)
     asked = select(func.max(JUDGMENT.c.ask)).where(
         JUDGMENT.c.response_id == RESPONSE.c.id, JUDGMENT.c.judge_version_id == version_id
@@ -241,8 +245,8 @@ def start_or_continue_method_run(
 
 
 def run_kind(mode: str) -> str:
-    """Return the kind of a run with this mode: ``judge`` for first verdicts, else ``rejudge``."""
-    return "judge" if mode == AskMode.PLAIN else "rejudge"
+    """Return the kind of a run with this mode: ``judge`` for first verdicts, ``anchors``, or else ``rejudge``."""
+    return {AskMode.PLAIN: "judge", AskMode.ANCHORS: "anchors"}.get(AskMode(mode), "rejudge")
 
 
 def unfinished_run(

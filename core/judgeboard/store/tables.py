@@ -295,6 +295,12 @@ JUDGMENT = _judge_steps(
     # Recent judgments of a judge and their cost.
     Index("ix_judgment_created", "judge_version_id", "created_at", "status", "cost_micro"),
     Index("ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")),
+    # The models that a provider reported, with their first and last judgments.
+    Index(
+        "ix_judgment_model",
+        *("judge_version_id", "model_reported", "created_at"),
+        **partial("model_reported IS NOT NULL"),
+    ),
     comment="A verdict of one judge version on one response.",
 )
 
@@ -688,6 +694,26 @@ JUDGMENT_REVIEW = _judge_steps(
     comment="A supreme judge's review of a judgment.",
 )
 
+ANCHOR_SET = _table(
+    "anchor_set",
+    *required(String, "seed", "by"),
+    Column("at", Utc, nullable=False),
+    comment="Answers that a judge version judges again and again, to show whether it drifts; the newest set counts.",
+)
+
+ANCHOR = _link("anchor", "anchor_set_id", "response_id", "An answer of an anchor set.")
+
+ANCHOR_JUDGMENT = _judge_steps(
+    "anchor_judgment",
+    "response_id",
+    Column("groundedness", Float),
+    Column("quality", Integer),
+    Column("label", one_of(Label, "label")),
+    UniqueConstraint("run_id", "response_id"),
+    *score_ranges(),
+    comment="A verdict on an anchor. It never replaces the current judgment of its answer.",
+)
+
 SUITE_RUN = _table(
     "suite_run",
     *references("run_id", "judge_version_id"),
@@ -715,7 +741,7 @@ SUITE_CASE = _table(
 )
 
 # Tables of steps besides ``judgment``.
-STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW)
+STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW, ANCHOR_JUDGMENT)
 
 _UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
 

@@ -16,6 +16,7 @@ FORGETTABLE: dict[str, tuple[str, ...]] = {
     "generation": ("raw", "attempts", "error"),
     "refinement": ("feedback",),
     "judgment_review": ("reasoning", "raw", "attempts", "error"),
+    "anchor_judgment": ("raw", "attempts", "error"),
     "comment": ("text",),
 }
 
@@ -43,6 +44,7 @@ RESPONSES: dict[str, str] = {
     ),
     "refinement": "OLD.root_response_id, OLD.response_id",
     "judgment_review": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
+    "anchor_judgment": "OLD.response_id",
     "comment": _OF_ANSWER_OR_PAIR,
 }
 

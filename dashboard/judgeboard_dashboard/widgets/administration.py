@@ -382,6 +382,7 @@ EVENT_WORDS = {
     "stop_worker": "stopped a worker",
     "raise_alarm": "found a change that raised an alarm",
     "acknowledge_alarm": "acknowledged an alarm",
+    "make_anchors": "fixed anchors",
     "make_control_answers": "created control answers",
     "make_pairs": "created pairs",
     "combine": "combined verdicts",

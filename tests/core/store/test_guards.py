@@ -25,6 +25,8 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"seen_day": 14, "evidence": 200.0, "evidence_limit": 104.0, "rate_before": 0.2, "rate_after": 0.4}
     | {"by": "m", "at": NOW},
     "alarm_acknowledgement": {"alarm_id": 1, "by": "m", "note": "n", "at": NOW},
+    "anchor_set": {"seed": "s", "by": "m", "at": NOW},
+    "anchor": {"anchor_set_id": 1, "response_id": 1},
     "review_failure_mode": {"review_id": 1, "mode": "m"},
     "label_schema": {"name": "s", "number": 1, "fields": [{"name": "f"}], "hash": "h", "created_by": "m"}
     | {"created_at": NOW},
@@ -63,6 +65,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "selected_attempt": {"run_id": 1, "subject": "a", "number": 1, "reviewer_id": 1, "request_key": "k", "at": NOW},
     "judgment_review": STEP
     | {"judgment_id": 1, "judge_version_id": 1, "ask": 0, "reasoning": "x", "inclusion_probability": 1.0},
+    "anchor_judgment": STEP | {"run_id": 1, "response_id": 1, "judge_version_id": 1, "ask": 0},
     "suite_run": {"run_id": 1, "name": "s", "spec": {}, "spec_hash": "h", "candidate": "c", "judge_version_id": 1}
     | {"created_at": NOW},
     "suite_case": {"suite_run_id": 1, "position": 0, "case_key": "k", "created_at": NOW},

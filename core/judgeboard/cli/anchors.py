@@ -1,0 +1,105 @@
+"""The commands of `judgeboard anchors`: fix answers, judge them again, and show whether the judge drifts."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options
+from judgeboard.cli.judge import summary_lines
+
+if TYPE_CHECKING:
+    from judgeboard.agreement.anchors import AnchorReport
+
+
+@options.group(
+    "judgeboard anchors make",
+    "judgeboard anchors judge --judge rag --model gpt-4o-mini",
+    "judgeboard anchors report --json",
+)
+def anchors_command() -> None:
+    """Judge the same answers again and again, to show whether a judge drifts."""
+
+
+@options.command("judgeboard anchors make", "judgeboard anchors make --n 150 --replace", group=anchors_command)
+@options.with_default(
+    "--n", type=click.IntRange(1, 100_000), default=60, help="Number of anchors; whole evidence groups are drawn."
+)
+@options.with_default("--seed", default="anchors", help="Seed of the draw.")
+@click.option("--replace", is_flag=True, help="Replace the present anchors. Their verdicts are kept.")
+def make(n: int, seed: str, *, replace: bool) -> None:
+    """Fix a set of answers at random, labelled answers first.
+
+    Query types, and bad and good answers, get shares like those of all labelled answers.
+    """
+    from judgeboard.agreement.anchors import make_anchors
+
+    made = make_anchors(options.open_store(), n=n, seed=seed, replace=replace, by=options.actor())
+    options.show(made, [made.sentence])
+    options.suggest("anchors", "judge", "--judge", "KIND")
+
+
+@options.command(
+    "judgeboard anchors judge --judge lexical",
+    "judgeboard anchors judge --judge rag --model gpt-4o-mini --max-cost 0.5",
+    group=anchors_command,
+)
+@click.option(
+    "--judge", "kind", metavar="KIND", required=True, help="Kind of judge: rag, rubric, grade, rating or lexical."
+)
+@stored_judge_options
+def judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
+    """Judge the anchors again. The verdicts are stored apart and change no figure.
+
+    Give the options of the judge version that you want to watch. To continue a run that stopped early, repeat the
+    command. The exit codes are those of `judgeboard judge`.
+    """
+    from judgeboard.agreement.anchors import stored_anchors
+    from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.store.filters import RowFilter
+    from judgeboard.store.runs import AskMode
+
+    read_few_shot(kind, chosen)
+    judge = make_judge(kind, **chosen)
+    store = options.open_store()
+    with store.reading() as connection:
+        where = RowFilter(response_ids=stored_anchors(connection).response_ids)
+    with run_options(chosen["concurrency"], max_cost) as run:
+        summary = judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **run)
+    options.show(summary, summary_lines(summary))
+    options.suggest("anchors", "report", "--judge-version", summary.judge)
+    return summary.exit_code
+
+
+@options.command(
+    "judgeboard anchors report", "judgeboard anchors report --judge-version 'rag v1' --json", group=anchors_command
+)
+@options.judge_version(
+    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the version that judged "
+    "the anchors last)."
+)
+@options.with_default(
+    "--looks",
+    type=click.IntRange(1, 10_000),
+    default=52,
+    help="Number of reports that together show a false drift with a probability of at most 5 %; 52 is one a week.",
+)
+def report(judge_version: str | None, looks: int) -> int:
+    """Show whether the judge drifted: its newest verdicts on the anchors, its first ones and the last ones.
+
+    Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
+    """
+    from judgeboard.agreement.anchors import anchor_report
+
+    with options.seen(options.open_store()).reading() as connection:
+        result = anchor_report(connection, judge_version=judge_version, looks=looks)
+    options.show(result, _lines(result))
+    return result.exit_code
+
+
+def _lines(result: "AnchorReport") -> Iterator[str]:
+    yield result.sentence
+    for comparison in result.comparisons:
+        yield from comparison.sentences
+    yield from result.warnings

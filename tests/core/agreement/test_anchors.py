@@ -1,0 +1,212 @@
+"""Anchors from draw to report: the same answers are judged again, no figure changes, and drift becomes visible."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.alarms import alarm_sentence, watch
+from judgeboard.agreement.anchors import AnchorReport, anchor_report, make_anchors, stored_anchors
+from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.rates import measure_rate
+from judgeboard.cli.app import run
+from judgeboard.domain import Response, RunState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
+from judgeboard.runs.judging import JudgingSummary, judge_pending
+from judgeboard.store.anchors import newest_anchors
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.responses import answer_starts
+from judgeboard.store.runs import AskMode
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
+from judging_log import address, number_in, rag
+from stored_rows import rows_of
+
+ANSWERS = 120
+
+
+def saying(is_bad: Callable[[int], bool], model: str = "m-1") -> Script:
+    """A judge whose verdict depends on the number of the answer."""
+
+    def script(request: Any, _number: int) -> Any:
+        score = 0.1 if is_bad(number_in(request)) else 0.9
+        return completion(json.dumps({**GOOD_VERDICT, "groundedness": score}), model=model)
+
+    return script
+
+
+def every_third(number: int) -> bool:
+    return number % 3 == 0
+
+
+@pytest.fixture
+def log(store: Store) -> GradedLog:
+    """A log that the judge judged as people do; half of the answers have labels."""
+    log = GradedLog(store)
+    with store.writing() as connection:
+        texts = [(f"Question {number}?", f"It is number-{number}.", (f"{number}.",)) for number in range(ANSWERS)]
+        store_responses(connection, [Response("log", str(number), *each) for number, each in enumerate(texts)])
+    with RecordingEndpoint(saying(every_third)) as endpoint:
+        judge_pending(store, rag(endpoint, api_key="k"))
+    for row in rows_of(store, RESPONSE)[: ANSWERS // 2]:
+        log.review(row["id"], label=BAD if every_third(int(row["external_id"])) else GOOD)
+    return log
+
+
+def again(store: Store, script: Script, **options: Any) -> JudgingSummary:
+    with store.reading() as connection:
+        where = RowFilter(response_ids=stored_anchors(connection).response_ids)
+    with RecordingEndpoint(script) as endpoint:
+        judge = rag(endpoint, api_key="k")
+        return judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **options)
+
+
+def report(store: Store, **options: Any) -> AnchorReport:
+    with store.reading() as connection:
+        return anchor_report(connection, **options)
+
+
+def figures(store: Store) -> Any:
+    with store.reading() as connection:
+        agreement = list(every_judge(connection))
+    return agreement, measure_rate(store, judge_version="rag v1")
+
+
+def stored(store: Store) -> Any:
+    with store.reading() as connection:
+        current = connection.execute(select(CURRENT).order_by(CURRENT.c.response_id)).all()
+    return rows_of(store, JUDGMENT), current, rows_of(store, FLAG)
+
+
+def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: GradedLog) -> None:
+    made = make_anchors(log.store, n=30, by="cli:mara")
+    assert (made.anchors, made.labelled, made.bad, made.evidence_groups) == (30, 30, 10, 30)
+    with log.store.reading() as connection:
+        first = stored_anchors(connection).response_ids
+    with pytest.raises(BadInput, match="--replace"):
+        make_anchors(log.store, n=30, by="cli:mara")
+    make_anchors(log.store, n=30, replace=True, by="cli:mara")
+    with log.store.reading() as connection:
+        assert stored_anchors(connection).response_ids == first
+    make_anchors(log.store, n=30, seed="other", replace=True, by="cli:mara")
+    with log.store.reading() as connection:
+        assert stored_anchors(connection).response_ids != first
+
+
+def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
+    made = make_anchors(log.store, n=80, by="cli:mara")
+    assert (made.anchors, made.labelled) == (80, 60)
+
+
+def test_evidence_groups_are_drawn_whole(store: Store) -> None:
+    log = GradedLog(store)
+    for group in range(30):
+        for number, id_ in enumerate(log.answers(4, group=group)):
+            log.review(id_, label=BAD if number == 0 and group % 2 else GOOD)
+    made = make_anchors(store, n=40, by="cli:mara")
+    assert (made.anchors, made.evidence_groups) == (40, 10)
+
+
+def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(20)
+    for id_ in ids:
+        log.review(id_, label=GOOD)
+    log.version("taught", examples=[{"response": ids[0]}])
+    make_anchors(store, n=20, by="cli:mara")
+    with store.reading() as connection:
+        assert stored_anchors(connection).response_ids == tuple(ids[1:])
+
+
+def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
+    store = log.store
+    make_anchors(store, by="cli:mara")
+    before = figures(store), stored(store)
+    summary = again(store, saying(lambda _number: True))
+    assert (summary.selected, summary.ok, summary.state) == (60, 60, RunState.DONE)
+    assert len(rows_of(store, ANCHOR_JUDGMENT)) == 60
+    assert (figures(store), stored(store)) == before
+
+
+def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log: GradedLog) -> None:
+    make_anchors(log.store, by="cli:mara")
+    again(log.store, saying(every_third))
+    found = report(log.store)
+    assert (found.drift, found.exit_code, found.changed) == (False, 0, ())
+    assert found.sentence.startswith("No drift shown.")
+    assert found.seen is not None
+    assert 0.1 < found.seen < 0.5
+    (first,) = found.comparisons
+    assert (first.change.n, first.change.agreement.n) == (60, 60)
+
+
+def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(log: GradedLog) -> None:
+    make_anchors(log.store, by="cli:mara")
+    again(log.store, saying(every_third))
+    again(log.store, saying(lambda _number: True))
+    found = report(log.store)
+    assert (found.drift, found.exit_code) == (True, 1)
+    assert found.sentence.startswith("Drift is shown: rag v1 calls more answers bad")
+    assert [(each.change.to_bad, each.change.to_good) for each in found.comparisons] == [(40, 0), (40, 0)]
+    assert all({"direction", "agreement", "score"} <= set(each.shown) for each in found.comparisons)
+    assert len(found.changed) == 40
+    with log.store.reading() as connection:
+        assert all(not every_third(int(each.external_id)) for each in answer_starts(connection, found.changed).values())
+    again(log.store, saying(lambda _number: True))
+    assert [len(each.shown) > 0 for each in report(log.store).comparisons] == [True, False]
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(log: GradedLog) -> None:
+    make_anchors(log.store, by="cli:mara")
+
+    def refused_after_20(request: Any, number: int) -> Any:
+        return saying(every_third)(request, number) if number < 20 else failure(401, "no key")
+
+    first = again(log.store, refused_after_20, concurrency=1)
+    assert first.state is RunState.STOPPED
+    asked = len(rows_of(log.store, ANCHOR_JUDGMENT))
+    second = again(log.store, saying(every_third), concurrency=1)
+    assert (second.run_id, second.asked, second.state) == (first.run_id, 60, RunState.DONE)
+    assert 0 < asked < 60
+
+
+def test_without_anchors_or_verdicts_the_report_says_what_to_do(log: GradedLog) -> None:
+    with pytest.raises(NotFound, match="anchors make"):
+        report(log.store)
+    make_anchors(log.store, by="cli:mara")
+    with pytest.raises(NotFound, match="anchors judge"):
+        report(log.store)
+
+
+def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> None:
+    store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
+    assert watch(store, by="cli:mara", now=later).new == ()
+    make_anchors(store, by="cli:mara")
+    again(store, saying(every_third, model="m-2"))
+    result = watch(store, by="cli:mara", now=later)
+    (alarm,) = result.alarms
+    assert result.new == (alarm.id,)
+    assert (alarm.measure, alarm.evidence, alarm.rate_after) == ("model_changed", 60, pytest.approx(1 / 3))
+    assert "rag v1 from m-1 to m-2" in alarm_sentence(alarm)
+    assert watch(store, by="cli:mara", now=later).new == ()
+
+
+def test_the_commands_go_from_draw_to_report(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    database = ["--db", address(log.store)]
+    assert run(["anchors", "make", "--n", "40", *database]) == 0
+    assert "40 anchors in 40 evidence groups: 40 with a label" in capsys.readouterr().out
+    assert run(["judge", "--judge", "lexical", *database]) == 0
+    assert run(["anchors", "judge", "--judge", "lexical", *database]) == 0
+    assert "40 asked = 40 ok" in capsys.readouterr().out
+    assert run(["anchors", "report", "--json", *database]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["judge"], shown["anchors"], shown["drift"]) == ("lexical v1", 40, False)
+    assert shown["comparisons"][0]["change"]["n"] == 40
+    with log.store.reading() as connection:
+        assert newest_anchors(connection) is not None
