@@ -44,6 +44,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import LABELS, graded_reviews
 from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.responses import answer_starts
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import by_repeat
 from judgeboard.text import counted, day_words, utc_day
@@ -55,6 +56,8 @@ SEED = "anchors"
 TO_MAKE = "To fix anchors: `judgeboard anchors make`"
 TO_JUDGE = "To judge the anchors: `judgeboard anchors judge --judge KIND`, with the judge's options"
 _UNLABELLED, _GOOD, _BAD = range(3)
+_LISTED = 1_000
+_GOOD_OR_BAD = ("good", "bad")
 _HALLUCINATED = LABELS.index(Label.HALLUCINATED.value)
 
 
@@ -181,14 +184,25 @@ class AnchorComparison:
     sentences: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedAnchor:
+    """An anchor whose newest verdict is not its first one: the verdict ``now``, and the label of ``people`` or None."""
+
+    response_id: int
+    external_id: str
+    question: str | None
+    now: str
+    people: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorReport:
     """The drift of a judge version on the anchors, by its newest ``run`` on them.
 
     ``usable`` of the ``anchors`` got a usable verdict in this run; ``labelled`` have a label of people. ``comparisons``
     compare it with the first verdicts and with the run before. All tests share the probability 0.05 / ``looks`` of a
-    false alarm. ``changed`` are the answers whose verdict is not the first one, by id. ``seen`` is the share of
-    verdicts that must change in one direction for drift to be shown in 80 of 100 cases.
+    false alarm. ``changed`` are the anchors whose verdict is not the first one, by id, at most 1,000. ``seen`` is the
+    share of verdicts that must change in one direction for drift to be shown in 80 of 100 cases.
     """
 
     judge: str
@@ -204,7 +218,7 @@ class AnchorReport:
     sentence: str
     seen: float | None
     comparisons: tuple[AnchorComparison, ...]
-    changed: tuple[int, ...]
+    changed: tuple[ChangedAnchor, ...]
     warnings: tuple[str, ...]
 
 
@@ -253,7 +267,7 @@ def anchor_report(
             AnchorComparison(since, change, names, tuple(_sentences(since, change)))
             for (since, _), change, names in zip(parts, changes, shown, strict=True)
         ),
-        changed=compare.changed(parts[0][1]),
+        changed=compare.changed(connection, parts[0][1]),
         warnings=tuple(_warnings(newest, len(anchors.response_ids), changes[0])),
     )
 
@@ -286,10 +300,22 @@ class _Comparing:
             repeats=self._repeats,
         )
 
-    def changed(self, verdicts: AnchorVerdicts) -> tuple[int, ...]:
-        """Return the answers whose newest verdict differs from these."""
+    def changed(self, connection: Connection, verdicts: AnchorVerdicts) -> tuple[ChangedAnchor, ...]:
+        """Return the anchors whose newest verdict differs from these."""
         now, before = self._now[0], self._by_id(verdicts)[0]
-        return tuple(self._ids[is_given(now) & is_given(before) & (now != before)].tolist())
+        rows = np.flatnonzero(is_given(now) & is_given(before) & (now != before))[:_LISTED]
+        starts = answer_starts(connection, self._ids[rows].tolist())
+        return tuple(
+            ChangedAnchor(
+                start.response_id,
+                start.external_id,
+                start.question,
+                _GOOD_OR_BAD[now[row] == _HALLUCINATED],
+                _GOOD_OR_BAD[self._people_bad[row]] if self.labelled[row] else None,
+            )
+            for row in rows.tolist()
+            if (start := starts.get(int(self._ids[row]))) is not None
+        )
 
     def _by_id(self, known: AnchorVerdicts) -> tuple[IntArray, FloatArray]:
         """Return the labels (0: none) and the groundedness (NaN: none) of each anchor."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
-    """Find out whether the share of bad answers rose or fell, and raise alarms.
+    """Find out whether the share of bad answers rose or fell, or a judge has another model, and raise alarms.
 
     Each query type has two detectors. For each week that has ended, they check the share of bad answers, corrected by
     people's labels. Run this command weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.

@@ -15,7 +15,7 @@ from judgeboard.health.report import (
     judges_in_use,
     needing_control_answers,
 )
-from judgeboard.judges.kinds import OFFLINE
+from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.methods.jury import AgreedWithPeople, JuryReport
 from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
 from judgeboard.reports.output import Column, Columns, Table
@@ -24,6 +24,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, stacking_columns, store
+from judgeboard_dashboard.widgets.anchors import anchors_section
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -83,6 +84,8 @@ def judges() -> None:
         score_meaning(version, as_table=as_table)
         if health.record.version.kind not in OFFLINE:  # an offline judge is deterministic
             _combined_panel(combined)
+        if version.kind in JUDGES.keys() - OFFLINE:
+            anchors_section(version)
         _answers(health)
 
 

@@ -18,7 +18,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.listing import LinePage
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
-from judgeboard.store.runs import get_run, run_counts
+from judgeboard.store.runs import AskMode, get_run, run_counts
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, pairs_of_run, pairs_of_versions
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
@@ -94,7 +94,10 @@ def _outcome(address: RejudgeAddress) -> None:
     if job is not None:
         _job_panel(job)
         if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
-            _comparison(job.run_id, job.version_id, job.ok)
+            if job.mode == AskMode.ANCHORS:
+                open_button("Show anchors", Rows("judges", {"version": job.judge_title or ""}), key="job_anchors")
+            else:
+                _comparison(job.run_id, job.version_id, job.ok)
     elif address.run is not None:
         _run(address.run)
     elif not jobs and not before_import(PAGE):

@@ -10,7 +10,7 @@ from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, role_of, why_not
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs, request_rejudge
+from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.run_steps import RunProblem, run_problems
@@ -19,15 +19,16 @@ from judgeboard.store.storing import ImportBatch, list_batches
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, seen, signed_in, stacking_columns, store
+from judgeboard_dashboard.session import page, problem, reading, seen, signed_in, stacking_columns, store
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, pick_rows, responses
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
+from judgeboard_dashboard.widgets.rejudge_form import job_button
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
 
 PAGE_SIZE = 50
 SILENT = timedelta(minutes=2)  # without a verdict for this long, the process of a run may be gone
-OF_ANSWERS = ("judge", "rejudge")
+OF_ANSWERS = ("judge", "rejudge", "anchors")
 NOT_OK = ("error", "refused", "unparsable")
 _BEFORE = "runs_before"
 
@@ -214,7 +215,7 @@ def _example_rows(run_problem: RunProblem) -> Rows:
 
 def _buttons(line: RunLine, version_id: int) -> None:
     with st.container(key="run_ways", horizontal=True, gap="small", vertical_alignment="center"):
-        if line.failed:
+        if line.failed and line.run.kind != "anchors":  # the next run judges all anchors again
             reason = _retry(line, version_id)
             if reason is not None:
                 show(tag("div", reason, cls="jb-cap"), width="content")
@@ -240,21 +241,8 @@ def _retry(line: RunLine, version_id: int) -> str | None:
         return None
     if not estimate.calls:
         return "All of these answers have a usable verdict now."
-    reviewer = ask_reviewer("Your name is stored with the job.")
-    if reviewer is not None and st.button(
-        f"Retry {count(estimate.calls, 'call')}",
-        key="run_retry",
-        type="primary",
-        icon=":material/restart_alt:",
-        wrap=False,
-    ):
-        try:
-            job_id = request_rejudge(store(), judge=spec, where=where, mode="failed", estimate=estimate, actor=reviewer)
-        except JudgeboardError as error:
-            problem(f"The job was not started: {error}.")
-            return None
-        pick_rows(Rows("rejudge", {"job": job_id}))
-        st.rerun()
+    calls = count(estimate.calls, "call")
+    job_button(f"Retry {calls}", estimate, key="run_retry", spec=spec, where=where, mode="failed")
     return None
 
 

@@ -17,6 +17,7 @@ from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import list_versions, retired_versions
+from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import show, tag
@@ -24,7 +25,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
-from judgeboard_dashboard.widgets.navigation import item, open_button
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration
 
 RowsName = Literal["open", "match", "failed", "plain"]
@@ -53,6 +54,8 @@ def job_words(where: RowFilter, mode: str) -> str:
     """Return in words what a job selected."""
     if where.response_ids is not None and len(where.response_ids) == 1:
         return "one answer"
+    if mode == AskMode.ANCHORS:
+        return "the anchors"
     words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
     if where.states == ("open",):
         where = replace(where, states=())
@@ -280,6 +283,22 @@ def _complete(known: dict[int, KnownJudge]) -> None:
 
 def _key(field: str) -> str:
     return f"ask_{field}"  # distinct from the fields of the filter row
+
+
+def job_button(
+    label: str, estimate: CallEstimate, *, key: str, spec: dict[str, Any], where: RowFilter, mode: str
+) -> None:
+    """Show a button that starts a job; after a press, open the page of the job."""
+    reviewer = ask_reviewer("Your name is stored with the job.")
+    if reviewer is None or not st.button(label, key=key, type="primary", icon=":material/restart_alt:", wrap=False):
+        return
+    try:
+        job_id = request_rejudge(store(), judge=spec, where=where, mode=mode, estimate=estimate, actor=reviewer)
+    except JudgeboardError as error:
+        problem(f"The job was not started: {error}.")
+        return
+    pick_rows(Rows("rejudge", {"job": job_id}))
+    st.rerun()
 
 
 _ROWS = "rejudge_rows"
