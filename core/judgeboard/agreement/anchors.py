@@ -57,7 +57,6 @@ TO_MAKE = "To fix anchors: `judgeboard anchors make`"
 TO_JUDGE = "To judge the anchors: `judgeboard anchors judge --judge KIND`, with the judge's options"
 _UNLABELLED, _GOOD, _BAD = range(3)
 _LISTED = 1_000
-_GOOD_OR_BAD = ("good", "bad")
 _HALLUCINATED = LABELS.index(Label.HALLUCINATED.value)
 
 
@@ -310,8 +309,8 @@ class _Comparing:
                 start.response_id,
                 start.external_id,
                 start.question,
-                _GOOD_OR_BAD[now[row] == _HALLUCINATED],
-                _GOOD_OR_BAD[self._people_bad[row]] if self.labelled[row] else None,
+                _verdict(now[row] == _HALLUCINATED),
+                _verdict(self._people_bad[row]) if self.labelled[row] else None,
             )
             for row in rows.tolist()
             if (start := starts.get(int(self._ids[row]))) is not None
@@ -325,6 +324,10 @@ class _Comparing:
         labels[at] = judge_values(known.verdicts, "label", self._cut)[0][rows]
         scores[at] = known.verdicts.groundedness[rows]
         return labels, scores
+
+
+def _verdict(is_bad: bool) -> str:
+    return "bad" if is_bad else "good"
 
 
 def _repeats(connection: Connection, version_id: int, cut: float) -> Flips | None:

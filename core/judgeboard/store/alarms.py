@@ -17,9 +17,9 @@ class Alarm:
 
     The change is dated to the period that starts on ``from_day``; the detector raised the alarm in the period that
     starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and ``rate_after`` are the rates before and
-    since the change when the alarm was stored. With the measure ``model_changed``, ``direction`` names the judge version
-    and both models, and the rates are shares of judgments by the new model. The last three fields are None until a lead
-    acknowledges the alarm.
+    since the change when the alarm was stored. With the measure ``model_changed``, ``direction`` names the judge
+    version and both models, and the rates are shares of judgments by the new model. The last three fields are None
+    until a lead acknowledges the alarm.
     """
 
     id: int

@@ -67,7 +67,7 @@ def test_the_button_judges_the_anchors_in_a_job(
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     make_anchors(judged, by="cli:mara")
-    page = open_page("judges")
+    page = open_page("judges", reviewer="Mara")
     assert "60 calls" in markup(page)
     page.button(key="anchors_judge").click().run()
     (job,) = recent_jobs(judged)
