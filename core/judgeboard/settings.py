@@ -25,7 +25,8 @@ class Settings(BaseModel):
     first admin, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the provider and name of the judge's model,
     ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. The primary judge
     and the thresholds (``flags.rule.Thresholds``) take precedence over stored settings. ``JUDGEBOARD_ALWAYS_REVIEW``
-    (query types) and ``JUDGEBOARD_IMPLIED_LABELS`` (rules) are comma-separated lists, or ``none``.
+    (query types), ``JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE`` (``QA=0.3,Summary=0.4``) and ``JUDGEBOARD_IMPLIED_LABELS``
+    (rules) are comma-separated lists, or ``none``.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -49,13 +50,14 @@ class Settings(BaseModel):
     implied_labels: tuple[str, ...] | None = None
     random_seed: str | None = None
     always_review: tuple[str, ...] | None = None
+    low_groundedness_by_type: tuple[str, ...] | None = None
 
     @field_validator("admin")
     @classmethod
     def _as_stored(cls, value: str | None) -> str | None:
         return value.strip().lower() if value else None
 
-    @field_validator("always_review", "implied_labels", mode="before")
+    @field_validator("always_review", "implied_labels", "low_groundedness_by_type", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         names = map(str.strip, value.split(",")) if isinstance(value, str) else value

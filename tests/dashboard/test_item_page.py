@@ -314,7 +314,7 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
         judged = load_item(connection, response).with_claims
         assert judged is not None
         audit = NewJudgmentReview(
-            AuditedJudgment(response, judged.id, "log", "two-judges"), 0, False, StepRecord(Status.OK)
+            AuditedJudgment(response, judged.id, "log", "two-judges", "QA"), 0, False, StepRecord(Status.OK)
         )
         store_judgment_reviews(connection, supreme.id, None, [audit])
     page = open_page("item", response=response)

@@ -1,11 +1,12 @@
 """The grades of people on each logged answer, as one value per answer, paired with a judge version's verdicts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.ratings import Human, Kind, PeopleValues, Scale, human_values
 from judgeboard.store.grades import ADJUDICATION, AGAIN, BLIND, LABELS, GradedReviews, Grades
@@ -13,6 +14,8 @@ from judgeboard.store.verdicts import GradedAnswers
 
 GradeName = Literal["label", "groundedness", "quality"]
 GRADES: tuple[GradeName, ...] = get_args(GradeName)
+
+Cut: TypeAlias = float | FloatArray  # one value, or one per row
 
 _NAMES = np.array(LABELS)
 _GROUNDED, _HALLUCINATED = LABELS.index("grounded"), LABELS.index("hallucinated")
@@ -101,10 +104,11 @@ def combined_as(scale: Scale) -> Kind:
     return "label" if scale.weights is None else "quality"
 
 
-def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale: Scale, cut: float) -> AnswerPairs:
+def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale: Scale, cut: Cut) -> AnswerPairs:
     """Return the pairs of a judge version's current verdicts with the grades of people (``people_values``).
 
-    If the judge gave no label, the answer counts as hallucinated if its groundedness is below ``cut``.
+    If the judge gave no label, the answer counts as hallucinated if its groundedness is below ``cut``, one value or one
+    per row of ``graded``.
     """
     n = len(graded.response_ids)
     verdicts = graded.verdicts.get(version_id)
@@ -129,7 +133,7 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
     )
 
 
-def judge_values(verdicts: Grades, grade: str, cut: float) -> tuple[AnyArray, BoolArray]:
+def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, BoolArray]:
     """Return a judge's values of a grade (labels as positions), and which labels were derived from groundedness."""
     values = column_of(verdicts, grade)
     if grade != "label":
@@ -137,6 +141,12 @@ def judge_values(verdicts: Grades, grade: str, cut: float) -> tuple[AnyArray, Bo
     was_cut = (values == 0) & ~np.isnan(verdicts.groundedness)
     below = verdicts.groundedness < cut - HALF_STEP
     return np.where(was_cut, np.where(below, _HALLUCINATED, _GROUNDED), values), was_cut
+
+
+def cuts_of(cuts: Cuts, names: Sequence[str], codes: IntArray) -> FloatArray:
+    """Return the cut of each row; ``codes`` are positions in the query types ``names``."""
+    of_rows: FloatArray = np.array([cuts.of(name) for name in names], dtype=np.float64)[codes]
+    return of_rows
 
 
 def decoded(values: AnyArray, grade: str) -> AnyArray:

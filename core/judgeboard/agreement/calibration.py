@@ -17,6 +17,7 @@ EXAMPLE = 0.7  # the score that the sentence explains
 
 _FLAT = 1e-6  # a slope below this is 0
 _TOO_SURE = 0.9  # slopes below this are said
+_ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
 
 
@@ -87,7 +88,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         sample.title,
         how,
         labels.n,
-        _sentence(made.score_map, made.brier_after, made.constant_brier),
+        _ONE_SCORE if not np.ptp(scores) else _sentence(made.score_map, made.brier_after, made.constant_brier),
         made.score_map,
         meaning,
         made.brier_before,

@@ -1,15 +1,18 @@
-"""Verdicts that may stand without a person: those of which a judge, or the mean of several, is sure enough."""
+"""Verdicts that need no review: those of which a judge, or several, are sure enough."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
+import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, confidence, load_sample, scored_version
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping, no_ints
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.stats.thresholds import (
     DELTA,
@@ -23,14 +26,32 @@ from judgeboard.stats.thresholds import (
 )
 from judgeboard.store.judge_versions import get_version
 
+Combine = Literal["mean", "alike", "cascade"]
+COMBINES: tuple[Combine, ...] = get_args(Combine)
+
+_TIE = 0.5  # the share of judges on each side
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A judge, or a jury, and its verdicts that need no review: those with a ``confidence`` at or above this.
+
+    The confidence is the larger of groundedness and 1 - groundedness, or the share of judges with the same verdict. It
+    is None if no threshold reaches the agreement. ``confident`` counts the verdicts of this stage.
+    """
+
+    judge_version: str
+    confidence: float | None
+    test: Passed | None
+    confident: int
+
 
 @dataclass(frozen=True, slots=True)
 class ConfidentVerdicts:
-    """The verdicts that may stand without a person.
+    """The verdicts that need no review; a later stage gets the answers that the stages before it left.
 
-    ``confidence`` is the threshold on the larger of groundedness and 1 - groundedness, None if no threshold keeps the
-    promise. ``confident`` counts the verdicts that may stand, of ``judged`` ones. The other half of the labels measures
-    ``agreement`` of these verdicts with people, and ``share``.
+    ``confident`` counts these verdicts, of ``judged`` ones. The half of the labels that did not choose the thresholds
+    measures ``agreement`` of these verdicts with people, and their ``share``.
     """
 
     judge_version: str
@@ -39,8 +60,7 @@ class ConfidentVerdicts:
     sentence: str
     labelled: int
     judged: int
-    confidence: float | None = None
-    test: Passed | None = None
+    stages: tuple[Stage, ...] = ()
     confident: int = 0
     agreement: Estimate | None = None
     share: Estimate | None = None
@@ -54,67 +74,126 @@ def measure_confident_verdicts(
     delta: float = DELTA,
     judge_version: int | str | None = None,
     jury: Sequence[int | str] = (),
+    combine: Combine = "mean",
 ) -> ConfidentVerdicts:
     """Return from which confidence on verdicts agree with people at least as often as ``agreement`` (0 to 1).
 
-    Half of the evidence groups chooses the threshold, the other half reports. For a set of labels the promise is broken
-    with a probability of at most ``delta``. With a ``jury`` of two or more judge versions, their mean score counts
-    instead of the score of ``judge_version`` (default: the primary judge's newest). Raises BadInput and NotFound.
+    Half of the evidence groups chooses the threshold, the other half reports. For a set of labels, the agreement is
+    missed with a probability of at most ``delta``. A ``jury`` of two or more judge versions takes the place of
+    ``judge_version`` (default: the primary judge's newest). ``combine`` says how: the "mean" of their scores, how many
+    give the same verdict ("alike"), or one after the other ("cascade"). Raises BadInput and NotFound.
     """
     for name, value in (("agreement", agreement), ("delta", delta)):
         if not 0 < value < 1:
             raise BadInput(f"{name} must be between 0 and 1, not {value:g}")
+    if combine not in COMBINES:
+        raise BadInput(f"combine must be one of {', '.join(COMBINES)}, not {combine!r}")
     if jury and judge_version is not None:
         raise BadInput("a jury takes the place of a judge version: name one of them")
+    if combine != "mean" and not jury:
+        raise BadInput(f"{combine} needs a jury of at least two judge versions")
     versions = list({each.id: each for each in (get_version(connection, which) for which in jury)}.values())
     if jury and len(versions) < 2:
         raise BadInput("a jury needs at least two different judge versions")
-    sample = load_sample(connection, versions or [scored_version(connection, judge_version)])
-    return confident_verdicts(sample, agreement, delta)
+    if combine == "cascade":
+        samples = [load_sample(connection, [version]) for version in versions]
+    else:
+        versions = versions or [scored_version(connection, judge_version)]
+        samples = [load_sample(connection, versions, alike=combine == "alike")]
+    return confident_verdicts(samples, agreement, delta)
 
 
-def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DELTA) -> ConfidentVerdicts:
-    """Return the same as `measure_confident_verdicts` from a loaded sample."""
-    labels, judged = sample.by_lot, len(sample.judged.badness)
-    half, other = labels.at(labels.choosing), labels.at(~labels.choosing)
+def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta: float = DELTA) -> ConfidentVerdicts:
+    """Return the same as `measure_confident_verdicts` from loaded samples, one for each stage."""
+    first = samples[0]
+    title = ", then ".join(sample.title for sample in samples)
+    judged = len(first.judged.badness)
 
-    def result(sentence: str) -> ConfidentVerdicts:
-        return ConfidentVerdicts(sample.title, agreement, delta, sentence, labels.n, judged, left_out=sample.left_out)
+    def result(sentence: str, stages: Sequence[Stage] = ()) -> ConfidentVerdicts:
+        return ConfidentVerdicts(
+            title, agreement, delta, sentence, first.by_lot.n, judged, tuple(stages), left_out=first.left_out
+        )
 
-    if sample.gap is not None:
-        return result(sample.gap)
-    if not labels.n:
-        return result("No answer has a label that was drawn at random: nothing can be said.")
-    sure = confidence(sample.judged.badness)
-    effect = share_design_effect(half.wrong, half.grouping)
-    risk = round(1 - agreement, DECIMALS)
-    test = confidence_threshold(
-        score_grid(sure), half.confidence, half.wrong, risk=risk, delta=delta, design_effect=effect
-    )
-    if test is None:
-        needed = math.ceil(labels_to_pass(risk, delta / STARTS) * effect)
-        goal = f"an agreement of {percent(agreement)}"
-        return result(more_labels_words(goal, needed, half.n, labels.n, "answers"))
-    confident = int((sure >= test.threshold).sum())
-    stands = other.confidence >= test.threshold
-    kept = other.at(stands)
-    agreed, share = share_by_group(~kept.wrong, kept.grouping), share_by_group(stands, other.grouping)
+    if (gap := next((sample.gap for sample in samples if sample.gap is not None), None)) is not None:
+        return result(gap)
+    if not first.by_lot.n:
+        return result("Not available, because no answer has a label that was drawn at random.")
+    risk, level = round(1 - agreement, DECIMALS), delta / len(samples)
+    taken = no_ints()
+    wrong: list[BoolArray] = []
+    groups: list[IntArray] = []
+    stages: list[Stage] = []
+    for sample in samples:
+        left = sample.without(taken)
+        labels = left.by_lot
+        half, other = labels.at(labels.choosing), labels.at(~labels.choosing)
+        sure = confidence(left.judged.badness)
+        test = confidence_threshold(
+            _grid(sure, left.alike),
+            half.confidence,
+            half.wrong,
+            risk=risk,
+            delta=level,
+            design_effect=share_design_effect(half.wrong, half.grouping),
+            starts=1 if left.alike else STARTS,
+        )
+        passing = np.zeros(len(sure), dtype=np.bool_) if test is None else sure >= test.threshold
+        if test is not None:
+            kept = other.at(other.confidence >= test.threshold)
+            wrong.append(kept.wrong)
+            groups.append(kept.groups)
+        stages.append(Stage(sample.title, None if test is None else test.threshold, test, int(passing.sum())))
+        taken = np.union1d(taken, left.judged.response_ids[passing])
+    if not wrong:
+        return result(_more_labels(first, risk, level), stages)
+    other = first.by_lot.at(~first.by_lot.choosing)
+    stands = among(other.response_ids, taken)
+    right, of_groups = ~np.concatenate(wrong), np.concatenate(groups)
+    agreed = share_by_group(right, grouping(of_groups, len(right)))
+    share = share_by_group(stands, other.grouping)
     sentence = (
-        f"Verdicts with a confidence of at least {test.threshold:g} may stand: {confident:,} of {judged:,} "
-        f"({percent(confident / judged)}). People agree with at least {percent(agreement)} of such verdicts, with "
-        f"{percent(1 - delta)} confidence. Labels that did not choose it (n = {kept.n:,}): {percent_words(agreed)}."
+        f"{_stages_words(stages, first.alike)}: {len(taken):,} of {judged:,} ({percent(len(taken) / judged)}). "
+        f"People agree with at least {percent(agreement)} of such verdicts, with {percent(1 - delta)} confidence. "
+        f"Labels that did not choose it (n = {len(right):,}): {percent_words(agreed)}."
     )
     return ConfidentVerdicts(
-        sample.title,
+        title,
         agreement,
         delta,
         sentence,
-        labels.n,
+        first.by_lot.n,
         judged,
-        test.threshold,
-        test,
-        confident,
+        tuple(stages),
+        len(taken),
         agreed,
         share,
-        sample.left_out,
+        first.left_out,
     )
+
+
+def _grid(sure: FloatArray, alike: int) -> FloatArray:
+    """Return the thresholds to test, descending. A tie of judges never needs no review."""
+    return np.unique(sure[sure > _TIE])[::-1] if alike else score_grid(sure)
+
+
+def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
+    labels = sample.by_lot
+    half = labels.at(labels.choosing)
+    starts = 1 if sample.alike else STARTS
+    needed = math.ceil(labels_to_pass(risk, delta / starts) * share_design_effect(half.wrong, half.grouping))
+    return more_labels_words(f"an agreement of {percent(1 - risk)}", needed, half.n, labels.n, "answers")
+
+
+def _stages_words(stages: Sequence[Stage], alike: int) -> str:
+    if alike:
+        same = round((stages[0].confidence or 1.0) * alike)
+        return f"Verdicts that at least {same} of {alike} judges share need no review"
+    if len(stages) == 1:
+        return f"Verdicts with a confidence of at least {stages[0].confidence:g} need no review"
+    words = [
+        f"{stage.judge_version}: none"
+        if stage.confidence is None
+        else f"{stage.judge_version} with a confidence of at least {stage.confidence:g}: {stage.confident:,}"
+        for stage in stages
+    ]
+    return f"Verdicts that need no review, judge after judge ({'; '.join(words)})"

@@ -261,7 +261,7 @@ def _judge(
         statistics,
         source.compared(version).pairs,
         things=choice.things,
-        cut_at=source.source.cut if isinstance(source, AnswerRatings) else None,
+        cut_at=source.source.cuts.words if isinstance(source, AnswerRatings) else None,
         picked=source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),

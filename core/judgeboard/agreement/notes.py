@@ -199,7 +199,7 @@ def notes(
     pairs: AnswerPairs,
     *,
     things: str,
-    cut_at: float | None,
+    cut_at: str | None,
     picked: IntArray,
     judged_again: Collection[int],
     correlated: Iterable[Note],
@@ -398,9 +398,9 @@ def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator
         )
 
 
-def _cut(title: str, pairs: AnswerPairs, cut_at: float | None) -> Iterator[Note]:
+def _cut(title: str, pairs: AnswerPairs, cut_at: str | None) -> Iterator[Note]:
     """Yield a note if labels were derived from groundedness."""
     cut = int(pairs.cut.sum())
     if cut and cut_at is not None:
         some = "" if cut == pairs.n else f" on {cut:,} of {pairs.n:,} answers"
-        yield Note("cut", f"{title} gives no label{some}; groundedness below {cut_at:g} counts as hallucinated.")
+        yield Note("cut", f"{title} gives no label{some}; groundedness below {cut_at} counts as hallucinated.")

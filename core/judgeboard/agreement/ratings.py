@@ -11,6 +11,7 @@ from judgeboard.agreement.answer_pairs import (
     GRADES,
     AnswerPairs,
     column_of,
+    cuts_of,
     decoded,
     gold,
     is_given,
@@ -141,7 +142,8 @@ class PairSource:
         dimension = None if scale is None else scale.grade
         self.where = where or RowFilter()
         self.graded = load_graded(connection, dimension, implied_labels=implied_labels, where=self.where)
-        self.cut = thresholds(connection).low_groundedness
+        self.cuts = thresholds(connection).cuts
+        self.cut = cuts_of(self.cuts, self.graded.query_type_names, self.graded.query_types)
         self.reviewer_id = reviewer_id
         self.human = human
         self.implied_labels = implied_labels
@@ -265,7 +267,8 @@ class AnswerRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
         verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
-        values, _ = judge_values(verdicts.grades, self.grade, self.source.cut)
+        cut = cuts_of(self.source.cuts, verdicts.query_types.names, verdicts.query_types.codes)
+        values, _ = judge_values(verdicts.grades, self.grade, cut)
         rows = is_given(values)
         if self.source.where != RowFilter():
             rows &= among(verdicts.response_ids, matching_answers(self._connection, self.source.where))

@@ -143,9 +143,9 @@ class LabelledAnswers:
         reviews = graded_reviews(connection, implied_labels=implied_labels)
         graded = person_grades(reviews, scale).response_ids, gold(reviews, scale).response_ids
         people = people_values(reviews, scale)
-        cut = thresholds(connection).low_groundedness
+        cuts = thresholds(connection).cuts
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
-        answers = judged_answers(connection, None if version is None else version.id, cut, where, score)
+        answers = judged_answers(connection, None if version is None else version.id, cuts, where, score)
         shown = among(answers.response_ids, _examples(version))
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
         ids = self.answers.response_ids

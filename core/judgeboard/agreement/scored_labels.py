@@ -1,25 +1,27 @@
 """Labelled answers with a judge's score. Half of their evidence groups chooses a threshold, the other half reports."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import cuts_of
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.errors import NotFound
+from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
-from judgeboard.store.strata import JudgedAnswers, judged_answers
+from judgeboard.store.strata import BAD, UNUSABLE, JudgedAnswers, judged_answers
 from judgeboard.text import counted
 
 DECIMALS = 9  # scores that are closer count as equal
-MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which nothing can be said
+MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available
 
 _EVIDENCE = "evidence group"
 
@@ -29,8 +31,8 @@ class ScoredLabels(Columns):
     """Labelled answers, one row each.
 
     ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``judged_bad`` is the verdict, ``bad`` the label.
-    ``weights`` tell how many answers a label stands for. ``by_lot`` marks labels that every judged answer had the same
-    chance to get.
+    ``flagged`` marks badness that the rule low_groundedness flags with the thresholds in force. ``weights`` tell how
+    many answers a label stands for. ``by_lot`` marks labels that every judged answer had the same chance to get.
     """
 
     response_ids: IntArray
@@ -39,6 +41,7 @@ class ScoredLabels(Columns):
     judged_bad: BoolArray
     bad: BoolArray
     query_types: AnyArray
+    flagged: BoolArray
     weights: FloatArray
     by_lot: BoolArray
 
@@ -71,43 +74,63 @@ class ScoredLabels(Columns):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedScores:
-    """The badness of all answers that have a score, ascending by id."""
+class JudgedScores(Columns):
+    """The badness of all answers that have a score, ascending by id; ``flagged`` is as in `ScoredLabels`."""
 
     response_ids: IntArray
     groups: IntArray
     badness: FloatArray
     query_types: TextColumn
+    flagged: BoolArray
 
-    def of_type(self, query_type: str | None) -> FloatArray:
-        """Return the badness of the answers of a query type (None: of all)."""
+    def of_type(self, query_type: str | None) -> "JudgedScores":
+        """Return the answers of a query type (None: all)."""
         if query_type is None:
-            return self.badness
-        if query_type not in self.query_types.names:
-            return np.empty(0)
-        of_type: FloatArray = self.badness[self.query_types.codes == self.query_types.names.index(query_type)]
-        return of_type
+            return self
+        names = self.query_types.names
+        return self.at(self.query_types.codes == (names.index(query_type) if query_type in names else -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredSample:
     """Labels and scores for a judge version, or for the mean score of several.
 
-    ``low_groundedness`` is the threshold in force. ``gap`` says why nothing can be said about all answers, None if
-    something can. ``left_out`` counts labelled answers by the reason why they do not count.
+    ``cuts`` are the thresholds in force. ``gap`` says why figures of all answers are not available, None if
+    they are. ``left_out`` counts labelled answers by the reason why they do not count. If ``alike`` is not 0, badness
+    is the share of so many judges that call the answer bad.
     """
 
     title: str
     labels: ScoredLabels
     judged: JudgedScores
-    low_groundedness: float
+    cuts: Cuts
     left_out: dict[str, int]
     gap: str | None = None
+    alike: int = 0
 
     @property
     def by_lot(self) -> ScoredLabels:
         """The labels that every judged answer had the same chance to get."""
         return self.labels.at(self.labels.by_lot)
+
+    def without(self, response_ids: IntArray) -> "ScoredSample":
+        """Return the sample without these answers (ids, ascending)."""
+        labels, judged = self.labels, self.judged
+        return replace(
+            self,
+            labels=labels.at(~among(labels.response_ids, response_ids)),
+            judged=judged.at(~among(judged.response_ids, response_ids)),
+        )
+
+    def labels_of(self, query_type: str | None) -> ScoredLabels:
+        """Return the labels ``by_lot`` of answers of a query type (None: of all)."""
+        labels = self.by_lot
+        return labels if query_type is None else labels.at(labels.query_types == query_type)
+
+
+def flag_from(low_groundedness: AnyArray | float) -> AnyArray:
+    """Return the badness from which on the rule low_groundedness flags an answer."""
+    return np.asarray(1 - low_groundedness + HALF_STEP)
 
 
 def confidence(badness: FloatArray) -> FloatArray:
@@ -132,17 +155,18 @@ def scored_version(connection: Connection, which: int | str | None) -> StoredVer
     return version
 
 
-def load_sample(connection: Connection, versions: Sequence[StoredVersion]) -> ScoredSample:
+def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, alike: bool = False) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
-    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. Answers without a
-    score of each version are left out. Raises NotFound if no answer has a score.
+    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. With ``alike``, their
+    verdicts are averaged instead of their scores. Answers without a score, or a verdict, of each version are left out.
+    Raises NotFound if none is left.
     """
     title = " + ".join(version.title for version in versions)
-    cut = thresholds(connection).low_groundedness
+    cuts = thresholds(connection).cuts
     first = LabelledAnswers(connection, versions[0])
-    others = [judged_answers(connection, version.id, cut) for version in versions[1:]]
-    judged = _mean_scores([first.answers, *others])
+    judges = [first.answers, *(judged_answers(connection, version.id, cuts) for version in versions[1:])]
+    judged = _mean_scores([_with_verdicts(each) for each in judges] if alike else judges, cuts)
     if not len(judged.response_ids):
         raise NotFound(f"{title}: no logged answer has a groundedness score")
     sampled = first.sample()
@@ -159,6 +183,7 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion]) -> Sc
         badness > 0.5 if len(versions) > 1 else sampled.verdicts[scored] == 1,
         sampled.labels.values[scored] > 0,
         sampled.query_types[scored],
+        judged.flagged[at],
         answers_per_label[scored],
         lot < kept_share[scored],
     )
@@ -169,11 +194,22 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion]) -> Sc
         "more_often_labelled": int((~labels.by_lot).sum()),
     }
     return ScoredSample(
-        title, labels, judged, cut, {reason: n for reason, n in left_out.items() if n}, _unlabelled_words(sampled)
+        title,
+        labels,
+        judged,
+        cuts,
+        {reason: n for reason, n in left_out.items() if n},
+        _unlabelled_words(sampled),
+        len(versions) if alike else 0,
     )
 
 
-def _mean_scores(judges: Sequence[JudgedAnswers]) -> JudgedScores:
+def _with_verdicts(judged: JudgedAnswers) -> JudgedAnswers:
+    """Return the answers with the score 0 where the judge calls them bad, otherwise 1."""
+    return replace(judged, scores=np.where(judged.verdicts == UNUSABLE, np.nan, judged.verdicts != BAD))
+
+
+def _mean_scores(judges: Sequence[JudgedAnswers], cuts: Cuts) -> JudgedScores:
     """Return the mean badness of the answers that have a score of every judge."""
     by_id = [each.at(np.argsort(each.response_ids)) for each in judges]
     scored = [each.at(~np.isnan(each.scores)) for each in by_id]
@@ -181,9 +217,12 @@ def _mean_scores(judges: Sequence[JudgedAnswers]) -> JudgedScores:
     for each in scored[1:]:
         common = common[among(common, each.response_ids)]
     rows = [np.searchsorted(each.response_ids, common) for each in scored]
-    badness = 1 - np.stack([each.scores[at] for each, at in zip(scored, rows, strict=True)]).sum(axis=0) / len(scored)
+    mean = np.stack([each.scores[at] for each, at in zip(scored, rows, strict=True)]).sum(axis=0) / len(scored)
+    badness = np.round(1 - mean, DECIMALS)
     first = scored[0].at(rows[0])
-    return JudgedScores(common, first.evidence_groups, np.round(badness, DECIMALS), first.query_types)
+    types = first.query_types
+    flagged = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
+    return JudgedScores(common, first.evidence_groups, badness, types, flagged)
 
 
 def _chances(sampled: SampledLabels) -> tuple[FloatArray, FloatArray]:
@@ -199,7 +238,7 @@ def _chances(sampled: SampledLabels) -> tuple[FloatArray, FloatArray]:
 
 
 def _unlabelled_words(sampled: SampledLabels) -> str | None:
-    """Return why nothing can be said about all answers, None if every larger part of them has labels."""
+    """Return why figures of all answers are not available, None if every larger part of them has labels."""
     parts = [
         (name, counts)
         for name, counts in zip(sampled.strata, sampled.counts, strict=True)
@@ -212,6 +251,6 @@ def _unlabelled_words(sampled: SampledLabels) -> str | None:
     rule = "no rule flagged" if name.picked == "no" else "a rule flagged"
     verdict = f" and the judge calls {name.verdict}" if name.verdict else ""
     return (
-        f"Nothing can be said: {counted(n, 'answer')} that {rule}{verdict} have no label by lot. Label a random sample "
-        "of them first."
+        f"Not available, because {counted(n, 'answer')} that {rule}{verdict} have no label that was drawn at random. "
+        "Label a random sample of them first."
     )

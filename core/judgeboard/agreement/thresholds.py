@@ -1,19 +1,27 @@
-"""Thresholds that keep a promise about recall, precision or cost, and what they change in the queue."""
+"""Thresholds that reach a goal for recall, precision or cost, and what they change in the queue."""
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.scored_labels import DECIMALS, ScoredLabels, ScoredSample, load_sample, scored_version
+from judgeboard.agreement.scored_labels import (
+    DECIMALS,
+    JudgedScores,
+    ScoredLabels,
+    ScoredSample,
+    flag_from,
+    load_sample,
+    scored_version,
+)
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
-from judgeboard.stats.estimates import measured, percent, percent_words
+from judgeboard.stats.estimates import measured, percent, percent_words, unmeasured
 from judgeboard.stats.thresholds import (
     DELTA,
     FEWEST_FLAGGED,
@@ -42,7 +50,7 @@ class Goal:
     """What a threshold has to reach: a ``recall`` or ``precision`` (0 to 1), or the lowest mean ``cost``.
 
     ``value`` is the recall, the precision, or how many times more a missed bad answer costs than a review. ``delta`` is
-    the share of sets of labels for which the promise may be broken. Raises BadInput for a value out of range.
+    the share of sets of labels for which the goal may be missed. Raises BadInput for a value out of range.
     """
 
     aim: Aim
@@ -100,32 +108,34 @@ class AtThreshold:
 class ChosenThreshold:
     """The threshold for one query type, or for all (None).
 
-    ``labelled`` and ``labelled_bad`` count the half of the labels that chooses. ``low_groundedness`` is the value for
-    the setting, None if no threshold keeps the promise. ``chosen`` and ``in_force`` are measured on the other half.
-    ``on_average`` is the threshold with the recall on average over sets of labels, without a promise.
+    ``labelled`` and ``labelled_bad`` count the half of the labels that chooses, ``judged`` all answers with a score.
+    ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal. ``chosen`` and
+    ``in_force`` are measured on the other half. ``on_average`` is the threshold with the recall on average over sets of
+    labels, without a guarantee. ``curve`` has what twenty thresholds do on all labels, the highest badness first.
     """
 
     query_type: str | None
     sentence: str
     labelled: int
     labelled_bad: int
+    judged: int
     low_groundedness: float | None = None
     test: Passed | None = None
     chosen: AtThreshold | None = None
     in_force: AtThreshold | None = None
     cost_change: Estimate | None = None
     on_average: float | None = None
+    curve: tuple[AtThreshold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """Thresholds for a goal; ``curve`` has what twenty thresholds do on all labels, the highest first."""
+    """Thresholds for a goal, and the thresholds in force."""
 
     judge_version: str
     goal: Goal
-    in_force: float
+    in_force: Cuts
     thresholds: tuple[ChosenThreshold, ...]
-    curve: tuple[AtThreshold, ...]
     left_out: dict[str, int]
 
 
@@ -143,50 +153,52 @@ def measure_threshold(
 
 def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = False) -> ThresholdResult:
     """Return the same as `measure_threshold` from a loaded sample."""
-    labels = sample.by_lot
     types: list[str | None] = [None]
     if by_query_type:
         types = sorted(np.unique(sample.judged.query_types.names).tolist())
-    # Several promises hold together if each may be broken less often.
+    # Several goals are reached together if each may be missed less often.
     delta = goal.delta / len(types)
-    chosen = tuple(_chosen(sample, labels, goal, delta, query_type) for query_type in types)
-    curve = () if sample.gap else tuple(_curve(sample, labels))
-    return ThresholdResult(sample.title, goal, sample.low_groundedness, chosen, curve, sample.left_out)
+    chosen = (_chosen(sample, goal, delta, query_type) for query_type in types)
+    return ThresholdResult(sample.title, goal, sample.cuts, tuple(chosen), sample.left_out)
 
 
-def _chosen(
-    sample: ScoredSample, labels: ScoredLabels, goal: Goal, delta: float, query_type: str | None
-) -> ChosenThreshold:
-    inside = np.ones(labels.n, dtype=np.bool_) if query_type is None else labels.query_types == query_type
-    labels = labels.at(inside)
-    scores = sample.judged.of_type(query_type)
+def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:
+    """Return what a threshold for a query type (None: for all) does to the stored answers, measured on all labels."""
+    threshold = float(flag_from(low_groundedness))
+    return _at(low_groundedness, threshold, sample.labels_of(query_type), sample.judged.of_type(query_type))
+
+
+def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | None) -> ChosenThreshold:
+    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
     half, other = labels.at(choosing), labels.at(~choosing)
-    counts = (half.n, int(half.bad.sum()))
+    counts = (half.n, int(half.bad.sum()), len(judged.badness))
     if sample.gap is not None:
         return ChosenThreshold(query_type, sample.gap, *counts)
     if not labels.bad.any():
-        return ChosenThreshold(query_type, "No labelled answer is bad: nothing can be said.", *counts)
-    before = flag_from(sample.low_groundedness)
-    in_force = _at(sample.low_groundedness, before, before, other, scores)
+        return ChosenThreshold(query_type, "Not available, because no labelled answer is bad.", *counts)
+    in_force = _at(sample.cuts.of(query_type or ""), None, other, judged)
+    curve = tuple(_curve(labels, judged))
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
-    grid = score_grid(sample.judged.badness if goal.aim == "cost" else scores)
+    grid = score_grid(sample.judged.badness if goal.aim == "cost" else judged.badness)
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
-        return _cheapest(goal, query_type, grid, half, other, scores, in_force, counts)
+        return replace(_cheapest(goal, query_type, grid, half, other, judged, in_force, counts), curve=curve)
     test = _tested(goal, delta, grid, half)
     average = recall_on_average(grid, half.badness[half.bad], risk=goal.risk) if goal.aim == "recall" else None
     on_average = None if average is None else setting_of(average)
     if test is None:
         sentence = _more_labels(goal, delta, half, labels)
-        return ChosenThreshold(query_type, sentence, *counts, in_force=in_force, on_average=on_average)
+        return ChosenThreshold(query_type, sentence, *counts, in_force=in_force, on_average=on_average, curve=curve)
     setting = setting_of(test.threshold)
-    chosen = _at(setting, test.threshold, before, other, scores)
+    chosen = _at(setting, test.threshold, other, judged)
     sentence = (
         f"Flag answers with groundedness below {setting:g}: {goal.words}, with {percent(1 - delta)} confidence. "
         f"{_held_out_words(chosen)} {change_words(chosen.change)}"
     )
-    return ChosenThreshold(query_type, sentence, *counts, setting, test, chosen, in_force, on_average=on_average)
+    return ChosenThreshold(
+        query_type, sentence, *counts, setting, test, chosen, in_force, on_average=on_average, curve=curve
+    )
 
 
 def _tested(goal: Goal, delta: float, grid: FloatArray, half: ScoredLabels) -> Passed | None:
@@ -217,15 +229,14 @@ def _cheapest(
     grid: FloatArray,
     half: ScoredLabels,
     other: ScoredLabels,
-    scores: FloatArray,
+    judged: JudgedScores,
     in_force: AtThreshold,
-    counts: tuple[int, int],
+    counts: tuple[int, int, int],
 ) -> ChosenThreshold:
-    before = flag_from(in_force.low_groundedness)
     threshold = cheapest_threshold(grid, half.badness, half.bad, goal.value)
     setting = setting_of(threshold)
-    chosen = _at(setting, threshold, before, other, scores)
-    costs = cost_change(threshold, before, other.badness, other.bad, goal.value, other.grouping)
+    chosen = _at(setting, threshold, other, judged)
+    costs = cost_change(other.badness >= threshold, other.flagged, other.bad, goal.value, other.grouping)
     cost_words = _cost_words(costs)
     if costs.high is not None and costs.high < 0:
         sentence = f"Flag answers with groundedness below {setting:g}. {cost_words} {change_words(chosen.change)}"
@@ -245,26 +256,24 @@ def _cost_words(costs: Estimate) -> str:
     return f"The cost per answer changes by {costs.value:+.3f} reviews (95 % CI {costs.low:+.3f} to {costs.high:+.3f})."
 
 
-def flag_from(low_groundedness: float) -> float:
-    """Return the badness from which on the rule low_groundedness flags an answer."""
-    return 1 - low_groundedness + HALF_STEP
-
-
 def setting_of(threshold: float) -> float:
     """Return the value of the setting low_groundedness that flags answers from this badness on, to six decimals."""
     at_most = round(1 - threshold, DECIMALS)
     return (math.floor(at_most * _STEPS + 1e-3) + 1) / _STEPS
 
 
-def _at(setting: float, threshold: float, before: float, labels: ScoredLabels, scores: FloatArray) -> AtThreshold:
-    flagged = labels.badness >= threshold
+def _at(setting: float, threshold: float | None, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
+    """Return what a threshold on badness does; None means the thresholds in force."""
+    flagged, all_flagged = labels.flagged, judged.flagged
+    if threshold is not None:
+        flagged, all_flagged = labels.badness >= threshold, judged.badness >= threshold
     return AtThreshold(
         setting,
-        int((scores >= threshold).sum()),
+        int(all_flagged.sum()),
         _share(flagged, labels, np.ones(labels.n, dtype=np.bool_)),
         _share(flagged, labels, labels.bad),
         _share(labels.bad, labels, flagged),
-        _change(threshold, before, labels, scores),
+        _change(flagged, all_flagged, labels, judged),
     )
 
 
@@ -273,18 +282,19 @@ def _share(hits: BoolArray, labels: ScoredLabels, among_rows: BoolArray) -> Esti
     return share_by_group(hits[rows], grouping(labels.groups[rows], len(rows)))
 
 
-def _change(threshold: float, before: float, labels: ScoredLabels, scores: FloatArray) -> QueueChange:
-    """Return the change of the queue. The share of bad answers is that of the labels between the two thresholds."""
-    low, high = sorted((threshold, before))
-    n = int(((scores >= low) & (scores < high)).sum())
-    between = (labels.badness >= low) & (labels.badness < high)
-    share = _share(labels.bad, labels, between)
+def _change(flagged: BoolArray, all_flagged: BoolArray, labels: ScoredLabels, judged: JudgedScores) -> QueueChange:
+    """Return the change of the queue. The share of bad answers is that of the labels that a change concerns."""
+    more, fewer = int((all_flagged & ~judged.flagged).sum()), int((judged.flagged & ~all_flagged).sum())
+    if more and fewer:
+        return QueueChange(more - fewer, unmeasured(0, f"{more:,} more flags and {fewer:,} fewer, by query type"))
+    n = more or fewer
+    share = _share(labels.bad, labels, flagged != labels.flagged)
     bad = share
     if not n:
         bad = measured(0.0, share.n, reason="no answer is between the two thresholds")
     elif share.value is not None and share.low is not None and share.high is not None:
         bad = measured(share.value * n, share.n, (share.low * n, share.high * n), method=share.method, unit=share.unit)
-    return QueueChange(-n if threshold > before else n, bad)
+    return QueueChange(more - fewer, bad)
 
 
 def change_words(change: QueueChange) -> str:
@@ -295,7 +305,7 @@ def change_words(change: QueueChange) -> str:
     flags = f"{counted(abs(change.flags), 'flag')} {'fewer' if fewer else 'more'}"
     bad = change.bad
     if bad.value is None or bad.low is None or bad.high is None:
-        return f"In the queue: {flags}. How many of these answers are bad is not known: none of them has a label."
+        return f"In the queue: {flags}. The number of bad answers is not available: {bad.reason}."
     answers = f"about {counted(round(bad.value), 'bad answer')} {'missed' if fewer else 'more found'}"
     return f"In the queue: {flags}, {answers} (95 % CI {math.floor(bad.low):,}–{math.ceil(bad.high):,})."
 
@@ -331,8 +341,7 @@ def more_labels_words(goal: str, needed: int, choosing: int, labelled: int, thin
     return f"No threshold: {goal} needs about {more:,} more labelled {things} ({labelled:,} so far)."
 
 
-def _curve(sample: ScoredSample, labels: ScoredLabels) -> Iterator[AtThreshold]:
-    scores, before = sample.judged.badness, flag_from(sample.low_groundedness)
-    grid = score_grid(scores)
+def _curve(labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:
+    grid = score_grid(judged.badness)
     for threshold in grid[np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))].tolist():
-        yield _at(setting_of(threshold), threshold, before, labels, scores)
+        yield _at(setting_of(threshold), threshold, labels, judged)

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
-from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.grades import LABELS
@@ -68,12 +69,12 @@ def side_of(label: str | None, groundedness: float | None, cut: float) -> Side |
     return Side.BAD if groundedness < cut - HALF_STEP else Side.GOOD
 
 
-def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cut: float) -> Comparison:
+def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts) -> Comparison:
     """Return every pair: changed sides first, then the largest change of groundedness, then by response.
 
-    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness is below ``cut``.
+    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness is below its cut.
     """
-    rows = [_compared(pair, people.get(pair.response_id), cut) for pair in pairs]
+    rows = [_compared(pair, people.get(pair.response_id), cuts.of(pair.query_type)) for pair in pairs]
     both = [row for row in rows if row.old_side is not None and row.new_side is not None]
     graded = [row for row in both if row.people is not None]
     old_right = sum(row.old_side is row.people for row in graded)
@@ -134,7 +135,7 @@ def comparison_page(
 ) -> ComparisonPage:
     """Return the comparison of ``pairs``, which are from a run or from two versions."""
     source = PairSource(connection)
-    comparison = compare(pairs, _people(source), source.cut)
+    comparison = compare(pairs, _people(source, pairs), source.cuts)
     shown = comparison.rows[offset : offset + limit]
     titles = {
         version_id: get_version(connection, version_id).title
@@ -153,10 +154,12 @@ def comparison_page(
     )
 
 
-def _people(source: PairSource) -> dict[int, Side]:
+def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:
     """Return people's sides: from the majority label, or else from the mean groundedness, cut like a judge's."""
     labels, scores = source.people("label"), source.people("groundedness")
-    below = scores.values < source.cut - HALF_STEP
+    types = {pair.response_id: pair.query_type for pair in pairs}
+    cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)
+    below = scores.values < cut - HALF_STEP
     bad = labels.values == LABELS.index(Label.HALLUCINATED)
     sides = dict(zip(scores.response_ids.tolist(), below.tolist(), strict=True))
     sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
 HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
 DEFAULT_JUDGE = "Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge's newest)."
-NEXT = "To use a threshold: page Settings, or JUDGEBOARD_LOW_GROUNDEDNESS. Then run `judgeboard flag`."
+NEXT = (
+    "To use a threshold: page Settings › Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (of query types: "
+    "JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3'). Then run `judgeboard flag`."
+)
+REVIEW_THE_REST = (
+    "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Settings, or as "
+    "JUDGEBOARD_UNCERTAIN_VERDICT. Then run `judgeboard flag`."
+)
 
 
 @options.command(
@@ -57,6 +64,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 @options.command(
     "judgeboard stand --agreement 0.9",
     "judgeboard stand --agreement 0.9 --jury 'rag v2,nli,lexical'",
+    "judgeboard stand --agreement 0.9 --jury 'lexical,rag v2' --combine cascade",
     "judgeboard stand --agreement 0.85 --delta 0.1 --judge-version 'rag v3' --json",
 )
 @options.with_default(
@@ -69,10 +77,17 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 @click.option(
     "--jury",
     metavar="NAME,NAME,...",
-    help="Use the mean score of these judge versions, at least two, separated by commas (default: one judge).",
+    help="Use these judge versions, at least two, separated by commas (default: one judge).",
+)
+@options.with_default(
+    "--combine",
+    type=click.Choice(["mean", "alike", "cascade"]),
+    default="mean",
+    help="How a jury decides. mean: by the mean of the scores. alike: by the number of judges with the same verdict. "
+    "cascade: one judge after the other, each on the answers that the judges before it left.",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
-def stand_command(agreement: float, delta: float, jury: str | None, judge_version: str | None) -> None:
+def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:
     """Find the verdicts that need no review, because the judge is sure enough.
 
     The confidence of a verdict is the larger of groundedness and 1 - groundedness. One half of the labels chooses the
@@ -83,9 +98,9 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
     with options.seen(options.open_store()).reading() as connection:
         members = () if jury is None else options.listed(jury)
         result = measure_confident_verdicts(
-            connection, agreement, delta=delta, judge_version=judge_version, jury=members
+            connection, agreement, judge_version=judge_version, jury=members, **choices
         )
-    options.show(result, _confident_lines(result))
+    options.show(result, _confident_lines(result, one_judge=jury is None))
 
 
 @options.command(
@@ -122,7 +137,7 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     for each in result.thresholds:
         yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
         if each.on_average is not None:
-            yield f"  on average over sets of labels, without a promise: below {each.on_average:g}"
+            yield f"  on average over sets of labels, without a guarantee: below {each.on_average:g}"
     table = thresholds_table(result)
     if table.rows:
         yield ""
@@ -132,9 +147,11 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
         yield NEXT
 
 
-def _confident_lines(result: "ConfidentVerdicts") -> Iterator[str]:
+def _confident_lines(result: "ConfidentVerdicts", *, one_judge: bool) -> Iterator[str]:
     yield f"{result.judge_version}: {result.sentence}"
     yield from _left_out(result.left_out)
+    if one_judge and result.confident:
+        yield REVIEW_THE_REST
 
 
 def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:

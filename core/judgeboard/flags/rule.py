@@ -81,9 +81,28 @@ def _number(default: float, low: float, high: float, step: float, label: str, ti
 
 
 @dataclass(frozen=True, slots=True)
+class Cuts:
+    """The groundedness below which an answer counts as bad: ``default``, other values for some query types."""
+
+    default: float
+    by_type: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, query_type: str) -> float:
+        """Return the value for a query type."""
+        return self.by_type.get(query_type, self.default)
+
+    @property
+    def words(self) -> str:
+        """The values in words: "0.5 (QA: 0.3)"."""
+        types = ", ".join(f"{name}: {value:g}" for name, value in self.by_type.items())
+        return f"{self.default:g} ({types})" if types else f"{self.default:g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Thresholds:
     """The thresholds of the rules, with defaults and ranges. The name of a field is also the name of its setting.
 
+    ``low_groundedness_by_type`` has texts such as "QA=0.3". Code that decides whether an answer is bad uses ``cuts``.
     Raises ValueError, with a message for the user, if a value is outside its range.
     """
 
@@ -129,6 +148,7 @@ class Thresholds:
     implied_labels: tuple[str, ...] | None = None
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
+    low_groundedness_by_type: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -139,13 +159,35 @@ class Thresholds:
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if not isinstance(self.random_seed, str):
             raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
-        for name, things in (("always_review", "query types"), ("implied_labels", "rules")):
+        lists = {
+            "always_review": "query types",
+            "implied_labels": "rules",
+            "low_groundedness_by_type": 'query types with thresholds ("QA=0.3")',
+        }
+        for name, things in lists.items():
             texts = getattr(self, name)
             if texts is None and name == "implied_labels":
                 continue
             if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
                 raise ValueError(f"{name} must be a list of {things}, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
+        for query_type, threshold in self.cuts.by_type.items():
+            _check_number(f"low_groundedness_by_type {query_type!r}", threshold, 0, 1)
+
+    @property
+    def cuts(self) -> Cuts:
+        """The groundedness below which an answer counts as bad, by query type."""
+        if not self.low_groundedness_by_type:
+            return Cuts(self.low_groundedness)
+        return Cuts(self.low_groundedness, dict(map(_type_and_threshold, self.low_groundedness_by_type)))
+
+
+def _type_and_threshold(text: str) -> tuple[str, float]:
+    query_type, _, threshold = text.rpartition("=")
+    try:
+        return query_type.strip(), float(threshold)
+    except ValueError:
+        raise ValueError(f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}") from None
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

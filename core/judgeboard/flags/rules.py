@@ -26,8 +26,8 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     if no fitting passage was retrieved, unless ``excuse_refusals`` is off. With ``excuse_confident``, verdicts that
     need no review are not flagged.
     """
-    judged, threshold = signals.primary, thresholds.low_groundedness
-    if judged is None or not _is_low(judged, thresholds) or _is_excused(judged, thresholds):
+    judged, threshold = signals.primary, thresholds.cuts.of(signals.query_type)
+    if judged is None or not _is_low(judged, threshold) or _is_excused(judged, thresholds):
         return None
     if thresholds.excuse_refusals and signals.texts is not None and _right_refusal(signals.texts):
         return None
@@ -57,10 +57,10 @@ def _of_primary(
     )
 
 
-def _is_low(judged: JudgeSignal, thresholds: Thresholds) -> bool:
+def _is_low(judged: JudgeSignal, threshold: float) -> bool:
     if judged.groundedness is None:
         return judged.label is Label.HALLUCINATED
-    return rounded(judged.groundedness) < rounded(thresholds.low_groundedness)
+    return rounded(judged.groundedness) < rounded(threshold)
 
 
 def _right_refusal(texts: Texts) -> bool:
@@ -71,7 +71,9 @@ def _right_refusal(texts: Texts) -> bool:
 
 def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:
     primary = signals.primary
-    return thresholds.excuse_refusals and primary is not None and _is_low(primary, thresholds)
+    if not thresholds.excuse_refusals or primary is None:
+        return False
+    return _is_low(primary, thresholds.cuts.of(signals.query_type))
 
 
 def _low_groundedness_words(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:

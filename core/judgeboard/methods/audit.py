@@ -163,7 +163,9 @@ def _compare(
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
         verdicts = audits.verdicts_of(connection, both)
         for each in chunk:
-            correct = _agree(verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits)
+            correct = _agree(
+                verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits, each.query_type
+            )
             known = reviews.get(each.judgment_id)
             if correct is None:
                 not_comparable += 1
@@ -177,10 +179,11 @@ def _compare(
     return marks, not_comparable, account_of_audit(drawn, of_judgments)
 
 
-def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds) -> bool | None:
+def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds, query_type: str) -> bool | None:
     """Whether two verdicts agree; None if they have no measure in common."""
     if by == "label":
-        labels = _label(audited, limits), _label(supreme, limits)
+        cut = limits.cuts.of(query_type)
+        labels = _label(audited, cut), _label(supreme, cut)
         return None if None in labels else labels[0] is labels[1]
     measures = ("groundedness", "quality", "label")
     if not any(None not in (getattr(audited, name), getattr(supreme, name)) for name in measures):
@@ -188,10 +191,10 @@ def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds) -> bo
     return not differences_of(_signal(audited), _signal(supreme), limits)
 
 
-def _label(verdict: Verdict, limits: Thresholds) -> Label | None:
+def _label(verdict: Verdict, cut: float) -> Label | None:
     if verdict.label is not None or verdict.groundedness is None:
         return verdict.label
-    return Label.HALLUCINATED if verdict.groundedness < limits.low_groundedness - HALF_STEP else Label.GROUNDED
+    return Label.HALLUCINATED if verdict.groundedness < cut - HALF_STEP else Label.GROUNDED
 
 
 def _signal(verdict: Verdict) -> JudgeSignal:

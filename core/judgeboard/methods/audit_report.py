@@ -169,7 +169,7 @@ def audit_report(
         flags_raised=flags,
         draws=draws,
         notes=(
-            *_notes(audited, pairs, source.cut, len(wrong_by_mark) - flags, not_comparable),
+            *_notes(audited, pairs, source.cuts.words, len(wrong_by_mark) - flags, not_comparable),
             *(() if reviewed_only else _other_draws(sample.share, draws)),
         ),
     )
@@ -199,12 +199,12 @@ def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str,
 
 
 def _notes(
-    audited: StoredVersion, pairs: AnswerPairs, cut_at: float, unflagged: int, not_comparable: int
+    audited: StoredVersion, pairs: AnswerPairs, cut_at: str, unflagged: int, not_comparable: int
 ) -> tuple[str, ...]:
     notes = []
     if cut := int(pairs.cut.sum()):
         which = "Its " if cut == pairs.n else f"On {cut:,} of {pairs.n:,} answers its "
-        notes.append(f"{audited.title} gives no label. {which}groundedness below {cut_at:g} counts as hallucinated.")
+        notes.append(f"{audited.title} gives no label. {which}groundedness below {cut_at} counts as hallucinated.")
     if unflagged:
         notes.append(f"Marked verdicts without a flag: {unflagged:,}. The judge has a newer verdict on these answers.")
     if not_comparable:

@@ -14,7 +14,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import measured
 from judgeboard.domain import JURY, DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.flags.rules import JUDGES_DISAGREE
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
@@ -196,7 +196,7 @@ def jury_report(
     """Return the agreement of a jury and its members on the answers that all of them judged."""
     source = PairSource(connection)
     ids = sorted(judged)
-    labels, cut = _labels(judged, ids, members, source.cut)
+    labels, cut = _labels(judged, ids, members, source.cuts)
     groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
     labelled = (labels > 0).all(axis=1)
     votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (1, 2)], axis=1)
@@ -222,7 +222,7 @@ def jury_report(
         },
         notes=tuple(
             f"{member.title} gives no label on {n:,} answers and does not vote on the label there. For agreement, its "
-            f"groundedness below {source.cut:g} counts as hallucinated."
+            f"groundedness below {source.cuts.words} counts as hallucinated."
             for member, n in zip(members, cut.tolist(), strict=True)
             if n
         ),
@@ -244,14 +244,15 @@ def _values(
 
 
 def _labels(
-    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cut_at: float
+    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cuts: Cuts
 ) -> tuple[IntArray, IntArray]:
     """Return labels (0 none, 1 grounded, 2 hallucinated) by answer and member, and how many are derived per member."""
     codes = {None: 0, Label.GROUNDED: 1, Label.HALLUCINATED: 2}
     labels: IntArray = _values(judged, ids, members, lambda verdict: codes[verdict.label]).astype(np.int64)
     groundedness = _values(judged, ids, members, attrgetter("groundedness"))
     cut = (labels == 0) & ~np.isnan(groundedness)
-    return np.where(cut, np.where(groundedness < cut_at - HALF_STEP, 2, 1), labels), cut.sum(axis=0)
+    below = np.array([cuts.of(judged[id_].query_type) - HALF_STEP for id_ in ids]).reshape(-1, 1)
+    return np.where(cut, np.where(groundedness < below, 2, 1), labels), cut.sum(axis=0)
 
 
 def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:

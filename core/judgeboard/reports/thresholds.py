@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from judgeboard.agreement.calibration import CalibrationResult
-from judgeboard.agreement.thresholds import QueueChange, ThresholdResult
+from judgeboard.agreement.thresholds import AtThreshold, ChosenThreshold, QueueChange, ThresholdResult
 from judgeboard.reports.output import Column, Table
 
 _ALL = "all"
@@ -21,15 +21,22 @@ def thresholds_table(result: ThresholdResult) -> Table:
         Column("Precision", "share estimate"),
     )
     rows = (
-        (each.query_type or _ALL, name, f"{at.low_groundedness:g}", at.flags, at.flagged, at.recall, at.precision)
+        (each.query_type or _ALL, name, setting, at.flags, at.flagged, at.recall, at.precision)
         for each in result.thresholds
         for name, at in (("chosen", each.chosen), ("in force", each.in_force))
         if at is not None
+        for setting in (_setting(result, each, name, at),)
     )
     return Table(columns, tuple(rows))
 
 
-def trade_off_table(result: ThresholdResult) -> Table:
+def _setting(result: ThresholdResult, chosen: ChosenThreshold, name: str, at: AtThreshold) -> str:
+    if chosen.query_type is None and name == "in force":
+        return result.in_force.words
+    return f"{at.low_groundedness:g}"
+
+
+def trade_off_table(chosen: ChosenThreshold) -> Table:
     """Return what twenty thresholds do, and what they change in the queue, on all labels drawn at random."""
     columns = (
         Column("Groundedness below"),
@@ -41,7 +48,7 @@ def trade_off_table(result: ThresholdResult) -> Table:
     )
     rows = (
         (f"{at.low_groundedness:g}", at.recall, at.precision, at.flags, f"{at.change.flags:+,}", _found(at.change))
-        for at in result.curve
+        for at in chosen.curve
     )
     return Table(columns, tuple(rows))
 

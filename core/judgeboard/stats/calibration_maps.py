@@ -86,9 +86,11 @@ def _platt(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap
     from scipy.special import expit
 
     n_good, n_bad = float(weight @ good), float(weight @ (1 - good))
+    flat = np.array([0.0, np.log((n_good + 1) / (n_bad + 1))])
+    if not np.ptp(scores):
+        return ScoreMap("platt", *flat.tolist())
     targets = np.where(good > 0, (n_good + 1) / (n_good + 2), 1 / (n_bad + 2))
     columns = np.stack([_logit(scores), np.ones(len(scores))])
-    flat = np.array([0.0, np.log((n_good + 1) / (n_bad + 1))])
     line = flat.copy()
     for _ in range(_STEPS):  # Newton's method
         p = expit(line @ columns)

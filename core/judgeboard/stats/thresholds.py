@@ -1,6 +1,6 @@
-"""Thresholds of a judge's score with a promise: at most so many of the verdicts beyond the threshold are wrong.
+"""Thresholds of a judge's score with a guarantee: at most so many of the verdicts beyond the threshold are wrong.
 
-The promise holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence tests (P. Bauer,
+The guarantee holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence tests (P. Bauer,
 "Multiple testing in clinical trials", 1991; J. Jung, F. Brahman, Y. Choi, "Trust or Escalate", ICLR 2025;
 A. N. Angelopoulos et al., "Learn then Test", 2021) with one-sided Clopper-Pearson bounds and a design effect by
 evidence group (E. L. Korn, B. I. Graubard, 1998). Conformal risk control: A. N. Angelopoulos et al., ICLR 2024.
@@ -21,7 +21,7 @@ STARTS = 4
 """Places of the sequence at which tests begin, each with an equal part of ``delta``."""
 
 DELTA = 0.05
-"""Share of sets of labels for which a promise may be broken."""
+"""Share of sets of labels for which the guarantee may fail."""
 
 FEWEST_FLAGGED = 30
 """Labels at the first threshold that is tested for precision, after the design effect."""
@@ -155,9 +155,8 @@ def _missed(thresholds: FloatArray, badness: FloatArray) -> Iterator[tuple[float
     yield from zip(ascending.tolist(), missed.tolist(), strict=True)
 
 
-def mistakes(threshold: float, badness: FloatArray, bad: BoolArray, cost: float) -> FloatArray:
+def mistakes(flagged: BoolArray, bad: BoolArray, cost: float) -> FloatArray:
     """Return the cost of each answer: 1 if it is flagged, ``cost`` if it is bad and not flagged, otherwise 0."""
-    flagged = badness >= threshold
     costs: FloatArray = np.where(flagged, 1.0, cost * bad)
     return costs
 
@@ -165,17 +164,15 @@ def mistakes(threshold: float, badness: FloatArray, bad: BoolArray, cost: float)
 def cheapest_threshold(thresholds: FloatArray, badness: FloatArray, bad: BoolArray, cost: float) -> float:
     """Return the threshold with the lowest mean cost (`mistakes`); of several the lowest, which misses least."""
     ordered = np.sort(thresholds)
-    means = [float(mistakes(threshold, badness, bad, cost).mean()) for threshold in ordered.tolist()]
+    means = [float(mistakes(badness >= threshold, bad, cost).mean()) for threshold in ordered.tolist()]
     return float(ordered[int(np.argmin(np.round(means, 12)))])
 
 
-def cost_change(
-    threshold: float, before: float, badness: FloatArray, bad: BoolArray, cost: float, groups: Grouping
-) -> Estimate:
-    """Return how much more an answer costs on average at ``threshold`` than at ``before``, with its interval."""
+def cost_change(flagged: BoolArray, before: BoolArray, bad: BoolArray, cost: float, groups: Grouping) -> Estimate:
+    """Return how much more an answer costs on average than ``before`` (which were flagged), with its interval."""
     if not len(bad):
         return unmeasured(0, "no labelled answers")
-    change = mistakes(threshold, badness, bad, cost) - mistakes(before, badness, bad, cost)
+    change = mistakes(flagged, bad, cost) - mistakes(before, bad, cost)
     return mean_estimate(change, groups)
 
 

@@ -25,6 +25,7 @@ class AuditedJudgment(NamedTuple):
     judgment_id: int
     source: str
     external_id: str
+    query_type: str
 
 
 class LatestReview(NamedTuple):
@@ -54,10 +55,13 @@ class NewJudgmentReview:
     probability: float = 1.0
 
 
+_OF_RESPONSE = RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.query_type
+
+
 def audited_judgments(connection: Connection, version_id: int, where: RowFilter) -> list[AuditedJudgment]:
     """Return a version's current judgments of logged answers, ordered by response, without forgotten answers."""
     query = (
-        select(CURRENT.c.response_id, CURRENT.c.judgment_id, RESPONSE.c.source, RESPONSE.c.external_id)
+        select(CURRENT.c.response_id, CURRENT.c.judgment_id, *_OF_RESPONSE)
         .join(RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
         .where(
             CURRENT_OF_VERSION,
@@ -85,7 +89,7 @@ def reviewed_judgments(connection: Connection, judgment_ids: Collection[int]) ->
         CURRENT.c.judgment_id == JUDGMENT.c.id,
     )
     query = (
-        select(JUDGMENT.c.response_id, JUDGMENT.c.id, RESPONSE.c.source, RESPONSE.c.external_id)
+        select(JUDGMENT.c.response_id, JUDGMENT.c.id, *_OF_RESPONSE)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None), is_current)
     )

@@ -6,12 +6,12 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, 
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import HALF_STEP, Thresholds
+from judgeboard.flags.rule import Thresholds
 from judgeboard.store.filters import SCORE_FIELDS, RowFilter
 from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, listed
+from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, below_cut, listed
 from judgeboard.store.tables import (
     CURRENT,
     FEEDBACK,
@@ -52,7 +52,7 @@ def score_conditions(
 def is_low(at: Thresholds) -> ColumnElement[bool]:
     """Return the condition that a row of current_judgment has a low score; the condition is never NULL."""
     return or_(
-        and_(CURRENT.c.groundedness.is_not(None), CURRENT.c.groundedness < at.low_groundedness - HALF_STEP),
+        and_(CURRENT.c.groundedness.is_not(None), below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, at.cuts)),
         and_(CURRENT.c.quality.is_not(None), CURRENT.c.quality <= at.low_quality),
         and_(
             CURRENT.c.groundedness.is_(None), CURRENT.c.label.is_not(None), CURRENT.c.label == Label.HALLUCINATED.value

@@ -80,7 +80,7 @@ def draw_by_stratum(
 
     With a judge version, answers that it was not asked about are left out. The seed alone decides the draw.
     """
-    judged = judged_answers(connection, plan.version_id, thresholds(connection).low_groundedness, where)
+    judged = judged_answers(connection, plan.version_id, thresholds(connection).cuts, where)
     order = np.argsort(judged.response_ids)
     ids = judged.response_ids[order]
     codes = 3 * among(ids, picked_answers(connection)) + judged.verdicts[order]

@@ -95,6 +95,8 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             raise BadInput(f"{key} contains text that a database cannot store: {fault}")
         if key == "always_review":
             check_query_types(connection, key, value)
+        if key == "low_groundedness_by_type":
+            check_query_types(connection, key, replace(Thresholds(), **{key: value}).cuts.by_type)
         if key == "implied_labels":
             _check_rules(key, value)
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}

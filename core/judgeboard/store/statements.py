@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     Table,
     bindparam,
+    case,
     cast,
     func,
     literal_column,
@@ -27,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
 
 if TYPE_CHECKING:
@@ -54,6 +56,17 @@ def rows_with(
         return
     for batch in batches(sorted(set(values))):
         yield from connection.execute(query.where(column.in_(batch)))
+
+
+def below_cut(
+    groundedness: ColumnElement[float | None], query_type: ColumnElement[str], cuts: Cuts
+) -> ColumnElement[bool]:
+    """Return the condition that a groundedness is below the value for its query type."""
+    default = cuts.default - HALF_STEP
+    if not cuts.by_type:
+        return groundedness < default
+    values = {name: value - HALF_STEP for name, value in cuts.by_type.items()}
+    return groundedness < case(values, value=query_type, else_=default)
 
 
 def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import Decision, FlagState, Label, QueueOrder, ResponseKind, Status
-from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rule import Cuts
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.filter_conditions import response_conditions
@@ -30,6 +30,7 @@ from judgeboard.store.statements import (
     NOT_OK,
     Columns,
     TextColumn,
+    below_cut,
     last_ids,
     read_columns,
     read_numbers,
@@ -60,13 +61,13 @@ class JudgedAnswers(Columns):
 def judged_answers(
     connection: Connection,
     version_id: int | None,
-    cut: float,
+    cuts: Cuts,
     where: RowFilter | None = None,
     score: str | None = "groundedness",
 ) -> JudgedAnswers:
     """Return the answers with their verdicts; without a version all answers, each with the verdict ``UNUSABLE``.
 
-    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below ``cut``. ``score`` names the
+    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut. ``score`` names the
     scores to read (None: none, which is faster).
     """
     of_response = select(
@@ -80,7 +81,7 @@ def judged_answers(
         return _read(connection, of_response.where(*conditions))
     usable = select(
         CURRENT.c.query_type,
-        _packed(CURRENT.c.response_id, _verdict(cut)),
+        _packed(CURRENT.c.response_id, _verdict(cuts)),
         CURRENT.c.evidence_group,
         *(() if score is None else (_steps(CURRENT.c[score]),)),
     ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
@@ -118,12 +119,12 @@ def _read(connection: Connection, *queries: Select[Any]) -> JudgedAnswers:
     return JudgedAnswers(packed >> 2, groups, packed & 3, np.where(steps < 0, np.nan, steps / _STEPS), types)
 
 
-def _verdict(cut: float) -> ColumnElement[int]:
+def _verdict(cuts: Cuts) -> ColumnElement[int]:
     return case(
         (CURRENT.c.label == Label.HALLUCINATED.value, literal(BAD)),
         (CURRENT.c.label.is_not(None), literal(GOOD)),
         (CURRENT.c.groundedness.is_(None), literal(UNUSABLE)),
-        (CURRENT.c.groundedness < cut - HALF_STEP, literal(BAD)),
+        (below_cut(CURRENT.c.groundedness, CURRENT.c.query_type, cuts), literal(BAD)),
         else_=literal(GOOD),
     )
 

@@ -32,6 +32,7 @@ class VerdictPair:
     """The old and the new verdict on one response."""
 
     response_id: int
+    query_type: str
     old: OneVerdict
     new: OneVerdict
 
@@ -118,13 +119,15 @@ def pair_texts(connection: Connection, pairs: list[VerdictPair]) -> dict[int, Pa
 def _both(old: FromClause, new: FromClause) -> Select[Any]:
     columns = ("id", "judge_version_id", "groundedness", "quality", "label")
     sides = (side.c[name] for side in (old, new) for name in columns)
-    return select(new.c.response_id, *sides).select_from(new)
+    return select(new.c.response_id, RESPONSE.c.query_type, *sides).join_from(
+        new, RESPONSE, RESPONSE.c.id == new.c.response_id
+    )
 
 
 def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
     latest: dict[int, VerdictPair] = {}
     for row in connection.execute(query):
-        pair = VerdictPair(row[0], OneVerdict(*row[1:6]), OneVerdict(*row[6:]))
+        pair = VerdictPair(row[0], row[1], OneVerdict(*row[2:7]), OneVerdict(*row[7:]))
         known = latest.get(pair.response_id)
         if known is None or known.new.judgment_id < pair.new.judgment_id:
             latest[pair.response_id] = pair

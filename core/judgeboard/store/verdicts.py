@@ -35,6 +35,7 @@ class Judged:
 
     response_id: int
     evidence_group: int
+    query_type: str
     opinions: dict[int, StoredOpinion] = field(default_factory=dict)
 
 
@@ -43,7 +44,7 @@ def by_version(connection: Connection, version_ids: Sequence[int], where: RowFil
     query = _query(connection, version_ids, where or RowFilter()).where(JUDGMENT.c.repeat == 0)
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, version_ids):
-        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group))
+        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group, row.query_type))
         known = answer.opinions.get(row.judge_version_id)
         if known is None or verdict.status is Status.OK or known.verdict.status is not Status.OK:
             answer.opinions[row.judge_version_id] = StoredOpinion(row.id, row.ask, verdict)
@@ -77,7 +78,7 @@ def by_repeat(connection: Connection, version_id: int, where: RowFilter | None =
     query = _query(connection, [version_id], where).where(JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(again))
     judged: dict[int, Judged] = {}
     for row, verdict in _read(connection, query, [version_id]):
-        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group))
+        answer = judged.setdefault(row.response_id, Judged(row.response_id, row.evidence_group, row.query_type))
         answer.opinions[row.repeat] = StoredOpinion(row.id, row.ask, verdict)
     return judged
 
@@ -101,7 +102,7 @@ def latest_combined(connection: Connection, version_id: int) -> dict[int, Latest
 def _query(connection: Connection, version_ids: Sequence[int], where: RowFilter | None) -> Select[Any]:
     names = ("id", "response_id", "judge_version_id", "ask", "repeat", "status", "groundedness", "quality", "label")
     return (
-        select(RESPONSE.c.evidence_group, *(JUDGMENT.c[name] for name in names))
+        select(RESPONSE.c.evidence_group, RESPONSE.c.query_type, *(JUDGMENT.c[name] for name in names))
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .where(
             JUDGMENT.c.judge_version_id.in_(version_ids),

@@ -92,7 +92,7 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
             lease.until,
             item=item,
             rubric=RubricScores() if item.hidden else load_rubric_scores(connection, item.response_id),
-            threshold=thresholds(connection).low_groundedness,
+            threshold=thresholds(connection).cuts.of(item.query_type),
         )
 
 

@@ -133,7 +133,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict = load_conflict(connection, item_id, reviewer)
         item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
         rubric = None if item is None else load_rubric_scores(connection, item.response_id)
-        threshold = thresholds(connection).low_groundedness
+        threshold = thresholds(connection).cuts.of("" if item is None else item.query_type)
     adjudication, pair = conflict.adjudication, conflict.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
     texts = () if item is None else item_texts(item)

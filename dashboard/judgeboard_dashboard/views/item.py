@@ -155,7 +155,7 @@ def _draw_item(
         name=item.external_id,
         seconds=appear(row, item_texts(item)),
         judgment=primary_verdict(item),
-        threshold=limits.low_groundedness,
+        threshold=limits.cuts.of(item.query_type),
         listing=listing,
         flag_id=open_flag,
         alone=alone is not None,
@@ -208,7 +208,7 @@ def _draw_item(
         lambda claims: signals_pane(
             item,
             claims,
-            limits.low_groundedness,
+            limits.cuts.of(item.query_type),
             rubric,
             flag_id=open_flag,
             keys_shown=session.keys_shown,

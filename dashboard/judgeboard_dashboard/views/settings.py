@@ -218,7 +218,7 @@ def _store(changes: dict[str, Any], reviewer: Reviewer) -> None:
     with saving():
         change_settings(store(), changes, reviewer)
         for key in changes:
-            del st.session_state[_key(key)]
+            st.session_state.pop(_key(key), None)
         st.session_state[_SAVED] = True
 
 
@@ -257,6 +257,15 @@ def apply_rules(responses: int) -> None:
         st.rerun()
 
 
+def thresholds() -> None:
+    """Show thresholds for a goal, set one, and apply it."""
+    demand(Action.CHANGE_SETTINGS)
+    threshold_search(_store)
+    with reading() as connection:
+        answers = count_responses(connection)
+    apply_rules(answers)
+
+
 def failure_mode_list() -> None:
     """Show the failure modes as a table to edit, and frequent phrases of notes without a failure mode."""
     demand(Action.CHANGE_SETTINGS)
@@ -290,7 +299,7 @@ def failure_mode_list() -> None:
 # The name of a part is also in the address.
 PARTS: dict[str, Callable[[], None]] = {
     "Rules": rules,
-    "Thresholds": threshold_search,
+    "Thresholds": thresholds,
     "Failure modes": failure_mode_list,
     "People": people,
     "Events": events,

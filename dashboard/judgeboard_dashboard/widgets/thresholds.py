@@ -1,19 +1,38 @@
 """Thresholds for a goal with what they change in the queue, and the meaning of a judge's scores."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
 import streamlit as st
 
 from judgeboard.agreement.calibration import CalibrationResult, measure_calibration
-from judgeboard.agreement.thresholds import Aim, Goal, ThresholdResult, measure_threshold
+from judgeboard.agreement.scored_labels import ScoredSample, load_sample, scored_version
+from judgeboard.agreement.thresholds import (
+    Aim,
+    ChosenThreshold,
+    Goal,
+    ThresholdResult,
+    change_words,
+    replayed,
+    threshold_result,
+)
 from judgeboard.errors import NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import calibration_lines, meaning_table, thresholds_table, trade_off_table
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import problem, reading
-from judgeboard_dashboard.widgets.charts.scores import CALIBRATION_HEIGHT, calibration_chart, drawn_tenths
-from judgeboard_dashboard.widgets.filters import switch
+from judgeboard_dashboard.session import ask_reviewer, problem, reading
+from judgeboard_dashboard.widgets.charts.scores import (
+    CALIBRATION_HEIGHT,
+    TRADE_OFF_HEIGHT,
+    calibration_chart,
+    drawn_tenths,
+    trade_off_chart,
+)
+from judgeboard_dashboard.widgets.filters import choose, switch
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, instead, sentence
 
@@ -24,14 +43,17 @@ NUMBERS: dict[Aim, tuple[str, float, float]] = {
     "precision": ("Share of flagged answers that are bad", 0.8, 0.05),
     "cost": ("A missed bad answer costs so many reviews", 5.0, 1.0),
 }
-_HOW_TO = (
-    "To use a threshold, enter it under Rules as “Low groundedness below”, save, and apply the rules. Half of the "
-    "evidence groups chooses the threshold. The table shows the other half."
-)
+_HALVES = "Half of the evidence groups chooses the threshold. The table shows the other half."
+_ALL_TYPES = "all query types"
+
+Save: TypeAlias = Callable[[dict[str, Any], Reviewer], None]
 
 
-def threshold_search() -> None:
-    """Show the threshold that reaches a goal, and the trade-off of other thresholds."""
+def threshold_search(save: Save) -> None:
+    """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one.
+
+    ``save`` stores changed settings.
+    """
     demand(Action.CHANGE_SETTINGS)
     heading("Thresholds")
     with st.container(key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -45,11 +67,14 @@ def threshold_search() -> None:
         return
     try:
         with reading() as connection:
-            result = measure_threshold(connection, Goal(aim, value), by_query_type=by_type)
+            sample = load_sample(connection, [scored_version(connection, None)])
     except NotFound as error:
         instead(capital(str(error)))
         return
+    result = threshold_result(sample, Goal(aim, value), by_query_type=by_type)
     _thresholds(result)
+    if any(each.curve for each in result.thresholds):
+        _trade_off(sample, result, save)
 
 
 def _thresholds(result: ThresholdResult) -> None:
@@ -57,15 +82,63 @@ def _thresholds(result: ThresholdResult) -> None:
         sentence(each.sentence, lead="" if each.query_type is None else f"{each.query_type}. ")
     rows = thresholds_table(result)
     if rows.rows:
-        table(rows, key="thresholds", under=(_HOW_TO,))
-    if result.curve:
-        heading("Trade-off")
-        table(
-            trade_off_table(result),
-            key="trade_off",
-            most=20,
-            under=(f"{result.judge_version}. Measured on all labels that were drawn at random.",),
+        table(rows, key="thresholds", under=(_HALVES,))
+
+
+def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> None:
+    """Show what other thresholds do for one query type, and set one of them."""
+    heading("Trade-off")
+    by_name = {each.query_type or _ALL_TYPES: each for each in result.thresholds if each.curve}
+    with st.container(key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"):
+        name = choose("Query type", {each: each for each in by_name}, key="trade_off_type", width=210)
+        each = by_name[name]
+        key, in_force = f"try_{name}_{result.goal.aim}_{result.goal.value:g}", sample.cuts.of(each.query_type or "")
+        first = in_force if each.low_groundedness is None else each.low_groundedness
+        # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
+        tried = st.number_input("Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210)
+        as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+    if not 0 <= tried <= 1:
+        problem("Groundedness below: enter a number from 0 to 1.")
+        return
+    at, before = replayed(sample, tried, each.query_type), replayed(sample, in_force, each.query_type)
+    figure(
+        lambda: trade_off_chart(each.curve, each.judged, {"in force": before, "this threshold": at}),
+        TRADE_OFF_HEIGHT,
+        trade_off_table(each),
+        [None] * len(each.curve),
+        key=f"trade_off_{name}",
+        says=f"Recall and precision by the share of flagged answers, {name}",
+        as_table=as_table,
+        under=(f"{result.judge_version}. Measured on all labels that were drawn at random. Bands: 95 % intervals.",),
+    )
+    sentence(change_words(at.change), lead=f"Below {tried:g} for {name}.")
+    _set(sample, each, tried, name, save)
+
+
+def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, save: Save) -> None:
+    """Show the button that sets a threshold, and one that removes the thresholds of query types."""
+    by_type = dict(sample.cuts.by_type)
+    if each.query_type is None:
+        changes: dict[str, Any] = {"low_groundedness": tried} | ({"low_groundedness_by_type": None} if by_type else {})
+    else:
+        changes = {"low_groundedness_by_type": _texts(by_type | {each.query_type: tried})}
+    reviewer = ask_reviewer("Your name is stored with the setting.")
+    with st.container(key="set_threshold", horizontal=True, gap="small"):
+        pressed = st.button(
+            f"Set {tried:g} for {name}", key="threshold_set", type="primary", disabled=reviewer is None, wrap=False
         )
+        if pressed and reviewer is not None:
+            save(changes, reviewer)
+        removed = by_type and st.button(
+            "Remove thresholds of query types", key="threshold_remove", type="tertiary", disabled=reviewer is None
+        )
+        if removed and reviewer is not None:
+            save({"low_groundedness_by_type": None}, reviewer)
+    caption(f"Thresholds in force: {sample.cuts.words}.")
+
+
+def _texts(by_type: Mapping[str, float]) -> list[str]:
+    return [f"{query_type}={threshold!r}" for query_type, threshold in sorted(by_type.items())]
 
 
 def score_meaning(version: StoredVersion, *, as_table: bool) -> None:

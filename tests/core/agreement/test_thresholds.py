@@ -2,17 +2,24 @@
 
 import numpy as np
 import pytest
+from sqlalchemy import func, select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.calibration import measure_calibration
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
-from judgeboard.agreement.scored_labels import load_sample
-from judgeboard.agreement.thresholds import Goal, flag_from, measure_threshold, setting_of, threshold_result
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.thresholds import Goal, measure_threshold, replayed, setting_of, threshold_result
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.people.roster import raise_flags
+from judgeboard.stats.calibration_maps import HOWS
 from judgeboard.store.engine import Store
+from judgeboard.store.filter_conditions import verdict_conditions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
+from judgeboard.store.tables import CURRENT, FLAG
 
 
 def judged(
@@ -47,7 +54,7 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert "of at least 80 %, with 95 % confidence" in chosen.sentence
 
 
-def test_several_query_types_share_the_chance_to_break_a_promise(log: GradedLog) -> None:
+def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> None:
     for query_type in ("sql", "text"):
         judged(log, 200, query_type)
     with log.store.reading() as connection:
@@ -56,14 +63,47 @@ def test_several_query_types_share_the_chance_to_break_a_promise(log: GradedLog)
     assert [each.query_type for each in both.thresholds] == ["sql", "text"]
     assert all("95 % confidence" in each.sentence for each in both.thresholds if each.test is not None)
     assert "90 % confidence" in all_types.thresholds[0].sentence
-    assert len(all_types.curve) > 5
+    assert len(all_types.thresholds[0].curve) > 5
+    assert all(len(each.curve) > 5 for each in both.thresholds)
+
+
+def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(log: GradedLog) -> None:
+    versions = [judged(log, 100, query_type) for query_type in ("sql", "text")]
+    with log.store.reading() as connection:
+        sample = load_sample(connection, versions[:1])
+        before = replayed(sample, 0.5, "sql")
+        at = replayed(sample, 0.62, "sql")
+        low = int((sample.judged.of_type("sql").badness > 1 - 0.62).sum())
+    assert before.change.flags == 0
+    assert at.flags == low
+    assert at.change.flags == low - before.flags > 0
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness_by_type", ["sql=0.62"], "test")
+    raise_flags(log.store)
+    with log.store.reading() as connection:
+        after = load_sample(connection, versions[:1])
+        open_flags = select(FLAG.c.query_type, func.count()).where(FLAG.c.state == "open").group_by(FLAG.c.query_type)
+        flags = dict(connection.execute(open_flags).all())
+        pairs = PairSource(connection).pairs(versions[0].id, "label")
+        low_verdicts = verdict_conditions(connection, RowFilter(judge_side="low"))
+        low_side = connection.execute(select(func.count()).select_from(CURRENT).where(*low_verdicts)).scalar_one()
+        all_types = replayed(after, 0.5)
+    assert flags == {"sql": low, "text": before.flags}
+    assert int(after.judged.flagged.sum()) == int(after.labels.judged_bad.sum()) == low + before.flags
+    assert int((pairs.judge == BAD).sum()) == low_side == low + before.flags
+    assert after.cuts.words == "0.5 (sql: 0.62)"
+    assert all_types.change.flags == before.flags - low
+    with log.store.writing() as connection, pytest.raises(BadInput, match="no answer has the query type 'other'"):
+        set_setting(connection, "low_groundedness_by_type", ["other=0.5"], "test")
+    with log.store.writing() as connection, pytest.raises(BadInput, match="such as 'QA=0\\.3', not 'sql'"):
+        set_setting(connection, "low_groundedness_by_type", ["sql"], "test")
 
 
 def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
     judged(log, 60, share_bad=0)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
-    assert chosen.sentence == "No labelled answer is bad: nothing can be said."
+    assert chosen.sentence == "Not available, because no labelled answer is bad."
     assert chosen.low_groundedness is None
 
 
@@ -77,7 +117,7 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
         chosen.sentence
         == "No threshold: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far)."
     )
-    assert confident.confidence is None
+    assert confident.stages[0].confidence is None
     assert "more labelled answers (30 so far)" in confident.sentence
 
 
@@ -93,7 +133,7 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
         drawn = rules_of(connection, np.array(rest))["random_sample"]
         (unknown,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
     assert "no rule flagged" in unknown.sentence
-    assert "have no label by lot" in unknown.sentence
+    assert "have no label that was drawn at random" in unknown.sentence
     log.review_all(drawn.tolist(), label=GOOD)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version])
@@ -114,14 +154,15 @@ def test_a_cost_that_is_not_shown_to_be_lower_keeps_the_threshold_in_force(log: 
     assert chosen.sentence.startswith("Keep the threshold in force, 0.5.")
 
 
-def test_verdicts_stand_where_the_judge_is_sure(log: GradedLog) -> None:
+def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None:
     version = judged(log)
     with log.store.reading() as connection:
         result = measure_confident_verdicts(connection, 0.8, judge_version=version.title)
-    assert result.confidence is not None
-    assert 0 < result.confident <= result.judged == 300
+    (stage,) = result.stages
+    assert stage.confidence is not None
+    assert 0 < result.confident == stage.confident <= result.judged == 300
     assert result.agreement is not None
-    assert "may stand" in result.sentence
+    assert "need no review: " in result.sentence
 
 
 def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log: GradedLog) -> None:
@@ -174,7 +215,7 @@ def test_a_setting_flags_what_the_threshold_flags() -> None:
 
 
 @pytest.mark.shared
-def test_thresholds_of_ragtruth_keep_their_promise_on_the_other_half(ragtruth: Store) -> None:
+def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Store) -> None:
     with ragtruth.reading() as connection:
         sample = load_sample(connection, [get_version(connection, "track_b_modernbert")])
         result = threshold_result(sample, Goal("recall", 0.8), by_query_type=True)
@@ -186,3 +227,72 @@ def test_thresholds_of_ragtruth_keep_their_promise_on_the_other_half(ragtruth: S
     assert {each.query_type for each in result.thresholds} == {"Data2txt", "QA", "Summary"}
     assert confident.agreement is not None
     assert (confident.agreement.value or 0) > 0.9
+
+
+def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
+    equal, contrary = log.version("equal"), log.version("contrary")
+    ids = log.answers(150)
+    bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
+    log.say(equal, {each: {"groundedness": 0.8} for each in ids})
+    log.say(contrary, {each: {"groundedness": 0.9 if bad[each] else 0.1} for each in ids})
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    with log.store.reading() as connection:
+        for how in HOWS:
+            result = measure_calibration(connection, judge_version="equal", how=how)
+            assert "all answers the same score" in result.sentence
+            assert [share for _, share in result.meaning] == pytest.approx([2 / 3] * 5, abs=0.01)
+        flat = measure_calibration(connection, judge_version="contrary")
+        nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
+    assert flat.sentence == "People and this score have nothing in common: the map is flat."
+    assert nothing.confident == 0
+    assert nothing.sentence.startswith("No threshold: ")
+
+
+def test_one_label_only_has_no_map(log: GradedLog) -> None:
+    judged(log, 60, share_bad=0)
+    with log.store.reading() as connection:
+        assert measure_calibration(connection).sentence == "No map: no bad answer."
+
+
+def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
+    ids = log.answers(20)
+    log.say(log.version(), {each: {"groundedness": 0.9} for each in ids})
+    with log.store.reading() as connection:
+        confident = measure_confident_verdicts(connection, 0.9)
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        calibrated = measure_calibration(connection)
+    for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
+        assert "have no label that was drawn at random" in sentence
+
+
+def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log: GradedLog) -> None:
+    ids = log.answers(4)
+    words, one, other = log.version("words"), log.version("one"), log.version("other")
+    log.say_all(words, ids, label=GOOD)
+    log.say_all(one, ids[:2], groundedness=0.9)
+    log.say_all(other, ids[2:], groundedness=0.9)
+    with log.store.reading() as connection:
+        with pytest.raises(NotFound, match="no logged answer has a groundedness score"):
+            measure_threshold(connection, Goal("recall", 0.8), judge_version="words")
+        with pytest.raises(NotFound, match=r"one v1 \+ other v1: no logged answer"):
+            measure_confident_verdicts(connection, 0.9, jury=["one", "other"])
+
+
+def test_judges_alike_count_verdicts_and_a_cascade_counts_each_answer_once(log: GradedLog) -> None:
+    first, second = judged(log, 300), log.version("nli")
+    with log.store.reading() as connection:
+        judgments = load_sample(connection, [first]).judged
+    opinions = zip(judgments.response_ids.tolist(), judgments.badness.tolist(), strict=True)
+    log.say(second, {id_: {"groundedness": 0.95 if badness < 0.45 else 0.05} for id_, badness in opinions})
+    with log.store.reading() as connection:
+        alike = measure_confident_verdicts(connection, 0.8, jury=["rag", "nli"], combine="alike")
+        cascade = measure_confident_verdicts(connection, 0.8, jury=["rag", "nli"], combine="cascade")
+        with pytest.raises(BadInput, match="alike needs a jury"):
+            measure_confident_verdicts(connection, 0.8, combine="alike")
+    assert alike.stages[0].confidence == 1.0
+    assert "at least 2 of 2 judges share" in alike.sentence
+    assert len(cascade.stages) == 2
+    assert cascade.confident == sum(stage.confident for stage in cascade.stages) <= 300
+    assert cascade.share is not None
+    assert cascade.share.value is not None
+    assert cascade.share.value > 0.5

@@ -11,6 +11,7 @@ from judgeboard.agreement.verdict_changes import (
 )
 from judgeboard.domain import Status
 from judgeboard.errors import NotFound
+from judgeboard.flags.rule import Cuts
 from judgeboard.store.verdict_pairs import OneVerdict, VerdictPair, pairs_of_run, pairs_of_versions
 
 
@@ -111,12 +112,12 @@ def test_a_label_decides_the_side_before_a_score(
 
 def pair(response_id: int, old: float | None, new: float | None) -> VerdictPair:
     said = (OneVerdict(n, n, score, 3, None) for n, score in ((1, old), (2, new)))
-    return VerdictPair(response_id, *said)
+    return VerdictPair(response_id, "QA", *said)
 
 
 def test_the_sentence_names_both_and_the_chance_from_ten_graded_on() -> None:
     def said(pairs: list[VerdictPair], people: dict[int, Side]) -> str:
-        return comparison_sentence(compare(pairs, people, 0.5), "rag v3", "rag v4")
+        return comparison_sentence(compare(pairs, people, Cuts(0.5)), "rag v3", "rag v4")
 
     assert said([], {}) == "No answer has both an old and a new verdict of good or bad."
     assert said([pair(1, None, 0.9)], {}) == "No answer has both an old and a new verdict of good or bad."

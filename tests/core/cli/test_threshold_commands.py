@@ -47,14 +47,16 @@ def test_a_threshold_has_one_goal(database: str, words: list[str], capsys: pytes
     assert "exactly one of --recall, --precision and --cost" in capsys.readouterr().err
 
 
-def test_verdicts_that_may_stand_are_counted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["stand", "--agreement", "0.8", "--db", database]) == 0
-    assert "may stand: " in capsys.readouterr().out
+    assert "need no review: " in capsys.readouterr().out
     assert run(["stand", "--agreement", "0.8", "--json", "--db", database]) == 0
     result = json.loads(capsys.readouterr().out)
     assert 0 < result["confident"] <= result["judged"] == 200
     assert run(["stand", "--jury", "rag", "--db", database]) == 2
     assert "at least two" in capsys.readouterr().err
+    assert run(["stand", "--combine", "cascade", "--db", database]) == 2
+    assert "cascade needs a jury" in capsys.readouterr().err
 
 
 def test_calibration_says_what_a_score_means(database: str, capsys: pytest.CaptureFixture[str]) -> None:

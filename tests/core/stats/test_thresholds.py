@@ -171,8 +171,10 @@ def test_the_cheapest_threshold_equals_the_published_one(answers: SharedAnswers,
     threshold = cheapest_threshold(score_grid(badness), badness[half], answers.bad[half], 5)
     assert threshold == pytest.approx(wanted["threshold"], abs=1e-6)
     other = inside & ~answers.choosing
-    change = cost_change(threshold, 0.5, badness[other], answers.bad[other], 5, answers.groups.at(other))
-    assert mistakes(0.5, badness[other], answers.bad[other], 5).mean() == pytest.approx(wanted["test_half"], abs=5e-5)
+    change = cost_change(
+        badness[other] >= threshold, badness[other] >= 0.5, answers.bad[other], 5, answers.groups.at(other)
+    )
+    assert mistakes(badness[other] >= 0.5, answers.bad[other], 5).mean() == pytest.approx(wanted["test_half"], abs=5e-5)
     for name in ("change", "low", "high"):
         assert getattr(change, "value" if name == "change" else name) == pytest.approx(wanted[name], abs=5e-5)
 

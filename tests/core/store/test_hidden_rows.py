@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 import judgeboard.store
 from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
+from judgeboard.flags.rule import Cuts
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
@@ -125,7 +126,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "comment_id": 1,
         "comparison_id": 1,
         "count": 5,
-        "cut": 0.5,
+        "cuts": Cuts(0.5),
         "days": [NOW.date()],
         "decisions": (Decision.CONFIRM, None),
         "did": "judged",

@@ -5,6 +5,7 @@ import pytest
 from app_pages import OpenPage, charts, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.store.engine import Store
+from judgeboard.store.settings import thresholds
 
 
 @pytest.fixture
@@ -22,11 +23,11 @@ def labelled(sqlite_store: Store) -> GradedLog:
 @pytest.mark.usefixtures("labelled")
 def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) -> None:
     app = open_page("settings", part="Thresholds")
-    (sentence,) = texts(app, "jb-say")
+    sentence, _ = texts(app, "jb-say")
     assert sentence.startswith("Flag answers with groundedness below")
     assert "In the queue:" in sentence
     assert table(app, "Threshold")["Threshold"].tolist() == ["chosen", "in force"]
-    assert len(table(app, "Groundedness below")) == 2
+    assert len(charts(app)) == 1
     app = open_page("settings", part="Thresholds", goal="Cost", by_type="true")
     assert "cheap" in shown(app) or "cost per answer" in shown(app)
 
@@ -42,3 +43,25 @@ def test_the_meaning_of_a_score_is_computed_on_demand(open_page: OpenPage) -> No
     app = open_page("judges", calibrate="true")
     assert len(charts(app)) == before + 2
     assert any("A score of 0.7 means" in text for text in texts(app, "jb-say"))
+
+
+def test_a_threshold_is_replayed_and_set_for_one_query_type(
+    labelled: GradedLog, open_page: OpenPage, sqlite_store: Store
+) -> None:
+    labelled.answers(1, query_type="text")
+    app = open_page("settings", part="Thresholds", by_type="true", reviewer="Mara")
+    assert len(charts(app)) == 1
+    field = next(each for each in app.number_input if each.label == "Groundedness below")
+    field.set_value(0.3).run()
+    replay = texts(app, "jb-say")[-1]
+    assert "Below 0.3 for sql." in replay
+    assert "flags fewer" in replay
+    app.button(key="threshold_set").click().run()
+    with sqlite_store.reading() as connection:
+        assert thresholds(connection).cuts.of("sql") == 0.3
+        assert thresholds(connection).cuts.of("text") == 0.5
+    assert "Thresholds in force: 0.5 (sql: 0.3)." in shown(app)
+    assert "Stored answers keep their flags" in shown(app)
+    app.button(key="threshold_remove").click().run()
+    with sqlite_store.reading() as connection:
+        assert thresholds(connection).cuts.by_type == {}

@@ -1,14 +1,16 @@
 """Scores: calibration, judge and people as points, the use of each level."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from judgeboard.agreement.thresholds import AtThreshold
 from judgeboard.health.record import LevelCounts
 from judgeboard.stats.detection import Tenth
+from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
@@ -96,6 +98,56 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
         ),
     ]
     return alt.layer(*layers)
+
+
+TRADE_OFF_HEIGHT = 260
+
+
+def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[str, AtThreshold]) -> Any:
+    """Return recall and precision by the share of flagged answers; vertical ``lines`` are thresholds with names."""
+    colours = palette()
+    chosen = pick()
+    ordered = sorted(curve, key=lambda at: at.flags)
+    ink = dict(zip(("recall", "precision"), colours.series, strict=False))
+    rows = pd.concat(
+        estimate_rows(
+            [getattr(at, name) for at in ordered],
+            flagged=[at.flags / judged for at in ordered],
+            figure=name,
+            colour=colour,
+            tip=[
+                f"Groundedness below {at.low_groundedness:g}: {name} {percent_words(getattr(at, name))}, "
+                f"{counted(at.flags, 'flag')}"
+                for at in ordered
+            ],
+        )
+        for name, colour in ink.items()
+    )
+    across = alt.X(
+        "flagged:Q", title="Share of answers flagged", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(**PERCENT)
+    )
+    upwards = alt.Y("value:Q", title="Share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5, **PERCENT))
+    base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
+    known = base.transform_filter("isValid(datum.value)")
+    ends = known.transform_window(
+        last="row_number()", groupby=["figure"], sort=[{"field": "flagged", "order": "descending"}]
+    )
+    marked = alt.Chart(
+        pd.DataFrame({"name": list(lines), "flagged": [at.flags / judged for at in lines.values()]})
+    ).encode(x=across)
+    return alt.layer(
+        known.mark_area(opacity=0.15).encode(x=across, y=alt.Y("low:Q", title="Share"), y2="high:Q", detail="figure:N"),
+        marked.mark_rule(color=colours.muted, strokeDash=[4, 4]),
+        marked.mark_text(align="left", dx=4, dy=4, baseline="top", fontSize=11, color=colours.muted).encode(
+            text="name:N", y=alt.value(0)
+        ),
+        known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail="figure:N"),
+        known.mark_point(filled=True, size=40, opacity=1, aria=False).encode(x=across, y=upwards),
+        ends.transform_filter("datum.last == 1")
+        .mark_text(align="right", dy=-10, fontSize=12)
+        .encode(x=across, y=upwards, text="figure:N"),
+        click_points(known, chosen, x=across, y=upwards),
+    )
 
 
 SCATTER_HEIGHT = 440
