@@ -1,7 +1,7 @@
-"""Measures `judgeboard rate --by query_type` on a large log.
+"""Measures `judgeboard rate`, `threshold` and `stand` on a large log.
 
 The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and 20,000 labels of the
-random sample. Prints the seconds of the figure alone, and of the whole command in a process of its own (bound: 2 s).
+random sample. Prints the seconds of each figure alone (bounds: rate 2 s, thresholds 1 s), and of the whole command.
 
     python benchmarks/validity_rates.py [--answers 1000000] [--labels 20000] [--turns 3]
 """
@@ -11,10 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
 from judgeboard.agreement.rates import measure_rate
+from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.domain import JudgeVersion
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import ensure_version
@@ -56,19 +59,39 @@ def main() -> None:
         path = Path(folder) / "large.db"
         store = open_store(path, create=True)
         _fill(store, asked.answers, asked.labels)
-        judgeboard = str(Path(sys.executable).with_name("judgeboard"))
-        figure, command = [], []
-        for _ in range(asked.turns):
-            begun = time.perf_counter()
-            result = measure_rate(store, by="query_type")
-            figure.append(time.perf_counter() - begun)
-            begun = time.perf_counter()
-            words = [judgeboard, "rate", "--by", "query_type", "--json", "--db", str(path)]
-            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-            command.append(time.perf_counter() - begun)
+        for words, figure in FIGURES.items():
+            command = [str(Path(sys.executable).with_name("judgeboard")), *words.split(), "--json", "--db", str(path)]
+            alone, whole = [], []
+            for _ in range(asked.turns):
+                begun = time.perf_counter()
+                figure(store)
+                alone.append(time.perf_counter() - begun)
+                begun = time.perf_counter()
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                whole.append(time.perf_counter() - begun)
+            print(f"{words}: figure {min(alone):.2f} s, command {min(whole):.2f} s (best of {asked.turns})")
         store.close()
-    print(result.sentence)
-    print(f"figure {min(figure):.2f} s, command {min(command):.2f} s (best of {asked.turns})")
+
+
+def _rate(store: Store) -> None:
+    measure_rate(store, by="query_type")
+
+
+def _threshold(store: Store) -> None:
+    with store.reading() as connection:
+        measure_threshold(connection, Goal("recall", 0.8), by_query_type=True)
+
+
+def _stand(store: Store) -> None:
+    with store.reading() as connection:
+        measure_confident_verdicts(connection, 0.9)
+
+
+FIGURES: dict[str, Callable[[Store], None]] = {
+    "rate --by query_type": _rate,
+    "threshold --recall 0.8 --by query_type": _threshold,
+    "stand --agreement 0.9": _stand,
+}
 
 
 def _fill(store: Store, answers: int, labels: int) -> None:

@@ -17,7 +17,7 @@ SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
 HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
 DEFAULT_JUDGE = "Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge's newest)."
 NEXT = (
-    "To use a threshold: page Settings › Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (of query types: "
+    "To use a threshold: page Settings, part Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query types: "
     "JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3'). Then run `judgeboard flag`."
 )
 REVIEW_THE_REST = (
@@ -97,9 +97,7 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
 
     with options.seen(options.open_store()).reading() as connection:
         members = () if jury is None else options.listed(jury)
-        result = measure_confident_verdicts(
-            connection, agreement, judge_version=judge_version, jury=members, **choices
-        )
+        result = measure_confident_verdicts(connection, agreement, judge_version=judge_version, jury=members, **choices)
     options.show(result, _confident_lines(result, one_judge=jury is None))
 
 

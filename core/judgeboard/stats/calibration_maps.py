@@ -117,6 +117,7 @@ def _isotonic(scores: FloatArray, good: FloatArray, weight: FloatArray) -> Score
 
 def _histogram(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap:
     edges = np.unique(np.quantile(scores, np.arange(1, TENTHS) / TENTHS))
+    edges = edges[edges > scores.min()]  # no bin is empty
     at = np.searchsorted(edges, scores, side="right")
     n = np.bincount(at, weights=weight, minlength=len(edges) + 1)
     hits = np.bincount(at, weights=weight * good, minlength=len(edges) + 1)

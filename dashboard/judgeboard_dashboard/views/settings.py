@@ -131,6 +131,10 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
                 number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.4g")
                 with column:
                     entered[key] = _field(number, by_key[key], metadata["label"], help=metadata["help"])
+        by_type = by_key["low_groundedness_by_type"]
+        if by_type.value:
+            thresholds_of_types = ", ".join(by_type.value).replace("=", ": ")
+            caption(f"Low groundedness for query types: {thresholds_of_types}. To change these, open Thresholds.")
         entered["always_review"] = _field(
             st.multiselect,
             always,

@@ -1,4 +1,4 @@
-"""Thresholds, confident verdicts and calibration on RAGTruth, equal to the published examples in every printed digit."""
+"""Thresholds, confident verdicts and calibration on RAGTruth, equal to the published examples in each digit."""
 
 from pathlib import Path
 
@@ -149,9 +149,7 @@ def test_a_cascade_leaves_to_the_second_judge_what_the_first_is_not_sure_of(answ
 
 def at(threshold: AtThreshold | None) -> tuple[float, ...]:
     assert threshold is not None
-    return tuple(
-        round(each.value or 0, 4) for each in (threshold.flagged, threshold.recall, threshold.precision)
-    )
+    return tuple(round(each.value or 0, 4) for each in (threshold.flagged, threshold.recall, threshold.precision))
 
 
 # Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | on average | threshold 0.5.
@@ -163,7 +161,9 @@ RECALL = [
 ]
 
 
-@pytest.mark.parametrize(("judge", "query_type", "bad", "effect", "threshold", "figures", "average", "in_force"), RECALL)
+@pytest.mark.parametrize(
+    ("judge", "query_type", "bad", "effect", "threshold", "figures", "average", "in_force"), RECALL
+)
 def test_thresholds_for_a_recall_of_80_percent(
     answers: SharedAnswers,
     judge: str,

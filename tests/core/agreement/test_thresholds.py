@@ -251,7 +251,7 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
 def test_one_label_only_has_no_map(log: GradedLog) -> None:
     judged(log, 60, share_bad=0)
     with log.store.reading() as connection:
-        assert measure_calibration(connection).sentence == "No map: no bad answer."
+        assert measure_calibration(connection).sentence == "No map: people found no bad answer here."
 
 
 def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
