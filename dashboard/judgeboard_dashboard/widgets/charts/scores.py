@@ -114,6 +114,7 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
             [getattr(at, name) for at in ordered],
             flagged=[at.flags / judged for at in ordered],
             figure=name,
+            text=[*[""] * (len(ordered) - 1), name],
             colour=colour,
             tip=[
                 f"Groundedness below {at.low_groundedness:g}: {name} {percent_words(getattr(at, name))}, "
@@ -129,9 +130,6 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
     upwards = alt.Y("value:Q", title="Share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5, **PERCENT))
     base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
     known = base.transform_filter("isValid(datum.value)")
-    ends = known.transform_window(
-        last="row_number()", groupby=["figure"], sort=[{"field": "flagged", "order": "descending"}]
-    )
     marked = alt.Chart(
         pd.DataFrame({"name": list(lines), "flagged": [at.flags / judged for at in lines.values()]})
     ).encode(x=across)
@@ -143,9 +141,7 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         ),
         known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail="figure:N"),
         known.mark_point(filled=True, size=40, opacity=1, aria=False).encode(x=across, y=upwards),
-        ends.transform_filter("datum.last == 1")
-        .mark_text(align="right", dy=-10, fontSize=12)
-        .encode(x=across, y=upwards, text="figure:N"),
+        known.mark_text(align="right", dy=-10, fontSize=12).encode(x=across, y=upwards, text="text:N"),
         click_points(known, chosen, x=across, y=upwards),
     )
 
