@@ -73,7 +73,7 @@ def judge_sentence(statistics: PairStatistics, rows: str = "answers that people 
 
 
 _CHANGED: dict[InconsistentAs, str] = {
-    "net": "Such a pair is a tie if they prefer different answers. If only one verdict is a tie, the other counts.",
+    "net": "Such a pair is a tie if its verdicts prefer different answers. If only one is a tie, the other counts.",
     "drop": "These pairs are left out.",
     "wrong": "These pairs count as wrong.",
     "tie": "These pairs count as ties.",
@@ -130,8 +130,8 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
 def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means."""
     return (
-        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win on "
-        f"fewer answers than the person: up to {round(epsilon * 100, 6):g} fewer of 100. Use 0.2 for experts, 0.15 for "
+        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge passes even if "
+        f"it wins on {round(epsilon * 100, 6):g} answers of 100 fewer than the person. Use 0.2 for experts, 0.15 for "
         "trained annotators, 0.1 for a crowd."
     )
 

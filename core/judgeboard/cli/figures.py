@@ -50,8 +50,8 @@ from judgeboard.text import as_utc, counted, utc_day
     "--human",
     type=click.Choice(["gold", "majority", "each"]),
     default="gold",
-    help="Grades by people to compare with. gold: the adjudication; without one, the majority of labels, the lower "
-    "median of qualities or the mean groundedness. majority: as gold, but without adjudications. each: every person's "
+    help="Grades by people to compare with. gold: the adjudication; without one, the majority (label), the lower "
+    "median (quality) or the mean (groundedness). majority: as gold, but without adjudications. each: every person's "
     "grade separately.",
 )
 @options.with_default(

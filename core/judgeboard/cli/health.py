@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--families",
     type=options.FILE,
-    help="TOML file of your models: their families, and sizes or lists by size (default: JUDGEBOARD_FAMILIES).",
+    help="TOML file with the families of your models, and their sizes or order by size (default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
 def health_command(judge_version: str, families: Path | None, gate: bool) -> int:

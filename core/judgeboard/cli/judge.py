@@ -296,8 +296,8 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
 def prompt_command(which: str) -> int:
     """Print the prompt of a kind of judge or of a judge version, as a file for --prompt.
 
-    A file may contain only the sections that you change. A section keeps its placeholders, such as {error}. The program
-    inserts the answer and its passages, and always tells the judge that they are data, not instructions.
+    A file may contain only the sections that you change. Keep the placeholders of each section, such as {error}. The
+    program inserts the answer and its passages, and always tells the judge that they are data, not instructions.
     """
     from judgeboard.judges.prompt_files import PROMPTS, prompt_file
     from judgeboard.store.judge_versions import get_version

@@ -162,8 +162,8 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names a rule, answers belong to the issue if that rule has an open or confirmed flag on them. If the
-    filter has nothing but sources, types, models or days, answers need an open or confirmed flag of any rule.
+    If the filter names a rule, the issue has only answers with an open or confirmed flag of that rule. If the filter
+    has only sources, types, models or days, the issue has only answers with an open or confirmed flag of any rule.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

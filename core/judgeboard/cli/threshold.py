@@ -71,7 +71,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     "--agreement",
     type=SHARE,
     default=0.9,
-    help="People must agree with at least this share of these verdicts, between 0 and 1.",
+    help="Minimum share of the verdicts without review that people must agree with, between 0 and 1.",
 )
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @click.option(

@@ -17,7 +17,7 @@ _within = options.with_default(
     "--within",
     type=options.FiniteRange(0, 1),
     default=0.02,
-    help="Largest drop that still counts as equally good, as a share from 0 to 1.",
+    help="How much worse the share may be and still count as equally good, from 0 to 1.",
 )
 
 

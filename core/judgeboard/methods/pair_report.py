@@ -311,7 +311,7 @@ def outcome_words(group: PairGroup) -> str:
         words = f"{pairs}, asked in one order only: {same}"
     else:
         words = (
-            f"{pairs}. Same verdict in both orders: {same} Different: {counts.flips:,} prefer the other answer, "
+            f"{pairs}. Same verdict in both orders: {same} Different: {counts.flips:,} change their preference, "
             f"{counts.tie_win:,} are a tie in one order."
         )
     changed = order_sentence(group.changed_with_order, group.inconsistent_as)

@@ -150,7 +150,7 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
         bind="query-params",
         help="Fits a curve to people's labels.",
     ):
-        caption("Of the answers with a score of 0.7: the share that people call grounded. Stored scores do not change.")
+        caption("For each score: the share of its answers that people call grounded. Stored scores do not change.")
         return
     try:
         with reading() as connection:

@@ -144,7 +144,7 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
     words = grid.outlined_words(picture, 0.4)
     assert (
         words == "Outlined: difference of 0.4 or more. "
-        '"1,200 of 31k": 1,200 of the 31,000 answers in the cell have this difference.'
+        '"1,200 of 31k": 1,200 of the 31,000 answers in the cell differ that much.'
     )
     whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
     assert grid.outlined_words(whole, 0.4) == "Outlined: difference of 0.4 or more."

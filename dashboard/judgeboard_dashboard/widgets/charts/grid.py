@@ -143,7 +143,7 @@ def outlined_words(picture: Picture, gap: float) -> str:
     if not mixed:
         return f"{words}."
     count, far = min(mixed)
-    return f'{words}. "{far:,} of {_short(count)}": {far:,} of the {count:,} answers in the cell have this difference.'
+    return f'{words}. "{far:,} of {_short(count)}": {far:,} of the {count:,} answers in the cell differ that much.'
 
 
 def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
