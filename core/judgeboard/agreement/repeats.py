@@ -49,7 +49,7 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     repeated = repeated_answers(connection, [each.id for each in versions], choice.where)
     measure = _measure(repeated, title, choice.grade)
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
-    more = {"self_consistency": measure.self_consistency, "spread": measure.spread}
+    more = {name: getattr(measure, name) for name in ("self_consistency", "spread", "icc", "cronbach_alpha")}
     notes = (temperature_note(versions),)
     values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; labels are 0 or 1
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))

@@ -226,7 +226,8 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     for each in report.measures:
         yield (
             f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
-            f"answers, alpha {number_words(each.krippendorff_alpha)}, "
+            f"answers, alpha {number_words(each.krippendorff_alpha)}, ICC(1) {number_words(each.icc)}, "
+            f"Cronbach's alpha {number_words(each.cronbach_alpha)}, "
             f"mean spread {number_words(each.spread)}; agreement with people: {percent_words(each.accuracy)}"
         )
         if left_out := left_out_words(each.left_out.items()):

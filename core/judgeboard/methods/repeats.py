@@ -144,6 +144,8 @@ class Repeated:
     no_value: int
     self_consistency: Estimate
     krippendorff_alpha: Estimate
+    icc: Estimate
+    cronbach_alpha: Estimate
     spread: Estimate
     accuracy: Estimate
 

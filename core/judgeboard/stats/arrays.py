@@ -145,3 +145,12 @@ def mid_ranks(values: FloatArray) -> MidRanks:
     """Return the ranks of ``values``, rounded to 1e-9 first so that float noise neither makes nor breaks ties."""
     _, levels, counts = np.unique(tie_codes(values), return_inverse=True, return_counts=True)
     return MidRanks(levels.astype(np.int64, copy=False), counts)
+
+
+def mid_ranks_within(values: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the rank of each value among the rows with the same code, from 1; equal values share the average rank."""
+    _, level = np.unique(tie_codes(values), return_inverse=True)
+    _, cell, counts = np.unique(codes * (level.max() + 1) + level, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    before = np.concatenate(([0], np.cumsum(np.bincount(codes))))[codes]  # rows with a lower code
+    return ((ends - (counts - 1) / 2)[cell] - before).astype(np.float64)

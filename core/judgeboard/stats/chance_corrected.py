@@ -1,4 +1,4 @@
-"""Agreement of several raters: percent agreement, Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha.
+"""Agreement of several raters: percent agreement, Scott's pi, Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha.
 
 Values may also be sets, spans of a text and rankings.
 """
@@ -137,6 +137,18 @@ def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArr
     n = row_sums(row_sums(tables))
     used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
     return _corrected(ratio(row_sums(row_sums(tables * apart)), n), _chance(apart) * row_sums(used * (1 - used)))
+
+
+def scott_of_tables(tables: FloatArray) -> FloatArray:
+    """Return Scott's pi of two raters, shape (...), from tables of shape (..., k, k); NaN if all values are equal.
+
+    Source: W. A. Scott, "Reliability of content analysis: the case of nominal scale coding" (Public Opinion Quarterly,
+    1955). Chance is the same for both raters: how often both together use each category.
+    """
+    n = row_sums(row_sums(tables))
+    used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
+    observed, expected = ratio(np.einsum("...ii->...", tables), n), row_sums(used * used)
+    return ratio(observed - expected, 1 - expected, above=1e-9)
 
 
 def _corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:

@@ -143,6 +143,12 @@ def macro_f1(tables: FloatArray) -> FloatArray:
     return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
 
 
+def f1_of(tables: FloatArray, category: int) -> FloatArray:
+    """Return the F1 of one category: 2 TP / (2 TP + FP + FN); undefined if no side gave it."""
+    used = row_sums(tables) + column_sums(tables)
+    return ratio(2 * tables[..., category, category], used[..., category])
+
+
 def matthews(tables: FloatArray) -> FloatArray:
     """Return Matthews' correlation coefficient (for k categories after Gorodkin); undefined if a side is constant."""
     people, judge = row_sums(tables), column_sums(tables)

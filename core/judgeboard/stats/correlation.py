@@ -1,11 +1,25 @@
 """Correlations and differences of two scores, and of a score and length."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, Grouping, IntArray, MidRanks, grouping, mid_ranks
-from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
-from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, standard_error
+from judgeboard.stats.arrays import (
+    TIE,
+    AnyArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    MidRanks,
+    grouping,
+    mid_ranks,
+    mid_ranks_within,
+    ratio,
+)
+from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, mean_estimate, standard_error
 
 
 def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
@@ -93,6 +107,39 @@ def _before_and_below(levels: IntArray) -> IntArray:
         lower.reshape(-1, 2 * width)[:, width:] += np.searchsorted(np.sort(left).ravel(), right) - block * width
         width *= 2
     return lower[:n]
+
+
+def within_queries(judge: FloatArray, people: FloatArray, queries: Grouping, *, ranked: bool) -> Estimate:
+    """Return the mean over queries of the correlation between the answers to one query; n is the number of queries.
+
+    It is Pearson's, or Spearman's if ``ranked``. Differences between queries do not count. Queries with one answer, or
+    with equal values on a side, are left out. Source: "summary-level correlation" in D. Deutsch, R. Dror, D. Roth, "A
+    Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods" (TACL, 2021).
+    """
+    counts = np.bincount(queries.codes, minlength=queries.count)
+    several = int((counts > 1).sum())
+    if not several:
+        return unmeasured(0, "no query has two answers")
+    sides = [mid_ranks_within(side, queries.codes) if ranked else side for side in (judge, people)]
+    x, y = (side - (queries.sums(side) / counts)[queries.codes] for side in sides)
+    spread_x, spread_y = queries.sums(x * x), queries.sums(y * y)
+    spread = np.where((spread_x > TIE**2) & (spread_y > TIE**2), np.sqrt(spread_x * spread_y), 0.0)
+    by_query = ratio(queries.sums(x * y), spread)
+    by_query = by_query[~np.isnan(by_query)]
+    if not len(by_query):
+        return unmeasured(0, "on every query a side gave the same value to all answers")
+    estimate = mean_estimate(by_query, grouping(None, len(by_query), row=queries.group, group=queries.group))
+    left_out = (("queries with one answer", len(counts) - several), ("constant queries", several - len(by_query)))
+    return leaving_out(estimate, *left_out)
+
+
+def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
+    """Return the root of the mean squared difference (RMSE); its interval is the root of that of the mean square."""
+    square = mean_estimate(np.square(judge - people), groups)
+    value, low, high = (
+        None if each is None else math.sqrt(max(each, 0.0)) for each in (square.value, square.low, square.high)
+    )
+    return replace(square, value=value, low=low, high=high)
 
 
 def limit_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping, *, upper: bool) -> Estimate:

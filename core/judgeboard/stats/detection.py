@@ -8,7 +8,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
 from judgeboard.stats.estimates import Z, measured, unmeasured
-from judgeboard.stats.intervals import influence_estimate, share_estimate, share_intervals
+from judgeboard.stats.intervals import influence_estimate, mean_estimate, share_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
 
@@ -124,6 +124,16 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     if estimate.low is None or estimate.high is None:
         return estimate
     return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, 1.0))
+
+
+def brier(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
+    """Return the mean squared distance between ``score`` (0 to 1) and ``grounded`` (0 or 1); lower is better.
+
+    Source: G. W. Brier, "Verification of forecasts expressed in terms of probability" (Monthly Weather Review, 1950),
+    for one of two classes.
+    """
+    estimate = mean_estimate(np.square(score - grounded), groups)
+    return estimate if estimate.low is None else replace(estimate, low=max(estimate.low, 0.0))
 
 
 def tenths(score: FloatArray) -> IntArray:

@@ -17,6 +17,7 @@ from judgeboard.stats.chance_corrected import (
     gwet,
     gwet_of_tables,
     percent_agreement,
+    scott_of_tables,
 )
 from judgeboard.stats.confusion import (
     ONE_CATEGORY,
@@ -25,13 +26,21 @@ from judgeboard.stats.confusion import (
     at_most_apart,
     confusion_of_cells,
     detection_shares,
+    f1_of,
     macro_f1,
     macro_precision,
     macro_recall,
     matthews,
 )
-from judgeboard.stats.correlation import kendall, limit_of_agreement, pearson, spearman
-from judgeboard.stats.detection import auprc, auroc, expected_calibration_error
+from judgeboard.stats.correlation import (
+    kendall,
+    limit_of_agreement,
+    pearson,
+    root_mean_square,
+    spearman,
+    within_queries,
+)
+from judgeboard.stats.detection import auprc, auroc, brier, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.ratings import Ratings, Scale, positions
@@ -169,16 +178,17 @@ def _detects(scale: Scale) -> bool:
     return scale.bad is not None
 
 
-def _continuous(scale: Scale) -> bool:
-    return scale.categories is None
-
-
 def _ranked(scale: Scale) -> bool:
-    return _ordered(scale) or _continuous(scale)
+    return _ordered(scale) or scale.categories is None
 
 
 def _detection(name: str) -> Callable[[Pairs], Estimate]:
     return lambda pairs: pairs.table.share(detection_shares(pairs.k, pairs.scale.bad or 0)[name])
+
+
+def _f1(pairs: Pairs) -> Estimate:
+    bad = pairs.scale.bad or 0
+    return pairs.table.statistic(partial(f1_of, category=bad), "neither side called an answer bad")
 
 
 def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping], Estimate]) -> Estimate:
@@ -250,6 +260,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "self_consistency": Statistic("Same verdict every time", share=True),
     "changed_with_order": Statistic("Preference changed with the order", share=True, leads=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
+    "scott_pi": Statistic("Scott's pi", _categorical, _coefficient(scott_of_tables, ONE_CATEGORY), symmetric=True),
     "linear_kappa": Statistic(
         "Kappa, linear weights", _ordered, lambda pairs: pairs.table.kappa("linear"), symmetric=True
     ),
@@ -278,6 +289,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "sensitivity": Statistic("Bad answers caught", _detects, _detection("sensitivity"), share=True),
     "specificity": Statistic("Good answers recognised", _detects, _detection("specificity"), share=True),
     "precision": Statistic("Precision on bad answers", _detects, _detection("precision"), share=True),
+    "f1": Statistic("F1 on bad answers", _detects, _f1, share=True),
     "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
     "macro_recall": Statistic("Macro recall", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
@@ -293,15 +305,27 @@ STATISTICS: Mapping[str, Statistic] = {
         _detects,
         lambda pairs: _of_score(pairs, lambda score, bad, groups: expected_calibration_error(score, ~bad, groups)),
     ),
-    "pearson": Statistic("Pearson correlation", _continuous, _of_values(pearson), symmetric=True, leads=True),
+    "brier": Statistic(
+        "Brier score",
+        _detects,
+        lambda pairs: _of_score(pairs, lambda score, bad, groups: brier(score, ~bad, groups)),
+    ),
+    "pearson": Statistic("Pearson correlation", _ranked, _of_values(pearson), symmetric=True, leads=True),
     "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),
     "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True),
+    "pearson_within": Statistic(
+        "Pearson within queries", _ranked, _of_values(partial(within_queries, ranked=False)), symmetric=True
+    ),
+    "spearman_within": Statistic(
+        "Spearman within queries", _ranked, _of_values(partial(within_queries, ranked=True)), symmetric=True
+    ),
     "mean_absolute_difference": Statistic(
         "Mean absolute difference",
         _ranked,
         lambda pairs: mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups),
         symmetric=True,
     ),
+    "rmse": Statistic("Root mean square difference", _ranked, _of_values(root_mean_square), symmetric=True),
     "bias": Statistic(
         "Mean of judge minus people", _ranked, lambda pairs: mean_estimate(pairs.judge - pairs.people, pairs.groups)
     ),
@@ -309,6 +333,8 @@ STATISTICS: Mapping[str, Statistic] = {
     "upper_limit": Statistic("Upper limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=True))),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
+    "icc": Statistic("Intraclass correlation ICC(1)"),
+    "cronbach_alpha": Statistic("Cronbach's alpha"),
     "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),
     "span_f1": Statistic("F1 of spans, by character", share=True, leads=True),
     "word_alpha": Statistic("Alpha of spans, by word", leads=True),

@@ -52,6 +52,12 @@ REPEATS_COLUMNS: Columns[Repeated] = {
     Column("All repeats equal", "share estimate", width=115): lambda repeated: repeated.self_consistency,
     Column("Alpha", "estimate", width=125): lambda repeated: repeated.krippendorff_alpha,
     Column("Spread", "estimate", width=125): lambda repeated: repeated.spread,
+    Column("ICC(1)", "estimate", width=125, help="Intraclass correlation: reliability of one repeat"): (
+        lambda repeated: repeated.icc
+    ),
+    Column("Cronbach's alpha", "estimate", width=125, help="Reliability of the mean of all repeats"): (
+        lambda repeated: repeated.cronbach_alpha
+    ),
     Column("Answers", "count", width=65): lambda repeated: repeated.items,
 }
 

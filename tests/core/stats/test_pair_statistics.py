@@ -5,16 +5,18 @@ from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY
 
-CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "macro_precision", "macro_recall", "macro_f1", "mcc"}
-DETECTION = {"sensitivity", "specificity", "precision", "auroc", "auprc", "expected_calibration_error"}
+CATEGORIES = {"agreement", "kappa", "scott_pi", "alpha_nominal", "ac1", "mcc"} | {
+    *("macro_precision", "macro_recall", "macro_f1")
+}
+DETECTION = {"sensitivity", "specificity", "precision", "f1", "auroc", "auprc", "expected_calibration_error", "brier"}
 NUMBERS = {
-    *("alpha_ordinal", "alpha_interval", "spearman", "kendall"),
-    *("mean_absolute_difference", "bias", "lower_limit", "upper_limit"),
+    *("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall", "pearson_within", "spearman_within"),
+    *("mean_absolute_difference", "rmse", "bias", "lower_limit", "upper_limit"),
 }
 STATISTICS = {
     "label": CATEGORIES | DETECTION,
     "quality": CATEGORIES | NUMBERS | {"at_most_one_apart", "linear_kappa", "weighted_kappa", "ac2"},
-    "groundedness": NUMBERS | {"pearson"},
+    "groundedness": NUMBERS,
 }
 
 
