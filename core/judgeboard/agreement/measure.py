@@ -170,10 +170,16 @@ def every_judge(
 
 
 def stand_in_test(
-    connection: Connection, version: StoredVersion, grade: str, epsilon: float, *, implied_labels: bool = True
+    connection: Connection,
+    version: StoredVersion,
+    grade: str,
+    epsilon: float,
+    *,
+    implied_labels: bool = True,
+    where: RowFilter | None = None,
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded."""
-    source = AnswerRatings(PairSource(connection, grade=grade, implied_labels=implied_labels), grade)
+    source = AnswerRatings(PairSource(connection, grade=grade, implied_labels=implied_labels, where=where), grade)
     people = source.people()
     return alternative_annotator_test(source.judge_on(version, people.ids), people.ratings, epsilon)
 

@@ -27,6 +27,7 @@ from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.ratings import Human
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.trends import PeriodSums, start_of
@@ -85,7 +86,7 @@ class AgreementPage:
     """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
 
     The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all statistics. ``differing``
-    counts people's reasons for differing from the judge.
+    counts people's reasons for differing from the judge (None if the page has a filter).
     """
 
     grade: GradeName
@@ -115,6 +116,7 @@ def agreement_page(
         by=by,
         reviewer_id=source.reviewer_id,
         implied_labels=source.implied_labels,
+        where=source.where,
     )
     if chosen is None:
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
@@ -135,7 +137,9 @@ def agreement_page(
         ratings.flags,
         over_time(timed, source.human),
         pairs.n - timed.n,
-        next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None),
+        next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
+        if source.where == RowFilter()
+        else None,
     )
 
 

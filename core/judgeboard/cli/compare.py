@@ -133,7 +133,7 @@ def compare_command(
 
 
 def _lines(report: "PairReport") -> Iterator[str]:
-    from judgeboard.methods.pair_report import group_lines, report_sentence
+    from judgeboard.methods.pair_report import group_lines, ranking_lines, report_sentence
 
     account = report.account
     yield report_sentence(report)
@@ -143,6 +143,8 @@ def _lines(report: "PairReport") -> Iterator[str]:
     yield from stopped_lines(account)
     for group in report.groups:
         yield from group_lines(group)
+    for ranking in report.rankings:
+        yield from ranking_lines(ranking)
 
 
 def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Iterator[str]:
@@ -162,13 +164,15 @@ def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Itera
 
 
 def _figures(report: "SelfReferenceReport") -> Iterator[str]:
-    from judgeboard.methods.self_reference_report import CONDITION_WORDS
+    from judgeboard.methods.self_reference_report import CONDITION_WORDS, samples_sentence
 
     yield (
         f"{counted(report.items, 'item')} with {report.k} samples each. The gate (at least {report.needed} of "
         f"{report.k} samples agree) is on for {percent_words(report.gate.on_rate)} of the items. On these, the "
         f"judge's own answer is right for {percent_words(report.gate.precision)}."
     )
+    if (of_samples := samples_sentence(report)) is not None:
+        yield of_samples
     for name, scores in report.conditions.items():
         words = percent_words(scores.accuracy)
         if scores.accuracy.value is not None:

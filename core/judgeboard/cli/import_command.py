@@ -88,6 +88,13 @@ could be used, or a file could not be read to its end.
     "1 or 0.",
 )
 @click.option(
+    "--label-set",
+    metavar="NAME",
+    help="Read the labels of grades or verdicts as classes of their own, for example supports, refutes, unclear. They "
+    "become options of the label schema NAME (default: labels are good or bad). To compare them: "
+    "`judgeboard agreement --schema NAME`.",
+)
+@click.option(
     "--source",
     help="Name of the log (default: default). For grades, verdicts and comparisons: the log with the answers they "
     "refer to (default: all logs).",
@@ -105,7 +112,8 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
     store = open_target(files, choices)
     code = max(import_one(store, file, choices | {"rejected": rejected}) for file in files)
     if code < NOTHING_USABLE and not choices["dry_run"]:
-        options.suggest(*_NEXT.get(choices["kind"], ("stats",)))
+        of_kind, label_set = _NEXT.get(choices["kind"], ("stats",)), choices["label_set"]
+        options.suggest(*(of_kind if label_set is None else ("agreement", "--schema", label_set)))
     return code
 
 

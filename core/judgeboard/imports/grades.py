@@ -21,6 +21,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
+from judgeboard.imports.labels import label_set_field
 from judgeboard.imports.pairs import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
 from judgeboard.store.failure_modes import ensure_modes
@@ -107,6 +108,11 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             modes=_modes(cells),
         )
         schema, fields = cells.text("label_schema"), cells.object("fields") or {}
+        label_set, word = self.labels.label_set, self.labels.word(cells)
+        if label_set is not None and word is not None:
+            if schema is not None:
+                raise Unusable("label_schema", "a row of a label set cannot have another label schema")
+            schema, fields = label_set, {**fields, label_set: word}
         if fields and schema is None:
             raise Unusable("label_schema", "fields need the name of their label schema")
         graded = (grade.label, grade.groundedness, grade.quality) != (None, None, None)
@@ -128,6 +134,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
         responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
         known = rows.find("response", "external_id", grade_names, responses)
+        if (label_set := self.labels.label_set) is not None:
+            words = {record.fields[label_set] for record in grades.values() if label_set in record.fields}
+            label_set_field(connection, label_set, words, self.actor, now)
         schemas = _with_fields(connection, rows, grades)
         graded = [
             GradeOf(response.id, response.source, grades[index], schemas.get(index))

@@ -25,6 +25,7 @@ from judgeboard.text import MAX_NAME, counted
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
 DEFAULT_SOURCE = "default"
+LABELLED = ("grades", "verdicts")  # kinds of files with labels
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
 MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
 
@@ -110,6 +111,7 @@ def import_file(
     mapping: Mapping[str, str] | None = None,
     values: Mapping[str, Mapping[str, str]] | None = None,
     source: str | None = None,
+    label_set: str | None = None,
     dry_run: bool = False,
     rejected: Path | None = None,
     actor: Actor = "library",
@@ -126,8 +128,9 @@ def import_file(
     messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
     for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field.
     ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
-    pairs, it is the log with these (default: any). A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each
-    rejected row, also in a dry run, and replaces the file of rejected rows.
+    pairs, it is the log with these (default: any). With a ``label_set``, the labels of grades and verdicts are options
+    of a label schema with this name. A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each rejected row,
+    also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -141,6 +144,7 @@ def import_file(
         mapping=mapping,
         values=values,
         source=source,
+        label_set=label_set,
         name=name,
         actor=actor_name(actor),
     ) as reading:
@@ -445,6 +449,7 @@ def read_records(
     mapping: Mapping[str, str] | None = None,
     values: Mapping[str, Mapping[str, str]] | None = None,
     source: str | None = None,
+    label_set: str | None = None,
     name: str | None = None,
     actor: str = "library",
 ) -> Reading:
@@ -454,7 +459,10 @@ def read_records(
         source = DEFAULT_SOURCE
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
+    if label_set is not None and kind not in LABELLED:
+        raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
     importing = chosen(source, actor)
+    importing.labels.label_set = label_set
     meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
     opened = ByteSource(file, name)
     try:

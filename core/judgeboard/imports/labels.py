@@ -1,16 +1,22 @@
-"""The two labels in the words of files, such as "inconsistent", "no" or 0."""
+"""The labels in the words of files, such as "inconsistent", "no" or 0, and label sets with more classes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgeboard.domain import Label
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, simple_name
 from judgeboard.imports.values import word_of
 from judgeboard.text import counted
+
+if TYPE_CHECKING:  # listing the kinds loads no database library
+    from sqlalchemy import Connection
+
+    from judgeboard.formats.label_schema import SchemaField
 
 _GOOD, _BAD = Label.GROUNDED, Label.HALLUCINATED
 RATINGS: dict[Label, str] = {_BAD: "bad", _GOOD: "good"}
@@ -54,15 +60,16 @@ class LabelWord:
 
 
 class LabelWords:
-    """Reads the labels of a file and counts their words."""
+    """Reads the labels of a file and counts their words. With a ``label_set``, the words are labels of their own."""
 
     def __init__(self) -> None:
+        self.label_set: str | None = None
         self._rows: Counter[tuple[str, Label | None, bool]] = Counter()
 
     def read(self, cells: Cells) -> Label | None:
         """Return the label of a row, None if it has none. Raises Unusable for an unknown word."""
         value = cells.raw("label")
-        if value is None:
+        if value is None or self.label_set is not None:
             return None
         word = _short(value)
         mapped = cells.meanings.get("label", {}).get(word)
@@ -72,8 +79,15 @@ class LabelWords:
             self._rows[key] += 1
         if label is None:
             ways = " or ".join(f"{map_option(word, each)} ({rating})" for each, rating in RATINGS.items())
-            raise Unusable("label", f"unknown label {word!r}: to read it, use {ways}")
+            raise Unusable(
+                "label", f"unknown label {word!r}: to read it, use {ways}. For other classes, use --label-set NAME"
+            )
         return label
+
+    def word(self, cells: Cells) -> str | None:
+        """Return the label of a row in a label set, None if there is no label or no label set."""
+        value = cells.raw("label")
+        return None if value is None or self.label_set is None else _short(value)
 
     def report(self) -> tuple[LabelWord, ...]:
         """Return the words of the rows so far, by word."""
@@ -81,6 +95,38 @@ class LabelWords:
             LabelWord(word, label, rows, sure)
             for (word, label, sure), rows in sorted(self._rows.items(), key=lambda item: (item[0][0], -item[1]))
         )
+
+
+def label_set_field(
+    connection: "Connection", name: str, words: Collection[str], actor: str, now: datetime
+) -> "SchemaField":
+    """Return the category of a label set, which is the only field of the label schema with the same name.
+
+    New words become its last options, in a new version. So a word keeps its number in the scores of judges. Raises
+    BadInput if the label schema has other fields, or the name or the words cannot be used.
+    """
+    from judgeboard.errors import BadInput, NotFound
+    from judgeboard.formats.label_schema import BUILT_IN, MOST_OPTIONS, FieldType, stored_schema
+    from judgeboard.store.label_schemas import ensure_schema, schema_named
+
+    if name in BUILT_IN:
+        raise BadInput(f"--label-set {name}: a part of the built-in grade has this name, choose another name")
+    try:
+        schema = schema_named(connection, name).schema
+    except NotFound:
+        schema = stored_schema(name, [{"name": name, "type": FieldType.CATEGORY.value}])
+    field = schema.fields[0]
+    if len(schema.fields) > 1 or (field.name, field.type, field.many) != (name, FieldType.CATEGORY, False):
+        raise BadInput(f"--label-set {name}: a label schema with other fields has this name, choose another name")
+    new = sorted(set(words) - set(field.values))
+    if not new:
+        return field
+    if len(field.values) + len(new) > MOST_OPTIONS:
+        raise BadInput(f"--label-set {name}: a label set has at most {MOST_OPTIONS} labels")
+    (content,) = schema.as_json()["fields"]
+    made = stored_schema(name, [content | {"options": [*content.get("options", ()), *new]}])
+    ensure_schema(connection, made, actor, now)
+    return made.fields[0]
 
 
 def map_option(word: str, label: Label) -> str:

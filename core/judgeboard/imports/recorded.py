@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import (
     Claim,
     ClaimStatus,
+    DimensionScore,
     Label,
     Preference,
     RunState,
@@ -22,6 +23,7 @@ from judgeboard.domain import (
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, raw_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
+from judgeboard.imports.labels import label_set_field
 from judgeboard.imports.scales import own_scale, scores_in
 from judgeboard.judges.judge import replay_version
 from judgeboard.judges.rag import located
@@ -131,12 +133,13 @@ def store_recorded(
 
 @dataclass(frozen=True, slots=True)
 class ImportedVerdict:
-    """A recorded verdict, with the external id of its response."""
+    """A recorded verdict, with the external id of its response; ``word`` is its label in a label set."""
 
     response_id: str
     judge: str
     verdict: Verdict
     source: str | None = None
+    word: str | None = None
 
 
 class VerdictImport(RecordedImport[ImportedVerdict]):
@@ -169,12 +172,12 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         response_id = cells.required_name("external_id", MAX_ID)
         judge = cells.required_name("judge")
         status = cells.choice("status", Status) or Status.OK
-        label = self.labels.read(cells)
+        label, word = self.labels.read(cells), self.labels.word(cells)
         groundedness = checked("groundedness", checked_groundedness, cells.number("groundedness"))
         scale = own_scale(cells)
         quality = None if scale else checked("quality", checked_quality, cells.number("quality"))
         scores = scores_in(cells, scale, "scores")
-        has_verdict = bool(scores) or (label, groundedness, quality) != (None, None, None)
+        has_verdict = bool(scores) or (label, word, groundedness, quality) != (None, None, None, None)
         if has_verdict and status is not Status.OK:
             raise Unusable("status", f"a row with a verdict cannot have the status {status}")
         if not has_verdict and status is Status.OK:
@@ -193,7 +196,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         source = cells.name("source") or self.source
         if not self.seen.add(f"{source or ''}\0{response_id}\0{judge}"):
             raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
-        return ImportedVerdict(response_id, judge, verdict, source)
+        return ImportedVerdict(response_id, judge, verdict, source, word)
 
     def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
@@ -204,6 +207,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         if unknown:  # an id may name an empty answer, which only a pair can have
             sides = sides_named(connection, unknown)
             named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
+        numbers = self._numbers(connection, records, now)
         by_judge: dict[str, dict[int, int]] = {}
         for index, response in rows.find("response", "external_id", names, named).items():
             by_judge.setdefault(records[index].judge, {})[index] = response.id
@@ -214,7 +218,10 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
             inputs = judge_inputs(connection, with_claims) if with_claims else {}
             for index, response_id in response_ids.items():
-                verdict = records[index].verdict
+                verdict, word = records[index].verdict, records[index].word
+                if word is not None:
+                    score = DimensionScore(self.labels.label_set or "", numbers[word], f"1-{len(numbers)}")
+                    verdict = replace(verdict, scores=(*verdict.scores, score))
                 if verdict.claims and (item := inputs.get(response_id)) is not None:
                     claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
                     verdict = replace(verdict, claims=claims)
@@ -228,6 +235,14 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 # Another process may have stored some of the verdicts in the meantime.
                 rows.new |= set(list(new)[:stored])
         return rows.stored()
+
+    def _numbers(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> dict[str, int]:
+        """Return the number of each word of the label set, as scores have it."""
+        words = {record.word for record in records if record.word is not None}
+        if self.labels.label_set is None or not words:
+            return {}
+        field = label_set_field(connection, self.labels.label_set, words, self.actor, now)
+        return {value: number for number, value in field.numbered.items()}
 
 
 _QUOTES = ("answer_quote", "passage_quote")

@@ -58,9 +58,9 @@ class ImportedSamples:
 class SampleImport(RecordedImport[ImportedSamples]):
     """Sampled answers and their model's comparisons, with one judge version and one run per model and file.
 
-    A null in ``samples`` is a sample without a readable answer. ``verdicts`` has the model's preferences in both orders
-    for the conditions A (no reference) and B (always its own answer as reference). A null in ``verdicts`` is a
-    comparison without a usable verdict.
+    A null in ``samples`` is a sample without a readable answer. ``correct`` tells which samples are right. ``verdicts``
+    has the model's preferences in both orders for the conditions A (no reference) and B (always its own answer as
+    reference). A null in ``verdicts`` is a comparison without a usable verdict.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -68,6 +68,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
         "judge": known_names.MODEL_AS_JUDGE,
         "judge_version": known_names.JUDGE_VERSION,
         "samples": ("samples", "sampled_answers"),
+        "correct": ("correct", "is_correct"),
         "models": ("models",),
         "statuses": ("statuses",),
         "raw": known_names.RAW,
@@ -100,7 +101,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
                 for sample in records[index].tries:
                     key = SampleKey(pair_id, sample.number)
                     if key not in known:
-                        known[key] = StoredSample(sample.answer, sample.record.status.value)
+                        known[key] = StoredSample(sample.answer, sample.record.status.value, correct=sample.correct)
                         new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
                     elif not _equals(known[key], sample):
@@ -134,14 +135,17 @@ def _samples(cells: Cells) -> tuple[NewSample, ...]:
         raise Unusable("samples", "no samples: give a list of answers, with null for an answer that could not be read")
     n = len(answers)
     models = listed(cells, "models", lambda value: value if isinstance(value, str) else None, n) or [None] * n
+    rights = listed(cells, "correct", _correct, n) or [None] * n
     raws = listed(cells, "raw", raw_text, n) or [None] * n
     listed_statuses = listed(cells, "statuses", _status, n)
     statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
         raise Unusable("statuses", "only a sample with the status ok has an answer")
     return tuple(
-        NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model))
-        for number, (answer, model, raw, status) in enumerate(zip(answers, models, raws, statuses, strict=True))
+        NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model), correct=right)
+        for number, (answer, model, raw, status, right) in enumerate(
+            zip(answers, models, raws, statuses, rights, strict=True)
+        )
     )
 
 
@@ -151,6 +155,12 @@ def _answer(value: Any) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
     raise Unusable("samples", f"expected an answer or null, found {json_kind(value)}")
+
+
+def _correct(value: Any) -> bool | None:
+    if value is None or value in (0, 1):  # JSON has true and false, tables have 1 and 0
+        return None if value is None else bool(value)
+    raise Unusable("correct", f"expected true, false or null, found {json_kind(value)}")
 
 
 def _status(value: Any) -> Status:
@@ -181,7 +191,9 @@ def _comparisons(cells: Cells) -> tuple[NewComparison, ...]:
 
 def _equals(stored: StoredSample, sample: NewSample) -> bool:
     forgotten = stored.answer is None and stored.status == Status.OK
-    return stored.status == sample.record.status and (forgotten or stored.answer == sample.answer)
+    same_answer = forgotten or stored.answer == sample.answer
+    same_right = None in {stored.correct, sample.correct} or stored.correct == sample.correct
+    return stored.status == sample.record.status and same_answer and same_right
 
 
 @dataclass(frozen=True, slots=True)

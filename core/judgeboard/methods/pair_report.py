@@ -1,12 +1,13 @@
 """A judge's comparisons of pairs: figures by slice and aspect, lists of pairs, and one pair as a person sees it."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.notes import order_sentence
@@ -14,12 +15,16 @@ from judgeboard.domain import OVERALL, Estimate, Preference, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.reviews.shown import order_for, shown_side
 from judgeboard.runs.method import RunAccount
-from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.arrays import IntArray, grouping
+from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.model_ranking import RankedModel, rank_models
 from judgeboard.stats.repeats import (
     INCONSISTENT,
     INCONSISTENT_AS,
     NONE,
+    TIE,
     UNUSABLE_AS,
+    A,
     BothOrderCounts,
     InconsistentAs,
     OrderVerdicts,
@@ -34,6 +39,8 @@ from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
 ALL = "all"
+
+BY_WORDS = {"judge": "the judge", "gold": "gold", "people": "people"}
 
 NO_GOLD = "these pairs have no gold preference"
 NO_PEOPLE = "people have not compared these pairs"
@@ -67,8 +74,23 @@ class PairGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRanking:
+    """The models that wrote the answers, the strongest first, by the preferences of ``by`` on one aspect.
+
+    ``left_out`` pairs have no such preference, or two answers of one model. An answer without a model counts for its
+    source.
+    """
+
+    aspect: str
+    by: Literal["judge", "gold", "people"]
+    pairs: int
+    left_out: int
+    models: tuple[RankedModel, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PairReport:
-    """The comparisons of a judge version: the account of its calls, the filter of pairs, and the figures by group."""
+    """The comparisons of a judge version on the pairs that match ``where``: account of its calls, and figures."""
 
     judge: str
     fingerprint: str
@@ -76,6 +98,7 @@ class PairReport:
     unusable_as: UnusableAs
     where: Mapping[str, Any]
     groups: tuple[PairGroup, ...]
+    rankings: tuple[ModelRanking, ...] = ()
 
 
 class Listed(StrEnum):
@@ -153,6 +176,7 @@ class ComparedPairs:
         self._preferences = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
         self._votes = preferences.votes_by_pair(self._preferences)
         self._reviewer_id = reviewer_id
+        self._models = comparisons.pair_models(connection, {row.pair_id for row in self._rows})
         self.aspects = tuple(sorted({row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)))
         self.query_types = tuple(sorted({row.query_type for row in self._rows}))
 
@@ -180,6 +204,31 @@ class ComparedPairs:
                     verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
                     groups.append(_group(name, aspect, rows, verdicts, self._votes, inconsistent, unusable))
         return tuple(groups)
+
+    def rankings(
+        self, *, aspects: Sequence[str] = (), unusable: UnusableAs = "drop", inconsistent: InconsistentAs = "net"
+    ) -> tuple[ModelRanking, ...]:
+        """Return the models of each aspect by the preferences of the judge, of gold and of people, if there are any."""
+        rankings = []
+        for aspect in sorted(self.aspects):
+            if self.version is None or (aspects and aspect not in aspects):
+                continue
+            rows = self._of_aspect(aspect)
+            votes = [self._votes.get((row.pair_id, aspect)) for row in rows]
+            verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
+            sides: dict[Literal["judge", "gold", "people"], IntArray] = {
+                "judge": verdicts.counted(inconsistent, unusable),
+                "gold": preferences.codes(row.gold for row in rows),
+                "people": preferences.codes(None if vote is None else vote.majority for vote in votes),
+            }
+            first, second = np.array([self._models[row.pair_id] for row in rows], dtype=np.str_).T
+            for by, preferred in sides.items():
+                known = (preferred >= A) & (preferred <= TIE) & (first != second)
+                n = int(known.sum())
+                questions = grouping(verdicts.questions[known], n, row="pair", group="question")
+                ranked = rank_models(first[known], second[known], preferred[known], questions)
+                rankings += [ModelRanking(aspect, by, n, len(rows) - n, ranked)] if n else []
+        return tuple(rankings)
 
     def known_aspect(self, aspect: str | None) -> str:
         """Return this aspect if it exists, otherwise the first aspect."""
@@ -260,7 +309,9 @@ def measure_pairs(
                 raise NotFound(f"{version.title} has no comparison {what}")
             account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
-    return PairReport(version.title, version.fingerprint, account, unusable, (where or RowFilter()).as_dict(), groups)
+    rankings = pairs.rankings(aspects=aspects, inconsistent=inconsistent, unusable=unusable)
+    kept = (where or RowFilter()).as_dict()
+    return PairReport(version.title, version.fingerprint, account, unusable, kept, groups, rankings)
 
 
 def _group(
@@ -345,6 +396,15 @@ def group_lines(group: PairGroup) -> list[str]:
         verdicts = counted(group.people_split, "verdict")
         lines.append(f"  not compared with people: {verdicts} on pairs where people have no majority")
     return lines
+
+
+def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
+    """Yield a ranking of models in lines for a terminal."""
+    left_out = f", {ranking.left_out:,} left out" if ranking.left_out else ""
+    yield f"models on {ranking.aspect}, by {BY_WORDS[ranking.by]}: {counted(ranking.pairs, 'pair')}{left_out}"
+    for each in ranking.models:
+        strength = number_words(each.strength, sign=True)
+        yield f"  {each.model}: wins {percent_words(each.win_rate)} of {counted(each.n, 'pair')}, strength {strength}"
 
 
 def report_sentence(report: PairReport) -> str:

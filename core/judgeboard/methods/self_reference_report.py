@@ -15,7 +15,7 @@ from judgeboard.methods import self_reference_scores as figures
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store import comparisons
-from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
+from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, SampledQuestion, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.statements import record_of
@@ -50,6 +50,7 @@ def load_items(
     loaded, wanted = Loaded(), None if pair_ids is None else set(pair_ids)
     orders = _both_orders(load_comparisons(connection, [version_id]))
     compared = comparisons.compared_pairs(connection, version_id)
+    questions = comparisons.question_groups(connection)
     for question in comparisons.load_samples(connection, version_id):
         if source not in {None, question.source} or (wanted is not None and question.pair_id not in wanted):
             continue
@@ -74,12 +75,19 @@ def load_items(
             if any(not _same_answer(each, majority, question.options) for each in references):
                 loaded.other_reference += 1
                 reference = figures.NOT_ASKED
-            correct = own_answers.reference_key(question.reference, question.options)
-            right = None if correct is None or majority.key is None else majority.key == correct
-            loaded.items.append(
-                figures.Item(question.pair_id, question.query_type, question.gold, majority, right, plain, reference)
-            )
+            rights = _right_samples(question, k)
+            right = None if majority.answer is None else rights[question.answers.index(majority.answer)]
+            item = figures.Item(question.pair_id, question.query_type, question.gold, majority, right, plain, reference)
+            loaded.items.append(replace(item, question=questions[question.pair_id], samples_right=rights))
     return loaded
+
+
+def _right_samples(question: SampledQuestion, k: int) -> tuple[bool | None, ...]:
+    """Return whether each of the first ``k`` samples is right: as the file says, or else by the correct answer."""
+    correct = own_answers.reference_key(question.reference, question.options)
+    keys = (own_answers.answer_key(answer, question.options) for answer in question.answers[:k])
+    by_key = [None if correct is None else key == correct for key in keys]
+    return tuple(of_key if stated is None else stated for stated, of_key in zip(question.correct, by_key, strict=False))
 
 
 def _same_answer(reference: str, majority: own_answers.Majority, options: tuple[str, ...] | None) -> bool:
@@ -106,8 +114,9 @@ class SelfReferenceReport:
 
     The gate is on if the agreement is at least ``tau``: ``needed`` of ``k`` samples. ``gain`` is how much more often C
     is right than A and B. ``ties`` counts items with another answer as common as the majority's; ``ties_on`` counts
-    those of them with the gate on. On ``no_answer`` items B uses the verdict of A; ``from_without`` of them have that
-    verdict. The counts in `Loaded` have the same names here. ``calls_planned`` is 0 for recorded samples.
+    those of them with the gate on. ``samples`` is how often single samples are right. On ``no_answer`` items B uses the
+    verdict of A; ``from_without`` of them have that verdict. The counts in `Loaded` have the same names here.
+    ``calls_planned`` is 0 for recorded samples.
     """
 
     judge: str
@@ -119,6 +128,7 @@ class SelfReferenceReport:
     conditions: dict[str, figures.ConditionScores]
     gain: dict[str, Estimate]
     gate: figures.GateScores
+    samples: figures.SampleScores
     slices: tuple[figures.SliceScores, ...]
     calibration: tuple[figures.AgreementLevel, ...]
     categories: tuple[figures.CategoryScores, ...]
@@ -236,6 +246,7 @@ def report_of(
         conditions={name: figures.condition_scores(items, each, on) for name, each in verdicts.items()},
         gain={name: figures.gain(items, verdicts[name], selective) for name in ("A", "B")},
         gate=figures.gate_scores(items, on),
+        samples=figures.sample_scores(items),
         slices=figures.slices(items, on),
         calibration=figures.calibration(items),
         categories=figures.categories(items, on, needed),
@@ -369,6 +380,17 @@ MEANINGS = (
 def report_sentence(report: SelfReferenceReport) -> str:
     """Return sentences on the accuracy by condition, how often the gate is on, and how often its answer is right."""
     return f"{_conditions(report)} {_gate(report)}"
+
+
+def samples_sentence(report: SelfReferenceReport) -> str | None:
+    """Return how often samples are right; None if the correct answers are not known."""
+    mean, best = report.samples.mean, report.samples.best
+    if mean.value is None:
+        return None
+    return (
+        f"On average {percent_words(mean)} of the samples are right. At least one of {report.k} is right on "
+        f"{percent_words(best)} of {counted(best.n, 'question')}."
+    )
 
 
 def noun(report: SelfReferenceReport) -> str:

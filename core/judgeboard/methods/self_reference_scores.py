@@ -8,9 +8,9 @@ import numpy as np
 
 from judgeboard.domain import Estimate, Preference
 from judgeboard.methods.own_answers import Majority
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import unmeasured
-from judgeboard.stats.intervals import SEED
+from judgeboard.stats.intervals import SEED, share_estimate
 from judgeboard.stats.means import mean_change
 from judgeboard.stats.proportions import half_credit, share
 
@@ -33,7 +33,8 @@ class Item:
     """A question with two answers: the majority of the samples, and the judge's verdicts.
 
     ``right`` is whether the majority is the correct answer; None if unknown. For the ``reference`` verdicts, the judge
-    saw the majority's answer as the correct one; for the ``plain`` verdicts, it did not.
+    saw the majority's answer as the correct one; for the ``plain`` verdicts, it did not. Items about one question have
+    an equal ``question`` (default: each has its own). ``samples_right`` is whether each sample is right.
     """
 
     pair_id: int
@@ -43,6 +44,8 @@ class Item:
     right: bool | None = None
     plain: TwoOrders = NOT_ASKED
     reference: TwoOrders = NOT_ASKED
+    question: int | None = None
+    samples_right: tuple[bool | None, ...] = ()
 
 
 class Verdicts(NamedTuple):
@@ -68,14 +71,17 @@ class Items:
 
     ``agree`` samples gave the majority's answer (0: no sample has an answer); ``tie`` tells whether another answer is
     equally common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known.
+    Items with equal ``questions`` are resampled together. ``samples_right`` is the share of right samples, or NaN.
     ``without`` is condition A. ``always`` is condition B; if no sample has an answer, it is the verdict of A.
     """
 
     k: int
     pair_ids: IntArray
+    questions: IntArray
     categories: tuple[str, ...]
     agree: IntArray
     tie: BoolArray
+    samples_right: FloatArray
     right: IntArray
     gold: BoolArray
     without: Verdicts
@@ -85,6 +91,11 @@ class Items:
     def n(self) -> int:
         """The number of items."""
         return len(self.pair_ids)
+
+    def grouped(self, rows: AnyArray) -> Grouping:
+        """Return the questions of some of the items, by a mask or by positions: intervals resample them."""
+        questions = self.questions[rows]
+        return grouping(questions, len(questions), row="pair", group="question")
 
     @property
     def answered(self) -> BoolArray:
@@ -108,14 +119,21 @@ def items_of(items: Sequence[Item], k: int) -> Items:
     return Items(
         k=k,
         pair_ids=np.array([item.pair_id for item in items], dtype=np.int64),
+        questions=np.array([item.question or item.pair_id for item in items], dtype=np.int64),
         categories=tuple(item.category for item in items),
         agree=agree,
         tie=np.array([item.majority.tie for item in items], dtype=np.bool_),
         right=np.array([rights[item.right] for item in items], dtype=np.int64),
+        samples_right=np.array([_share_right(item.samples_right) for item in items], dtype=np.float64),
         gold=np.array([item.gold is not None for item in items], dtype=np.bool_),
         without=plain,
         always=_verdicts([item.reference for item in items], items).where(agree > 0, plain),
     )
+
+
+def _share_right(samples: Sequence[bool | None]) -> float:
+    known = [right for right in samples if right is not None]
+    return sum(known) / len(known) if known and len(known) == len(samples) else np.nan
 
 
 def _verdicts(orders: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
@@ -152,6 +170,18 @@ class GateScores:
 
     on_rate: Estimate
     precision: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class SampleScores:
+    """How often a sample is right (``mean``), and how often at least one of the k samples is (``best``).
+
+    ``best`` is pass@k with as many samples as k: M. Chen et al., "Evaluating Large Language Models Trained on Code"
+    (2021).
+    """
+
+    mean: Estimate
+    best: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +252,7 @@ def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
         return unmeasured(0, missing)
     scored = rows & ~np.isnan(verdicts.score)
     why = "no item has two usable verdicts" if (rows & items.gold).any() else "the better answer is not known"
-    return half_credit(verdicts.score[scored], undefined=why)
+    return half_credit(verdicts.score[scored], items.grouped(scored), undefined=why)
 
 
 def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None:
@@ -238,12 +268,22 @@ def gate_scores(items: Items, on: BoolArray, rows: BoolArray | None = None) -> G
     """Return how often the gate is ``on`` and how often its answer is right, on ``rows`` (default: all items)."""
     rows = np.ones(items.n, dtype=np.bool_) if rows is None else rows
     known = rows & on & (items.right != UNKNOWN)
-    precision = _share(items.right[known] == RIGHT) if known.any() else None
+    precision = share(items.right[known] == RIGHT, items.grouped(known)) if known.any() else None
     why = NO_REFERENCE if (rows & on).any() else "the gate is never on"
     return GateScores(
-        _share(on[rows]) if rows.any() else unmeasured(0, "no items"),
+        share(on[rows], items.grouped(rows)) if rows.any() else unmeasured(0, "no items"),
         precision or unmeasured(0, why),
     )
+
+
+def sample_scores(items: Items) -> SampleScores:
+    """Return how often samples are right, on the items where this is known for every sample."""
+    known = ~np.isnan(items.samples_right)
+    shares, groups = items.samples_right[known], items.grouped(known)
+    if not len(shares):
+        nothing = unmeasured(0, NO_REFERENCE)
+        return SampleScores(nothing, nothing)
+    return SampleScores(share_estimate(float(shares.mean()), shares, groups), share(shares > 0, groups))
 
 
 def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
@@ -268,7 +308,7 @@ def calibration(items: Items) -> tuple[AgreementLevel, ...]:
     for agree in range(items.k, 0, -1):
         rows = (items.agree == agree) & (items.right != UNKNOWN)
         hits = items.right[rows] == RIGHT
-        share_right = _share(hits) if rows.any() else unmeasured(0, "no such item")
+        share_right = share(hits, items.grouped(rows)) if rows.any() else unmeasured(0, "no such item")
         levels.append(AgreementLevel(agree, int(rows.sum()), int(hits.sum()), share_right))
     return tuple(levels)
 
@@ -307,16 +347,12 @@ def gain(items: Items, before: Verdicts, after: Verdicts) -> Estimate:
     if missing:
         return unmeasured(0, missing)
     both = ~np.isnan(before.score) & ~np.isnan(after.score)
-    return replace(mean_change(before.score[both], after.score[both], grouping(None, int(both.sum()))), unit="pair")
-
-
-def _share(hits: BoolArray) -> Estimate:
-    return replace(share(hits), unit="pair")
+    return mean_change(before.score[both], after.score[both], items.grouped(both))
 
 
 FOLDS = 5
 FEWEST = 10
-"""A category with fewer items is tuned and scored on the same items, and is marked as optimistic."""
+"""A category with fewer questions is tuned and scored on the same items, and is marked as optimistic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,31 +385,34 @@ def tuned_by_category(items: Items) -> Tuned:
             return Tuned(unmeasured(0, f"{missing}; tuning needs conditions A and B on every item"), optimistic=False)
     measured = ~np.isnan(items.without.score) & ~np.isnan(items.always.score)
     named = np.array(items.categories, dtype=object)
-    tuned, scores, order = [], [], np.argsort(items.pair_ids, kind="stable")
+    tuned, scores, scored, order = [], [], [], np.argsort(items.pair_ids, kind="stable")
     for category in sorted(set(items.categories)):
         rows = order[(measured & (named == category))[order]]
         if not len(rows):
             continue
         at_each = np.stack([items.selective(needed).score[rows] for needed in range(1, items.k + 2)])
-        category_tuned, category_scores = _tuned(category, at_each)
+        category_tuned, category_scores = _tuned(category, at_each, items.grouped(rows))
         tuned.append(category_tuned)
         scores.append(category_scores)
+        scored.append(rows)
     if not tuned:
         return Tuned(unmeasured(0, "no item has usable verdicts in both conditions"), optimistic=False)
     optimistic = any(category.optimistic for category in tuned)
-    return Tuned(_estimate(np.concatenate(scores), optimistic=optimistic), optimistic, tuple(tuned))
+    groups = items.grouped(np.concatenate(scored))
+    return Tuned(_estimate(np.concatenate(scores), groups, optimistic=optimistic), optimistic, tuple(tuned))
 
 
-def _tuned(category: str, at_each: FloatArray) -> tuple[TunedCategory, FloatArray]:
+def _tuned(category: str, at_each: FloatArray, questions: Grouping) -> tuple[TunedCategory, FloatArray]:
     """Tune one category: ``at_each`` has a row per threshold (from 1 of k) and a column per item."""
     n = at_each.shape[1]
-    optimistic = n < FEWEST
-    # Folds of equal size, shuffled because files often repeat a pattern.
-    folds: IntArray = np.random.Generator(np.random.SFC64(SEED)).permutation(np.arange(n) % FOLDS)
+    optimistic = questions.count < FEWEST
+    # Folds of equal size, shuffled because files often repeat a pattern. A question is in one fold.
+    of_questions = np.random.Generator(np.random.SFC64(SEED)).permutation(np.arange(questions.count) % FOLDS)
+    folds: IntArray = of_questions[questions.codes]
     seen = [at_each if optimistic else at_each[:, folds != fold] for fold in range(FOLDS)]
     by_fold = [_best(each) for each in seen]
     scores = at_each[np.array(by_fold)[folds] - 1, np.arange(n)]
-    estimate = _estimate(scores, optimistic=optimistic)
+    estimate = _estimate(scores, questions, optimistic=optimistic)
     return TunedCategory(category, n, _best(at_each), tuple(sorted(set(by_fold))), estimate, optimistic), scores
 
 
@@ -382,7 +421,7 @@ def _best(at_each: FloatArray) -> int:
     return int(np.flatnonzero(means >= means.max() - 1e-12)[-1]) + 1
 
 
-def _estimate(scores: FloatArray, *, optimistic: bool) -> Estimate:
-    estimate = half_credit(scores)
+def _estimate(scores: FloatArray, groups: Grouping, *, optimistic: bool) -> Estimate:
+    estimate = half_credit(scores, groups)
     how = "optimistic: tuned on the same items" if optimistic else f"thresholds from the other folds of {FOLDS}"
     return replace(estimate, method=f"{estimate.method}; {how}")

@@ -48,14 +48,24 @@ def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Est
     return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
 
 
-def half_credit(scores: FloatArray, *, undefined: str = "nothing was measured") -> Estimate:
-    """Return the mean of ``scores`` of 0, 0.5 or 1, one per pair; ``undefined`` is the reason if there are none."""
+def half_credit(
+    scores: FloatArray, groups: Grouping | None = None, *, undefined: str = "nothing was measured"
+) -> Estimate:
+    """Return the mean of ``scores`` of 0, 0.5 or 1, one per pair; ``undefined`` is the reason if there are none.
+
+    The interval resamples ``groups``; without them, or if all differ, it is Wilson's.
+    """
     values = finite_floats(scores)
     if not len(values):
         return unmeasured(0, undefined)
     if not set(values.tolist()) <= {0.0, 0.5, 1.0}:
         raise ValueError("a score is 0, 0.5 or 1")
     value = float(values.mean())
+    if groups is not None and not groups.all_distinct:
+        if value in {0, 1}:
+            return wilson_on_groups(value, len(values), groups.count, groups.unit)
+        tables = resampled_tables((2 * values).astype(np.int64), 3, groups)
+        return bootstrapped(value, len(values), tables @ [0, 0.5, 1] / tables.sum(axis=1), groups)
     low, high = wilson(value, len(values))
     method = "Wilson, ties half" if (values == 0.5).any() else "Wilson"
     return measured(value, len(values), (float(low), float(high)), method=method, unit="pair")

@@ -282,6 +282,18 @@ def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, P
     return {id_: PairHead(*head) for id_, *head in rows_with(connection, query, PAIR.c.id, pair_ids)}
 
 
+def pair_models(connection: Connection, pair_ids: Collection[int]) -> dict[int, tuple[str, str]]:
+    """Return the models that wrote both answers of these pairs, by id; the source of an answer without a model."""
+    a, b = RESPONSE.alias(), RESPONSE.alias()
+    models = (func.coalesce(of.c.generator_model, of.c.source, "") for of in (a, b))
+    query = (
+        select(PAIR.c.id, *models)
+        .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
+        .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
+    )
+    return {id_: (first, second) for id_, first, second in rows_with(connection, query, PAIR.c.id, pair_ids)}
+
+
 def uncompared(connection: Connection) -> list[BothOrders]:
     """Return all pairs whose two answers are stored, ordered by id, each without a comparison."""
     query = (
@@ -354,13 +366,17 @@ FAILED = frozenset({Status.ERROR, Status.REFUSED})
 
 @dataclass(frozen=True, slots=True)
 class NewSample:
-    """A sample to store; ``number`` counts from 0, ``answer`` is None if unreadable, ``ask`` counts earlier asks."""
+    """A sample to store; ``number`` counts from 0, ``answer`` is None if unreadable, ``ask`` counts earlier asks.
+
+    ``correct`` is whether the answer is right, None if a file does not say.
+    """
 
     pair_id: int
     number: int
     answer: str | None
     record: StepRecord
     ask: int = 0
+    correct: bool | None = None
 
 
 class SampleKey(NamedTuple):
@@ -377,10 +393,14 @@ class StoredSample(NamedTuple):
     status: str
     ask: int = 0
     run_id: int | None = None
+    correct: bool | None = None
 
 
 class SampledQuestion(NamedTuple):
-    """A version's samples for one question: the latest ask of each, by number; an unreadable answer is None."""
+    """A version's samples for one question: the latest ask of each, by number; an unreadable answer is None.
+
+    ``correct`` is whether each answer is right, None if a file does not say.
+    """
 
     pair_id: int
     source: str
@@ -390,6 +410,7 @@ class SampledQuestion(NamedTuple):
     gold: Preference | None
     answers: tuple[str | None, ...]
     statuses: tuple[str, ...]
+    correct: tuple[bool | None, ...]
 
 
 def store_samples(
@@ -410,6 +431,7 @@ def store_samples(
                 "number": item.number,
                 "ask": item.ask,
                 "answer": storable_or_none(item.answer),
+                "correct": item.correct,
                 **step_values(item.record, run_id, now),
             }
             for item in batch
@@ -441,6 +463,7 @@ def load_samples(connection: Connection, version_id: int) -> list[SampledQuestio
             row,
             answers=tuple(sample.answer for sample in samples[row.pair_id]),
             statuses=tuple(sample.status for sample in samples[row.pair_id]),
+            correct=tuple(sample.correct for sample in samples[row.pair_id]),
         )
         for row in rows_with(connection, query, PAIR.c.id, samples)
     ]

@@ -284,7 +284,7 @@ _SAMPLE_COLUMNS = (
     *_PAIR_COLUMNS,
     Column("judge"),
     Column("judge_version"),
-    *(Column(name, ColumnType.JSON) for name in ("samples", "statuses", "models", "raw")),
+    *(Column(name, ColumnType.JSON) for name in ("samples", "correct", "statuses", "models", "raw")),
 )
 
 
@@ -324,8 +324,10 @@ def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
 
 def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
     models, raw = [sample.model_reported for sample in samples], [sample.raw for sample in samples]
+    correct = [sample.correct for sample in samples]
     return {
         "samples": [sample.answer for sample in samples],
+        "correct": correct if set(correct) != {None} else None,
         "statuses": [sample.status for sample in samples],
         "models": models if any(models) else None,
         "raw": raw if any(raw) else None,

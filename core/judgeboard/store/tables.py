@@ -637,6 +637,7 @@ SAMPLE = _judge_steps(
     "pair_id",
     Column("number", Integer, nullable=False),
     Column("answer", String),
+    Column("correct", Boolean, comment="Whether the answer is right by the imported file; NULL: not known."),
     UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
     comment="One of several attempts of a model at a question.",
 )

@@ -11,6 +11,7 @@ from judgeboard.methods.pair_report import (
     ComparedPairs,
     Listed,
     ListedPairs,
+    ModelRanking,
     PairGroup,
     PairLine,
     PairScreen,
@@ -123,6 +124,7 @@ class PairList(NamedTuple):
 
     compared: ComparedPairs
     groups: tuple[PairGroup, ...]
+    rankings: tuple[ModelRanking, ...]
 
 
 def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairList:
@@ -133,7 +135,7 @@ def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairLis
     with reading() as connection:
         if hides_rows(connection):
             compared = ComparedPairs(connection, version, reviewer_id)
-            return PairList(compared, compared.groups())
+            return PairList(compared, compared.groups(), compared.rankings())
         upto = last_rows(connection)
     return _read(str(store().engine.url), None if version is None else version.id, reviewer_id, upto)
 
@@ -143,7 +145,7 @@ def _read(address: str, version_id: int | None, reviewer_id: int | None, upto: L
     with store().reading() as connection:
         version = None if version_id is None else get_version(connection, version_id)
         compared = ComparedPairs(connection, version, reviewer_id)
-        return PairList(compared, compared.groups())
+        return PairList(compared, compared.groups(), compared.rankings())
 
 
 def one_pair(address: PairAddress) -> None:

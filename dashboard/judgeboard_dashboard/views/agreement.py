@@ -20,7 +20,7 @@ from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import METADATA
+from judgeboard.store.filters import METADATA, RowFilter, describe
 from judgeboard.store.judge_versions import list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
@@ -36,15 +36,23 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     stand_in,
     versions_table,
 )
-from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, version_field
+from judgeboard_dashboard.widgets.filters import (
+    PARTS,
+    choose,
+    grade_field,
+    implied_field,
+    part_of_log,
+    query_of,
+    version_field,
+)
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow
+from judgeboard_dashboard.widgets.navigation import Rows, follow
 from judgeboard_dashboard.widgets.rates import show_rate
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
 MOST_NOTES = 2
-FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied")
+FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", *PARTS)
 LEADS = {
     "one_class": "Only one category.",
     "not_conclusive": "Not conclusive yet.",
@@ -105,7 +113,9 @@ def _filters() -> Filters:
     implied_labels = implied_field(disabled=grade != "label" or of in {"judges", "repeats"})
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
     if not implied_labels:
-        whose = replace(whose, implied_labels=False, query=whose.query | {"implied": "false"})
+        whose = replace(whose, implied_labels=False, query=whose.query | {"implied": ["false"]})
+    where = part_of_log()
+    whose = replace(whose, where=where, query=whose.query | query_of(where))
     return Filters(judge_field, of, grade, whose, by, as_tables)
 
 
@@ -122,7 +132,7 @@ def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
         "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
     )
-    return Whose(graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": chosen})
+    return Whose(graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": [chosen]})
 
 
 def _report_buttons(filters: Filters, version_id: int | None) -> None:
@@ -147,7 +157,12 @@ def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
     whose = filters.whose
     with reading() as connection:
         results = report_results(
-            connection, filters.grade, version_id, whose.human, implied_labels=whose.implied_labels
+            connection,
+            filters.grade,
+            version_id,
+            whose.human,
+            implied_labels=whose.implied_labels,
+            where=whose.where,
         )
         page = report_page(results, log_summary(connection, results)) if ending == "html" else to_json(results)
     return page.encode()
@@ -156,7 +171,9 @@ def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
         whose = filters.whose
-        source = PairSource(connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels)
+        source = PairSource(
+            connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels, where=whose.where
+        )
         version = version_field(filters.judge_field, source.versions(filters.grade))
         return agreement_page(source, version_id=version.id if version else None, grade=filters.grade, by=filters.by)
 
@@ -165,15 +182,17 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     if filters.of != "repeats":
         with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        implied_labels = filters.whose.implied_labels
-        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, implied_labels=implied_labels)
+        whose = filters.whose
+        return AgreementChoice(
+            filters.of, grade=filters.grade, by=filters.by, implied_labels=whose.implied_labels, where=whose.where
+        )
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with filters.judge_field:
         name = st.selectbox(
             "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
         )
-    return AgreementChoice("repeats", (name,), grade=filters.grade) if name else None
+    return AgreementChoice("repeats", (name,), grade=filters.grade, where=filters.whose.where) if name else None
 
 
 def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
@@ -191,7 +210,7 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
     sentence(result.sentence)
     _notes(result.notes)
     if result.n:
-        show_raters(result, ids, as_tables=as_tables, implied_labels=choice.implied_labels)
+        show_raters(result, ids, as_tables=as_tables, implied_labels=choice.implied_labels, where=choice.where)
 
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
@@ -199,10 +218,13 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
         return
-    if shown.grade == "label" and filters.whose.reviewer_id is None:
+    everything = filters.whose.where == RowFilter()
+    if shown.grade == "label" and filters.whose.reviewer_id is None and everything:
         show_rate(shown.version, implied_labels=filters.whose.implied_labels)
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)
+    if not everything:
+        caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
         _worth_of_flags(shown)
         return
@@ -294,7 +316,7 @@ def _all_figures(figures: AgreementFigures) -> None:
     rows = figures_table(figures.result.statistics)
     table(
         rows,
-        [cell_rows(figures.cell())] * len(rows.rows),
+        [figures.rows(figures.cell())] * len(rows.rows),
         key="figures",
         under=("The CSV file also contains the figures of every slice.",),
         csv=lambda: _file_with_slices(figures.page.choice),
@@ -311,12 +333,13 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
 def _single_people(figures: AgreementFigures) -> None:
     heading("May the judge replace a person?")
     epsilon = epsilon_field()
-    version, grade, implied_labels = figures.version, figures.page.grade, figures.whose.implied_labels
+    version, grade, whose = figures.version, figures.page.grade, figures.whose
+    kept: dict[str, Any] = {"implied_labels": whose.implied_labels, "where": whose.where}
     with reading() as connection:
-        test = stand_in_test(connection, version, grade, epsilon, implied_labels=implied_labels)
+        test = stand_in_test(connection, version, grade, epsilon, **kept)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, version.id, grade, people, implied_labels=implied_labels)
-    after_they_saw(figures.result.anchoring, figures.page.differing, version.id)
+    stand_in(test, version.id, grade, people, **kept)
+    after_they_saw(figures.result.anchoring, figures.page.differing, version.id, whose.where)
 
 
 with page("Agreement"):

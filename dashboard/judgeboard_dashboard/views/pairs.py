@@ -6,9 +6,20 @@ from dataclasses import replace
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.methods.pair_report import ALL, ComparedPairs, Listed, PairGroup, PairLine, figures_of, outcome_words
+from judgeboard.methods.pair_report import (
+    ALL,
+    BY_WORDS,
+    ComparedPairs,
+    Listed,
+    ModelRanking,
+    PairGroup,
+    PairLine,
+    figures_of,
+    outcome_words,
+)
 from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.model_ranking import RankedModel
 from judgeboard.store.comparisons import PairHead, pair_heads, versions_that_compared
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.pairs import (
@@ -109,6 +120,32 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         csv=groups_file(groups),
         most=8,
     )
+    _models([ranking for ranking in pairs.rankings if ranking.aspect == aspect])
+
+
+def _models(rankings: Sequence[ModelRanking]) -> None:
+    """Show how often the answers of each model are preferred."""
+    lines = [(ranking, model) for ranking in rankings for model in ranking.models]
+    if not lines:
+        return
+    heading("Models")
+    table(
+        Table.of(lines, MODEL_COLUMNS),
+        key="models",
+        under=(
+            "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.",
+            "Intervals: 95 % CI, bootstrap over questions.",
+        ),
+        csv=file_of(
+            ("Model", "Preferences of", "Statistic"),
+            (
+                ((model.model, BY_WORDS[ranking.by], name), figure)
+                for ranking, model in lines
+                for name, figure in (("win rate", model.win_rate), ("strength", model.strength))
+            ),
+        ),
+        most=8,
+    )
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
@@ -170,6 +207,13 @@ GROUP_COLUMNS: Columns[PairGroup] = {
         lambda group: group.counts.tie_win
     ),
     Column("No verdict", "count", width=95): lambda group: group.counts.unmeasured,
+}
+MODEL_COLUMNS: Columns[tuple[ModelRanking, RankedModel]] = {
+    Column("Model", width=220): lambda line: line[1].model,
+    Column("Preferences of", width=120): lambda line: BY_WORDS[line[0].by],
+    Column("Pairs", "count", width=55): lambda line: line[1].n,
+    Column("Wins", "share estimate", width=140): lambda line: line[1].win_rate,
+    Column("Strength", "estimate", width=140): lambda line: line[1].strength,
 }
 _OF_TWO_ORDERS = (
     "Same in both orders",

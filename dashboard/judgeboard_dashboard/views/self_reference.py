@@ -15,6 +15,7 @@ from judgeboard.methods.self_reference_report import (
     SelfReferenceReport,
     noun,
     report_sentence,
+    samples_sentence,
     samples_used,
     tuned_sentence,
 )
@@ -90,7 +91,7 @@ def self_reference() -> None:
         empty(f"No question has {k} samples of {version.title}.")
         return
     sentence(report_sentence(figures.report))
-    caption(MEANINGS, *figures.report.notes)
+    caption(MEANINGS, samples_sentence(figures.report), *figures.report.notes)
     SelfReferenceFigures(figures.report, filters.as_tables).show()
     left, right = stacking_columns("slices", [1, 1.6])
     with left:

@@ -1,7 +1,7 @@
 """Charts and tables of agreement: judge and people, several raters, and the judge as a replacement for a person."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
@@ -35,13 +35,14 @@ from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotato
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard.text import day_words
 from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
-from judgeboard_dashboard.widgets.filters import as_date, choose
+from judgeboard_dashboard.widgets.filters import Query, as_date, choose, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
@@ -68,13 +69,15 @@ LISTED = ("Click a row to open its answers.",)
 class Whose:
     """The people whose grades count: one reviewer, or everybody, combined as ``human`` says.
 
-    ``query`` is this choice in the address. ``implied_labels`` is whether labels that a decision implies count.
+    ``query`` is this choice in the address. ``implied_labels`` is whether labels that a decision implies count. Only
+    answers that match ``where`` count.
     """
 
     reviewer_id: int | None
     human: Human
-    query: dict[str, str]
+    query: Query
     implied_labels: bool = True
+    where: RowFilter = field(default_factory=RowFilter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,10 @@ class AgreementFigures:
             implied_labels=self.whose.implied_labels,
         )
 
+    def rows(self, cell: Cell, **more: str) -> Rows:
+        """Return the answers of a cell that match the filter of the page."""
+        return cell_rows(cell, **query_of(self.whose.where), **more)
+
     def confusion(self) -> None:
         """Show the confusion table, or for groundedness the heat map by tenths."""
         heading("Where they differ")
@@ -113,7 +120,7 @@ class AgreementFigures:
             lambda: grid.confusion_chart(confusion),
             grid.CONFUSION_HEIGHT,
             confusion_table(confusion),
-            [cell_rows(self.cell(people, judge)) for people in confusion.categories for judge in confusion.categories],
+            [self.rows(self.cell(people, judge)) for people in confusion.categories for judge in confusion.categories],
             key=f"confusion_{self.page.grade}",
             says=f"Confusion table of {self.result.n} answers, people in the rows, the judge in the columns",
             as_table=self.as_tables,
@@ -134,6 +141,7 @@ class AgreementFigures:
                     self.whose.reviewer_id,
                     self.whose.human,
                     implied_labels=self.whose.implied_labels,
+                    where=self.whose.where,
                 ),
             )
         names = differing.picture.axis
@@ -142,7 +150,7 @@ class AgreementFigures:
             lambda: grid.heat_chart(differing.picture, differing.gap),
             340,
             grid.picture_table(differing, places),
-            [cell_rows(self.cell(names[people], names[judge])) for people, judge in places],
+            [self.rows(self.cell(names[people], names[judge])) for people, judge in places],
             key="heat_agreement",
             says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
@@ -168,8 +176,8 @@ class AgreementFigures:
             lead,
             BY_NAMES.get(self.by, self.by),
             [
-                cell_rows(self.cell()),
-                *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
+                self.rows(self.cell()),
+                *(self.rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
             ],
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
@@ -193,7 +201,7 @@ class AgreementFigures:
             lambda: scores.calibration_chart(tenths),
             scores.CALIBRATION_HEIGHT,
             calibration_table(tenths),
-            [cell_rows(self.cell(score=names[place])) for place in scores.drawn_tenths(tenths)],
+            [self.rows(self.cell(score=names[place])) for place in scores.drawn_tenths(tenths)],
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
@@ -227,7 +235,7 @@ class AgreementFigures:
             260,
             Table.of(points, columns),
             [
-                cell_rows(
+                self.rows(
                     self.cell(), **{"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}
                 )
                 for point in points
@@ -303,10 +311,12 @@ _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a cr
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 
-def show_raters(result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool, implied_labels: bool) -> None:
+def show_raters(
+    result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool, implied_labels: bool, where: RowFilter
+) -> None:
     """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
-    target = partial(_target, grade=result.grade, implied_labels=implied_labels)
+    target = partial(_target, grade=result.grade, implied_labels=implied_labels, where=where)
     left, right = stacking_columns("raters", [1.1, 1])
     with left:
         heading("Pair by pair")
@@ -369,6 +379,7 @@ def _target(
     *rater_ids: int | None,
     grade: str,
     implied_labels: bool,
+    where: RowFilter,
     by: By | None = None,
     part: str | None = None,
 ) -> Rows | None:
@@ -378,7 +389,8 @@ def _target(
     if raters is None or known is None or len(ids) < len(rater_ids):
         return None
     first, second = (*ids, ALL, ALL)[:2]
-    return cell_rows(Cell(known, first, second, raters, by=by, slice=part, implied_labels=implied_labels))
+    cell = Cell(known, first, second, raters, by=by, slice=part, implied_labels=implied_labels)
+    return cell_rows(cell, **query_of(where))
 
 
 def epsilon_field() -> float:
@@ -393,6 +405,7 @@ def stand_in(
     people: Mapping[str, int],
     *,
     implied_labels: bool,
+    where: RowFilter,
 ) -> None:
     """Show the alternative annotator test; ``people`` maps names to ids."""
     result, epsilon, *rest = stand_in_words(test)
@@ -400,18 +413,20 @@ def stand_in(
     if test.omega.value is None:
         caption("The test needs two people per answer, and 30 answers per person.", *rest)
         return
-    target = partial(_target, "standin", version_id, grade=grade, implied_labels=implied_labels)
+    target = partial(_target, "standin", version_id, grade=grade, implied_labels=implied_labels, where=where)
     targets = [target(people.get(each.name)) for each in test.people]
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
 
-def after_they_saw(anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int) -> None:
+def after_they_saw(
+    anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int, where: RowFilter
+) -> None:
     """Show how far people moved to the judge after they saw it, and why they differ from it."""
     heading("People after they saw the judge")
     if anchoring:
         table(
             anchoring_table(anchoring),
-            [_target("shown", version_id, grade=grade, implied_labels=True) for grade in anchoring],
+            [_target("shown", version_id, grade=grade, implied_labels=True, where=where) for grade in anchoring],
             key="anchoring",
             under=("How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",),
         )

@@ -25,6 +25,7 @@ from judgeboard.store.filters import (
 )
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import MetadataField
+from judgeboard.store.response_pages import response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import problem, reading
@@ -437,6 +438,24 @@ def implied_field(*, disabled: bool) -> bool:
         disabled=disabled,
         help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
     )
+
+
+PARTS = ("query_type", "source", "model")
+
+
+def part_of_log() -> RowFilter:
+    """Show the fields that limit a page to a part of the log, bound to the address; return the filter."""
+    with reading() as connection:
+        facets = response_facets(connection)
+    used = sum(bool(st.query_params.get_all(name)) for name in PARTS)
+    fields = (("Query type", facets.query_types), ("Source", facets.sources), ("Written by", facets.models))
+    with st.popover(f"Filter · {used}" if used else "Filter", icon=":material/tune:"):
+        chosen = [
+            st.multiselect(label, names, key=name, bind="query-params", placeholder="All")
+            for name, (label, names) in zip(PARTS, fields, strict=True)
+        ]
+    query_types, sources, models = map(tuple, chosen)
+    return RowFilter(query_types=query_types, sources=sources, models=models)
 
 
 def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:

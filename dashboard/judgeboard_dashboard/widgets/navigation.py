@@ -198,7 +198,7 @@ class Drilled:
     query: dict[str, list[str]]
 
 
-def cell_rows(cell: Cell, **more: str) -> Rows:
+def cell_rows(cell: Cell, **more: str | list[str]) -> Rows:
     """Return the answers of a cell on the Responses page; ``more`` are filters that narrow it."""
     named = {
         "pairs": cell.grade,

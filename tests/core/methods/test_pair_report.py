@@ -6,7 +6,14 @@ from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.models import shipped_models
 from judgeboard.health.record import read_record
-from judgeboard.methods.pair_report import PairGroup, PairReport, group_lines, measure_pairs, outcome_words
+from judgeboard.methods.pair_report import (
+    PairGroup,
+    PairReport,
+    group_lines,
+    measure_pairs,
+    outcome_words,
+    ranking_lines,
+)
 from judgeboard.reports.output import to_plain
 from judgeboard.stats.repeats import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -254,3 +261,33 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     assert group_lines(group)[-1] == "  not compared with people: 3 verdicts on pairs where people have no majority"
     assert figures(sqlite_store, version, inconsistent="drop").people_split == 1, "the one pair with a verdict"
     assert figures(sqlite_store, version, unusable="tie").people_split == 4, "that of the unusable pair counts too"
+
+
+def test_models_are_ranked_by_the_judge_by_gold_and_by_people(store: Store) -> None:
+    ids = []
+    for number, models in enumerate([("x", "y"), ("y", "z"), ("z", "x"), ("x", "x")] * 4):
+        fields = {"model_a": models[0], "model_b": models[1], "gold": Preference.A if number < 4 else None}
+        ids += add_pairs(store, 1, first=number, **fields)
+        people_say(store, ids[-1], "a" if number % 3 else "t")
+    version = record(store, ids, {"ab": "aaab" + "abaa" * 3, "ba": "aaab" + "bbaa" * 3})
+    made = report(store, version)
+    by_judge, by_gold, by_people = made.rankings
+    assert [(each.by, each.pairs, each.left_out) for each in made.rankings] == [
+        ("judge", 12, 4),
+        ("gold", 3, 13),
+        ("people", 12, 4),
+    ]
+    # Without order effects each model would win its own pair: x over y, y over z, z over x.
+    assert {each.model: (each.n, each.win_rate.value) for each in by_judge.models} == {
+        "x": (8, pytest.approx((1 + 3 * 0.5) / 8)),
+        "y": (8, pytest.approx((0 + 3 * 0.5 + 1) / 8)),
+        "z": (8, pytest.approx((3 + 4) / 8)),
+    }
+    assert [each.strength.value for each in by_gold.models] == pytest.approx([0, 0, 0])
+    assert by_people.models[0].win_rate.n == 8
+    assert "models on overall, by the judge: 12 pairs, 4 left out" in [*ranking_lines(by_judge)]
+    assert report(store, version, aspects=("overall",), inconsistent="drop").rankings[0].pairs == 9
+
+
+def test_pairs_without_models_have_no_ranking(sqlite_store: Store) -> None:
+    assert report(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 3), {"ab": "aab"})).rankings == ()

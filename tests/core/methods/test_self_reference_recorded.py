@@ -1,5 +1,6 @@
 """Published figures from recorded samples: the four slices of the method's source, and MMLU-Pro's seven models."""
 
+import gzip
 import io
 import json
 from collections.abc import Sequence
@@ -10,9 +11,10 @@ import pytest
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.self_reference_report import measure_self_reference
+from judgeboard.methods.self_reference_report import measure_self_reference, samples_sentence
 from judgeboard.store.comparisons import NewComparison, NewSample, store_comparisons, store_samples
 from judgeboard.store.engine import Store
+from judgeboard.store.export import EXPORTS
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
 
@@ -160,3 +162,68 @@ def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None
     add(sqlite_store, ["B"] * 5)
     with pytest.raises(BadInput, match="A, B or C"):
         measure_self_reference(sqlite_store, conditions=["D"])
+
+
+@pytest.mark.shared
+def test_mean_and_best_of_mmlu_pros_first_five_models(sqlite_store: Store, shared: Path) -> None:
+    file = shared / "data" / "mmlu_pro.samples.jsonl.gz"
+    import_file(sqlite_store, file, kind="samples")
+    scores = measure_self_reference(sqlite_store, k=5).samples
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        rights = [json.loads(line)["correct"][:5] for line in lines]
+    assert scores.mean.value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
+    assert scores.best.value == pytest.approx(sum(map(any, rights)) / len(rights))
+
+
+def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
+    lines = [
+        {"id": "q1", "question": "How far?", "samples": ["1/2", "0.5", "2"], "correct": [True, True, False]},
+        {"id": "q2", "question": "How long?", "samples": ["3", "4", None], "correct": [0, 1, 0]},
+        {"id": "q3", "question": "How high?", "samples": ["5", "5", "6"], "correct": [False, False, False]},
+        {"id": "q4", "question": "How deep?", "samples": ["7", "7", "8"], "correct": [True, None, False]},
+        {"id": "q5", "question": "How old?", "samples": ["7", "7", "8"], "reference": "8"},
+        {"id": "q6", "question": "How wide?", "samples": ["9"], "correct": ["yes"]},
+        {"id": "q7", "question": "How big?", "samples": ["9"], "correct": [True, False]},
+    ]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
+    assert (summary.new, summary.rejected) == (5, 2)
+    assert import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl").new == 0
+    report = measure_self_reference(store, k=3)
+    mean, best = report.samples.mean, report.samples.best
+    assert (mean.value, mean.n) == (pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), 4)  # not known on q4
+    assert (best.value, best.n) == (0.75, 4)
+    assert "At least one of 3 is right on 75 %" in (samples_sentence(report) or "")
+    with store.reading() as connection:
+        exported = [row["correct"] for row in EXPORTS["samples"].rows(connection)]
+    assert exported == [
+        [True, True, False],
+        [False, True, False],
+        [False, False, False],
+        [True, None, False],
+        None,
+    ]
+
+
+def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> None:
+    """Ten copies of a question tell no more than the question."""
+    lines = []
+    for number in range(40):
+        right = "a" if number % 3 else "b"
+        for copy in range(10):
+            verdicts = {name: {"ab": right, "ba": right} for name in ("A", "B")}
+            pair = {"answer_a": f"yes {copy}", "answer_b": f"no {copy}", "gold": "a", "verdicts": verdicts}
+            question = {
+                "question": f"Question {number}?",
+                "samples": ["x"] * 5,
+                "reference": "x" if number % 2 else "y",
+            }
+            lines.append({"id": f"q{number}-{copy}", "judge": "paper", **question, **pair})
+    content = "\n".join(map(json.dumps, lines)).encode()
+    import_file(sqlite_store, io.BytesIO(content), kind="samples", name="copies.jsonl")
+    report = measure_self_reference(sqlite_store)
+    for estimate in (report.conditions["A"].accuracy, report.gate.precision, report.samples.mean):
+        assert (estimate.n, estimate.unit) == (400, "question")
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.high - estimate.low > 0.25  # 400 independent pairs would have less than 0.1

@@ -32,7 +32,7 @@ def test_of_a_try_that_was_asked_for_again_the_latest_counts(case) -> None:
         store_samples(connection, version, None, [NewSample(pair_id, 0, "B", OK, ask=1)])
         (one,) = load_samples(connection, version.id)
         assert (one.answers, one.statuses) == (("B", None), ("ok", "error"))
-        assert stored_samples(connection, version.id, [pair_id])[pair_id, 0] == ("B", "ok", 1, None)
+        assert stored_samples(connection, version.id, [pair_id])[pair_id, 0] == ("B", "ok", 1, None, None)
         tries = tries_at(connection, version.id, pair_id)
         assert [(each.number, each.answer) for each in tries] == [
             (0, "B"),
