@@ -1,5 +1,7 @@
 """The page of pairs without a browser: what it says when it is empty, what it lists, what it hides."""
 
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -31,6 +33,11 @@ def pair_ids(page_store: Store) -> list[int]:
     return ids
 
 
+def lines_of(app: AppTest) -> Any:
+    """The list of pairs."""
+    return next(table.value for table in app.dataframe if "Question" in table.value)
+
+
 def shown(app: AppTest, number: int) -> list[list[object]]:
     """The lines of the table with this place."""
     return list(app.dataframe[number].value.astype(object).to_numpy().tolist())
@@ -45,10 +52,13 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
     )
     (group,) = shown(app, 0)
     assert group[:3] == ["All pairs", 6, "60 % [23, 88]"], "one aspect needs no column"
-    lines = app.dataframe[1].value
+    lines = lines_of(app)
     assert list(lines["Judge"]) == ["A", "A", "B", "inconsistent", "inconsistent", "unmeasured"]
     assert lines["People"].tolist()[0] == "B (3)"
     assert "Overruled" not in lines, "nobody did"
+    models = next(table.value for table in app.dataframe if "Strength" in table.value)
+    assert models["Model"].tolist() == ["alpha-model", "beta-model"] * 2 + ["beta-model", "alpha-model"]
+    assert models["Preferences of"].tolist() == ["the judge"] * 2 + ["gold"] * 2 + ["people"] * 2
 
 
 def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(page_store: Store, open_page: OpenPage) -> None:
@@ -91,7 +101,7 @@ def test_the_list_narrows(
     for pair_id in (pair_ids[0], *pair_ids[2:]):
         people_say(sqlite_store, pair_id, "a")
     app = open_page("pairs", list=listed)
-    assert list(app.dataframe[1].value["Pair"]) == pairs
+    assert list(lines_of(app)["Pair"]) == pairs
 
 
 def test_before_the_decision_the_page_holds_nothing_of_judge_or_models(
@@ -213,9 +223,9 @@ def test_the_list_is_worked_out_again_only_where_something_was_added(
     with plans_of(session.store()) as plans:
         app.run()
     assert not [plan for plan in plans if "comparison_score" in plan]
-    assert len(app.dataframe[1].value) == len(pair_ids)
+    assert len(lines_of(app)) == len(pair_ids)
     people_say(page_store, pair_ids[0], "b")
-    assert app.run().dataframe[1].value["People"].tolist()[0] == "B (1)"
+    assert lines_of(app.run())["People"].tolist()[0] == "B (1)"
 
 
 def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(

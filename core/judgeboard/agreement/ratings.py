@@ -244,10 +244,11 @@ class AnswerRatings:
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
     def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
-        """Yield each slice of the answers that a judge version and people rated, and query types without such."""
+        """Yield each slice of the answers that a judge version and people rated; without a filter, all query types."""
         pairs = rated.pairs
         if by == "query_type":
-            names = sorted((name, code) for code, name in enumerate(self.source.graded.query_type_names))
+            everything, codes = self.source.where == RowFilter(), enumerate(self.source.graded.query_type_names)
+            names = sorted((name, code) for code, name in codes if everything or (pairs.query_types == code).any())
             yield from ((name, RatingPairs(pairs.at(pairs.query_types == code), {})) for name, code in names)
         else:
             slices = slices_of(self._connection, self.unit, by, pairs.response_ids)

@@ -29,13 +29,17 @@ def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: Figur
         "Pearson correlation",
         "Spearman rank correlation",
         "Kendall's tau-b",
+        "Pearson within queries",
+        "Spearman within queries",
         "Mean absolute difference",
+        "Root mean square difference",
         "Mean of judge minus people",
         "Lower limit of agreement",
         "Upper limit of agreement",
     ]
-    assert set(figures_table["n"]) == {57}
-    assert figures_table["95 % CI"].str.match(r"\[-?\d").all()
+    of_answers = figures_table[~figures_table["Figure"].str.contains("within")]
+    assert set(of_answers["n"]) == {57}
+    assert of_answers["95 % CI"].str.match(r"\[-?\d").all()
 
 
 def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -46,6 +50,20 @@ def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, 
 def test_one_reviewer_alone(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", people="Jon")
     assert texts(app, "jb-say")[0].startswith("On 19 answers")
+
+
+def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", query_type="complex", tables="true")
+    types = next(table.value for table in app.dataframe if "Query type" in table.value)
+    assert types["Query type"].tolist()[1:] == ["complex"]
+    n = int(next(table.value for table in app.dataframe if "Figure" in table.value)["n"].max())
+    assert texts(app, "jb-say")[0].startswith(f"On {n} answers")
+    assert n < 54
+    assert "Filter: complex." in " ".join(texts(app, "jb-cap"))
+    assert texts(app, "jb-rate") == [], "the rate is of the whole log"
+    for of in ("People and people", "Judge and judge"):
+        words = texts(open_page("agreement", compare=of, query_type="complex"), "jb-say")
+        assert words != texts(open_page("agreement", compare=of), "jb-say")
 
 
 def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: FiguresLog) -> None:

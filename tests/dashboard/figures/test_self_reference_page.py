@@ -25,7 +25,17 @@ def fill(store: Store, items: list[tuple[str, str, str]], name: str = "solver", 
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion(name, "ssr", params={"samples": 5}))
         pairs = [
-            Pair(name, f"q{number}", question, "left", "right", "geo", ("w", "x", "y"), "B", gold=Preference.A)
+            Pair(
+                name,
+                f"q{number}",
+                f"{question} ({number})",
+                "left",
+                "right",
+                "geo",
+                ("w", "x", "y"),
+                "B",
+                gold=Preference.A,
+            )
             for number in range(len(items))
         ]
         ids = store_pairs(connection, pairs).new
