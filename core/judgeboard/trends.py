@@ -45,6 +45,7 @@ Period = Literal["week", "day"]
 
 QUERY_TYPE = "query_type"
 PERIOD_DAYS: Mapping[Period, int] = {"week": 7, "day": 1}
+PERIODS_A_YEAR: Mapping[Period, int] = {"week": 52, "day": 365}
 
 DayOrDays = TypeVar("DayOrDays", int, npt.NDArray[np.int64])
 

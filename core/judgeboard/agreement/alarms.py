@@ -1,4 +1,4 @@
-"""Watches the corrected share of bad answers of each query type: raises alarms, and acknowledges them."""
+"""Watches the bad share, the judge's error and unusable verdicts per query type: raises and acknowledges alarms."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,47 +7,52 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.corrected_trend import DIRECTIONS, TO_LABEL, Change, CorrectedTrend, corrected_trend
+from judgeboard.agreement.corrected_trend import (
+    TO_LABEL,
+    Change,
+    CorrectedTrend,
+    Watched,
+    changed_words,
+    corrected_trend,
+)
 from judgeboard.agreement.model_changes import MODEL_CHANGED, new_models
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.stats.estimates import percent
+from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alarms import Alarm, insert_acknowledgement, insert_alarm, list_alarms
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.text import day_words, unstorable
 from judgeboard.trends import Period
 
-MEASURE = "bad_share"
 PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A detector of a query type after its newest point.
+    """A detector of a figure of a query type, after the newest week that it has read.
 
-    ``weeks`` is the number of weeks that it has read. A change of the size ``seen`` would have been found in 80 % of
-    cases; None with fewer than two points. ``alarm`` is the number of its open alarm.
+    ``weeks`` is the number of weeks that it has read. It raises an alarm if its ``evidence`` reaches ``limit``. A
+    change of the size ``seen`` would have been found in 80 % of cases; None with fewer than two weeks. ``alarm`` is the
+    number of its open alarm.
     """
 
     query_type: str
+    measure: Watched
     direction: str
     weeks: int
     evidence: float
+    limit: float
     seen: float | None
     alarm: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class WatchResult:
-    """The detectors with their ``promise`` in words, and the open alarms; ``new`` are the numbers of new alarms.
-
-    A detector raises an alarm if its evidence reaches ``limit``.
-    """
+    """The detectors with their ``promise`` in words, and the open alarms; ``new`` are the numbers of new alarms."""
 
     judge: str | None
-    limit: float
     promise: str
     detectors: tuple[Detector, ...]
     alarms: tuple[Alarm, ...]
@@ -58,8 +63,8 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     """Evaluate the detectors of all query types on the weeks that have ended, and store the new alarms.
 
     Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After an acknowledged
-    alarm, both detectors of the query type start anew with the week of the change. A detector with an open alarm raises
-    no second alarm.
+    alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
+    second alarm.
     """
     at = now or datetime.now(UTC)
     with store.reading() as connection:
@@ -67,52 +72,57 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         models = new_models(connection, by, at)
         alarms = open_alarms(connection)
     found = [
-        (panel.query_type, change)
-        for panel in trend.panels
-        for change in panel.changes
-        if _open_alarm(alarms, trend, panel.query_type, change.direction) is None
+        (query_type, monitor.watched, monitor.limit, change)
+        for query_type, monitor in trend.monitors
+        for change in monitor.changes
+        if _open_alarm(alarms, trend, query_type, monitor.watched, change.direction) is None
     ]
     new = list[int]()
     if found or models:
-        rows = [*models, *(_row(trend, name, change, by, at) for name, change in found)]
+        rows = [*models, *(_row(trend, *each, by, at) for each in found)]
         with store.writing() as connection:
             stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]
             alarms = open_alarms(connection)
     detectors = (
         Detector(
-            panel.query_type,
+            query_type,
+            monitor.watched,
             direction,
-            sum(point.periods for point in panel.watched),
-            getattr(panel.watched[-1], direction),
-            panel.seen,
-            _open_alarm(alarms, trend, panel.query_type, direction),
+            monitor.periods,
+            getattr(monitor, direction),
+            monitor.limit,
+            monitor.seen,
+            _open_alarm(alarms, trend, query_type, monitor.watched, direction),
         )
-        for panel in trend.panels
-        if panel.watched
+        for query_type, monitor in trend.monitors
         for direction in DIRECTIONS
     )
-    return WatchResult(trend.judge, trend.limit, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
+    return WatchResult(trend.judge, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
 
 
-def _open_alarm(alarms: Iterable[Alarm], trend: CorrectedTrend, query_type: str, direction: str) -> int | None:
-    key = (MEASURE, direction, query_type, trend.version_id)
+def _open_alarm(
+    alarms: Iterable[Alarm], trend: CorrectedTrend, query_type: str, watched: Watched, direction: str
+) -> int | None:
+    key = (watched, direction, query_type, trend.version_id)
     for alarm in alarms:
         if alarm.is_open and key == (alarm.measure, alarm.direction, alarm.query_type, alarm.judge_version_id):
             return alarm.id
     return None
 
 
-def _row(trend: CorrectedTrend, query_type: str, change: Change, by: str, at: datetime) -> dict[str, Any]:
+def _row(
+    trend: CorrectedTrend, query_type: str, watched: Watched, limit: float, change: Change, by: str, at: datetime
+) -> dict[str, Any]:
     return {
-        "measure": MEASURE,
+        "measure": watched,
         "direction": change.direction,
         "query_type": query_type,
         "judge_version_id": trend.version_id,
         "from_day": change.from_day,
         "seen_day": change.seen_day,
         "evidence": change.evidence,
-        "evidence_limit": trend.limit,
+        "evidence_limit": limit,
         "rate_before": change.before.value,
         "rate_after": change.after.value,
         "by": by,
@@ -128,7 +138,7 @@ def _raise_alarm(connection: Connection, row: dict[str, Any]) -> int | None:
 
 
 def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None) -> Alarm:
-    """Acknowledge an alarm with a note. The detectors of its query type then start anew on the day of the change.
+    """Acknowledge an alarm with a note. The detectors of its figure then start anew on the day of the change.
 
     Raises:
         BadInput: The note is empty, too long or cannot be stored, or the alarm is acknowledged already.
@@ -164,16 +174,20 @@ def alarm_sentence(alarm: Alarm) -> str:
     """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
     if alarm.measure == MODEL_CHANGED:
         return f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
-    change = f"{alarm.direction} in the week of {day_words(alarm.from_day)}"
-    shares = f"from {percent(alarm.rate_before)} to {percent(alarm.rate_after)}"
-    return f"The share of bad answers of {alarm.query_type} {change}, {shares}."
+    when = f"in the week of {day_words(alarm.from_day)}"
+    return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
 
 
 def promise_words(trend: CorrectedTrend) -> str:
     """Return how rarely the detectors raise a false alarm."""
-    if not trend.detectors:
-        return f"No detector has data yet. {TO_LABEL}"
-    return (
-        f"While nothing changes, each of the {trend.detectors} detectors raises a false alarm at most once in "
-        f"{trend.limit:,.0f} weeks on average. All together raise at most one in a year on average."
-    )
+    limits = sorted({monitor.limit for _, monitor in trend.monitors})
+    words = []
+    if limits:
+        weeks = " or ".join(f"{limit:,.0f}" for limit in limits)
+        words += [
+            f"While nothing changes, each detector raises a false alarm at most once in {weeks} weeks on average.",
+            "All detectors of a figure together raise at most one in a year on average.",
+        ]
+    if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
+        words.append(f"No detector of the share of bad answers has data yet. {TO_LABEL}")
+    return " ".join(words)

@@ -1,8 +1,12 @@
-"""The share of bad answers over time, corrected by sampled labels: points, changes between windows, and detectors."""
+"""The share of bad answers over time, corrected by sampled labels: points, changes between windows, and detectors.
+
+Detectors also watch the judge's error and the share of unusable verdicts.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
@@ -10,20 +14,44 @@ from sqlalchemy import Connection
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.stats.arrays import AnyArray, IntArray
-from judgeboard.stats.estimates import number_words, percent_words, two_decimals
-from judgeboard.stats.monitor import Direction, Window, WindowChange, detect, smallest_change, window_change
+from judgeboard.stats.arrays import AnyArray, IntArray, grouping
+from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.monitor import (
+    DIRECTIONS,
+    Detected,
+    Direction,
+    Window,
+    WindowChange,
+    alarm_limit,
+    detect,
+    found_changes,
+    judge_error,
+    smallest_change,
+    window_change,
+)
 from judgeboard.stats.paired import holm
 from judgeboard.stats.rates import Stratum, design_effect
+from judgeboard.stats.thresholds import share_design_effect
 from judgeboard.store.alarms import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
+from judgeboard.store.strata import UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import PERIOD_DAYS, Period, period_words, start_of
+from judgeboard.trends import PERIOD_DAYS, PERIODS_A_YEAR, Period, period_words, start_of
 
-PERIODS_A_YEAR: Mapping[Period, int] = {"week": 52, "day": 365}
-DIRECTIONS: tuple[Direction, ...] = ("rose", "fell")
+Watched = Literal["bad_share", "judge_error", "unusable"]
+"""A figure that detectors watch.
+
+``bad_share``: the corrected share of bad answers. ``judge_error``: the share of bad answers according to the judge,
+minus the corrected share. ``unusable``: the share of answers whose verdict is unusable.
+"""
+WATCHED: tuple[Watched, ...] = get_args(Watched)
+WATCHED_WORDS: Mapping[str, str] = {
+    "bad_share": "share of bad answers",
+    "judge_error": "judge's error",
+    "unusable": "share of unusable verdicts",
+}
 NO_DAY = -1
 TO_LABEL = (
     "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
@@ -42,14 +70,17 @@ class TypeAnswers:
         self.without_time = int((days == NO_DAY).sum())
         whole = self._sample(self._rows)
         self.design_effect = design_effect(whole.population, whole.labels) if len(whole.response_ids) else 1.0
+        answers = labelled.answers
+        self._unusable = answers.verdicts[self._rows] == UNUSABLE
+        groups = grouping(answers.evidence_groups[self._rows], len(self._rows))
+        self._unusable_effect = share_design_effect(self._unusable, groups)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
-        start, end = np.searchsorted(self.days, [first, last + 1])
-        return self._sample(self._rows[start:end])
+        return self._sample(self._rows[self._between(first, last)])
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
@@ -58,6 +89,34 @@ class TypeAnswers:
     def window_of(self, sampled: SampledLabels) -> Window:
         """Return the strata of sampled labels, with the design effect of the query type."""
         return Window(tuple(stratum for stratum in sampled.counts if stratum.answers), self.design_effect)
+
+    def figure(self, watched: Watched, first: int, last: int) -> tuple[Estimate, float] | None:
+        """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
+
+        The figure is None if a stratum has no label or no answer is there.
+        """
+        if watched == "unusable":
+            unusable = self._unusable[self._between(first, last)]
+            if not len(unusable):
+                return None
+            whole = Window((Stratum(len(unusable), len(unusable), int(unusable.sum())),), self._unusable_effect)
+            return whole.rate, whole.error
+        sampled = self.sample(first, last)
+        window = self.window_of(sampled)
+        if not window.strata or any(not stratum.labelled for stratum in window.strata):
+            return None
+        if watched == "bad_share":
+            return window.rate, window.error
+        counts = zip(sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True)
+        judged = [(Stratum(usable, each.labelled, each.bad), bad / usable) for each, usable, bad in counts if usable]
+        if not judged:
+            return None
+        strata, shares = zip(*judged, strict=True)
+        return judge_error(strata, shares, self.design_effect)
+
+    def _between(self, first: int, last: int) -> slice:
+        start, end = np.searchsorted(self.days, [first, last + 1]).tolist()
+        return slice(start, end)
 
     def _sample(self, rows: AnyArray) -> SampledLabels:
         inside = np.zeros(len(self._labelled.answers.response_ids), dtype=np.bool_)
@@ -122,11 +181,27 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedPanel:
-    """The corrected shares of one query type.
+class Monitor:
+    """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
 
-    ``waiting`` is the number of periods that have no point, because a stratum has no label. A change of the
-    size ``seen`` in the middle of the periods would have been found in 80 % of cases; None with fewer than two points.
+    ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches ``limit``. A change of
+    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None with fewer than two.
+    """
+
+    watched: Watched
+    periods: int
+    limit: float
+    rose: float
+    fell: float
+    seen: float | None
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPanel:
+    """The corrected shares of one query type, and the monitors that have read a period.
+
+    ``waiting`` is the number of periods that have no point, because a stratum has no label.
     """
 
     query_type: str
@@ -134,32 +209,26 @@ class CorrectedPanel:
     waiting: int
     without_time: int
     design_effect: float
-    seen: float | None
-    changes: tuple[Change, ...]
+    monitors: tuple[Monitor, ...]
 
-    @property
-    def watched(self) -> tuple[CorrectedPoint, ...]:
-        """The points that the detectors have read."""
-        return tuple(point for point in self.points if point.rose is not None)
+    def monitor(self, watched: Watched) -> Monitor | None:
+        """Return the monitor of a figure; None if it has read nothing."""
+        return next((each for each in self.monitors if each.watched == watched), None)
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedTrend:
-    """The panels of all query types, the type with most answers first; ``judge`` is a version's title.
-
-    A detector raises an alarm if its evidence reaches ``limit``.
-    """
+    """The panels of all query types, the type with most answers first; ``judge`` is a version's title."""
 
     period: Period
     judge: str | None
     version_id: int | None
-    limit: float
     panels: tuple[CorrectedPanel, ...]
 
     @property
-    def detectors(self) -> int:
-        """The number of detectors: two for each query type with a point."""
-        return len(DIRECTIONS) * sum(bool(panel.points) for panel in self.panels)
+    def monitors(self) -> list[tuple[str, Monitor]]:
+        """All monitors with their query types."""
+        return [(panel.query_type, each) for panel in self.panels for each in panel.monitors]
 
 
 def corrected_trend(
@@ -174,52 +243,76 @@ def corrected_trend(
 
     Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed from other periods.
     Answers before the UTC day ``since`` are left out. Detectors read only periods that have ended. If a change was
-    acknowledged, the detectors of its query type begin with the period of the change.
+    acknowledged, the detectors of its figure and query type begin with the period of the change.
     """
     version = _version(connection, judge)
     answers = answers_by_type(connection, version)
     today = utc_day(now or datetime.now(UTC))
-    spans = {name: _joined(each, period, since or 0) for name, each in answers.items()}
-    # On average at most one false alarm a year for all detectors together.
-    limit = float(len(DIRECTIONS) * max(sum(bool(each) for each, _ in spans.values()), 1) * PERIODS_A_YEAR[period])
     starts = reference_starts(list_alarms(connection))
-    panels = (_panel(name, each, *spans[name], limit, starts.get(name, 0), today) for name, each in answers.items())
+    series = {name: _series(each, period, since or 0) for name, each in answers.items()}
+    limits = {
+        watched: alarm_limit(sum(bool(each.spans[watched]) for each in series.values()), PERIODS_A_YEAR[period])
+        for watched in WATCHED
+    }
+    panels = []
+    for name, each in series.items():
+        read = {watched: _read(each.spans[watched], starts.get((watched, name), 0), today) for watched in WATCHED}
+        monitors = (_monitor(each.answers, watched, read[watched], limits[watched]) for watched in WATCHED)
+        panels.append(_panel(name, each, read["bad_share"], monitors))
     title, id_ = (None, None) if version is None else (version.title, version.id)
-    return CorrectedTrend(period, title, id_, limit, tuple(panels))
+    return CorrectedTrend(period, title, id_, tuple(panels))
 
 
-def reference_starts(alarms: Iterable[Alarm]) -> dict[str, int]:
-    """Return the day of the latest acknowledged change of each query type."""
-    starts: dict[str, int] = {}
+def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:
+    """Return the day of the latest acknowledged change of each watched figure and query type."""
+    starts: dict[tuple[str, str], int] = {}
     for alarm in alarms:
         if not alarm.is_open:
-            starts[alarm.query_type] = max(alarm.from_day, starts.get(alarm.query_type, alarm.from_day))
+            key = alarm.measure, alarm.query_type
+            starts[key] = max(alarm.from_day, starts.get(key, alarm.from_day))
     return starts
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
+    """One period, or several that were joined, with a figure and its standard error for tests."""
+
     start: int
     end: int
     periods: int
-    window: Window
-    judge_share: float | None
+    figure: Estimate
+    error: float
 
 
-def _joined(answers: TypeAnswers, period: Period, first_day: int) -> tuple[list[_Span], int]:
-    """Return the periods, joined until each stratum has a label, and the number of periods that have no point.
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The spans of a query type; ``waiting`` periods have no corrected share."""
+
+    answers: TypeAnswers
+    spans: Mapping[Watched, list[_Span]]
+    waiting: int
+
+
+def _series(answers: TypeAnswers, period: Period, first_day: int) -> _Series:
+    length = PERIOD_DAYS[period]
+    days = answers.days[answers.days >= max(start_of(first_day, period), 0)]
+    starts = np.unique(start_of(days, period)).tolist()
+    joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
+    return _Series(answers, {watched: spans for watched, (spans, _) in joined.items()}, joined["bad_share"][1])
+
+
+def _joined(answers: TypeAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
+    """Return the periods, joined until each stratum has a label, and the number of periods that have no figure.
 
     A period with enough labels of its own does not wait for periods before it that lack labels.
     """
-    length = PERIOD_DAYS[period]
-    days = answers.days[answers.days >= max(start_of(first_day, period), 0)]
     spans, waiting, left = list[_Span](), list[int](), 0
-    for start in np.unique(start_of(days, period)).tolist():
+    for start in starts:
         waiting.append(start)
         end = start + length - 1
-        joined, alone = _span(answers, waiting[0], end, length), None
+        joined, alone = _span(answers, watched, waiting[0], end, length), None
         if joined is None and len(waiting) > 1:
-            alone = _span(answers, start, end, length)
+            alone = _span(answers, watched, start, end, length)
         if joined is not None or alone is not None:
             spans += [each for each in (joined, alone) if each is not None]
             left += 0 if alone is None else len(waiting) - 1
@@ -227,67 +320,117 @@ def _joined(answers: TypeAnswers, period: Period, first_day: int) -> tuple[list[
     return spans, left + len(waiting)
 
 
-def _span(answers: TypeAnswers, start: int, end: int, length: int) -> _Span | None:
+def _span(answers: TypeAnswers, watched: Watched, start: int, end: int, length: int) -> _Span | None:
     """Return the span of these days, None if a stratum has no label."""
-    sampled = answers.sample(start, end)
-    window = answers.window_of(sampled)
-    if any(not stratum.labelled for stratum in window.strata):
+    figure = answers.figure(watched, start, end)
+    return None if figure is None else _Span(start, end, (end + 1 - start) // length, *figure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The spans that the detectors of a figure have read, and the state of each detector after each span."""
+
+    spans: list[_Span]
+    states: Mapping[Direction, Sequence[Detected]]
+
+
+def _read(spans: Iterable[_Span], begin: int, today: int) -> _Read:
+    ended = [span for span in spans if begin <= span.start and span.end < today]
+    rates = [(span.figure.value or 0.0, span.error) for span in ended]
+    return _Read(ended, {direction: detect(rates, direction) for direction in DIRECTIONS})
+
+
+def _monitor(answers: TypeAnswers, watched: Watched, read: _Read, limit: float) -> Monitor | None:
+    spans = read.spans
+    if not spans:
         return None
-    judge_share = sampled.judged_bad / sampled.judged if sampled.judged else None
-    return _Span(start, end, (end + 1 - start) // length, window, judge_share)
-
-
-def _panel(
-    query_type: str, answers: TypeAnswers, spans: Sequence[_Span], waiting: int, limit: float, begin: int, today: int
-) -> CorrectedPanel:
-    points = [_point(query_type, span) for span in spans]
-    places = [place for place, span in enumerate(spans) if begin <= span.start and span.end < today]
-    watched = [spans[place] for place in places]
-    rates = [(points[place].share.value or 0.0, spans[place].window.error) for place in places]
-    states = {direction: detect(rates, direction) for direction in DIRECTIONS}
-    changes = list[Change]()
-    for direction, found in states.items():
-        at = next((number for number, state in enumerate(found) if state.evidence >= limit), None)
-        if at is not None:
-            since = watched[found[at].since + 1].start
-            before, after = answers.window(watched[0].start, since - 1), answers.window(since, watched[-1].end)
-            changes.append(Change(direction, since, watched[at].start, found[at].evidence, before.rate, after.rate))
-    for place, rose, fell in zip(places, states["rose"], states["fell"], strict=True):
-        points[place] = replace(points[place], z=rose.z, rose=rose.evidence, fell=fell.evidence)
-    return CorrectedPanel(
-        query_type,
-        tuple(points),
-        waiting,
-        answers.without_time,
-        answers.design_effect,
-        smallest_change([error for _, error in rates], limit),
+    changes = []
+    for found in found_changes(read.states, limit):
+        since = spans[found.start].start
+        before = answers.figure(watched, spans[0].start, since - 1)
+        after = answers.figure(watched, since, spans[-1].end)
+        if before is not None and after is not None:
+            sides = before[0], after[0]
+            changes.append(Change(found.direction, since, spans[found.seen].start, found.evidence, *sides))
+    return Monitor(
+        watched,
+        sum(span.periods for span in spans),
+        limit,
+        read.states["rose"][-1].evidence,
+        read.states["fell"][-1].evidence,
+        smallest_change([span.error for span in spans], limit),
         tuple(changes),
     )
 
 
-def _point(query_type: str, span: _Span) -> CorrectedPoint:
-    where = RowFilter(query_types=(query_type,), day_from=span.start, day_to=span.end)
-    window, states = span.window, dict.fromkeys(("z", "rose", "fell"))
-    return CorrectedPoint(
-        span.start, span.end, span.periods, window.rate, span.judge_share, window.strata, where=where, **states
+def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor | None]) -> CorrectedPanel:
+    rose, fell = (
+        dict(zip((span.start for span in read.spans), read.states[direction], strict=True)) for direction in DIRECTIONS
+    )
+    points = []
+    for span in series.spans["bad_share"]:
+        sampled = series.answers.sample(span.start, span.end)
+        state = rose.get(span.start)
+        points.append(
+            CorrectedPoint(
+                span.start,
+                span.end,
+                span.periods,
+                span.figure,
+                sampled.judged_bad / sampled.judged if sampled.judged else None,
+                series.answers.window_of(sampled).strata,
+                z=None if state is None else state.z,
+                rose=None if state is None else state.evidence,
+                fell=None if state is None else fell[span.start].evidence,
+                where=RowFilter(query_types=(query_type,), day_from=span.start, day_to=span.end),
+            )
+        )
+    return CorrectedPanel(
+        query_type,
+        tuple(points),
+        series.waiting,
+        series.answers.without_time,
+        series.answers.design_effect,
+        tuple(monitor for monitor in monitors if monitor is not None),
     )
 
 
-def change_sentence(query_type: str, change: Change, period: Period) -> str:
-    """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % … to 58 % …."."""
+def changed_words(
+    watched: str, query_type: str, direction: str, when: str, before: Estimate | float, after: Estimate | float
+) -> str:
+    """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
+    first, last = (_side_words(watched, each) for each in (before, after))
+    words = f"The {WATCHED_WORDS[watched]} of {query_type} {direction} {when}, from {first} to {last}."
+    if watched == "judge_error":
+        words += (
+            f" Compared with people, it calls {'more' if direction == 'rose' else 'fewer'} answers bad than before."
+        )
+    return words
+
+
+def _side_words(watched: str, side: Estimate | float) -> str:
+    if watched == "judge_error":
+        value = side.value if isinstance(side, Estimate) else side
+        return f"{(value or 0.0) * 100:+.0f} points"
+    return percent_words(side) if isinstance(side, Estimate) else percent(side)
+
+
+def change_sentence(query_type: str, watched: Watched, change: Change, period: Period) -> str:
+    """Return a change in words, with the intervals of both shares."""
     when = f"{'in' if period == 'week' else 'on'} {period_words(change.from_day, period, year=True)}"
-    shares = f"from {percent_words(change.before)} to {percent_words(change.after)}"
-    return f"The share of bad answers of {query_type} {change.direction} {when}, {shares}."
+    return changed_words(watched, query_type, change.direction, when, change.before, change.after)
 
 
 def corrected_sentence(trend: CorrectedTrend) -> str:
     """Return sentences about the changes that the detectors found, or about the changes that they would have found."""
-    watched = [panel for panel in trend.panels if panel.seen is not None]
     sentences = [
-        change_sentence(panel.query_type, change, trend.period) for panel in watched for change in panel.changes
+        change_sentence(query_type, monitor.watched, change, trend.period)
+        for query_type, monitor in trend.monitors
+        for change in monitor.changes
     ]
-    still = [panel.seen for panel in watched if not panel.changes and panel.seen is not None]
-    if not watched:
+    shares = [monitor for _, monitor in trend.monitors if monitor.watched == "bad_share" and monitor.seen is not None]
+    still = [monitor.seen for monitor in shares if not monitor.changes and monitor.seen is not None]
+    if not shares:
         sentences.append(f"No query type has sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
     elif still:
         others = "No other change" if sentences else "No change"

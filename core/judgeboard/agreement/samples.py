@@ -65,8 +65,9 @@ class SampledLabels:
     ``labels``: ``verdicts`` are 1 (bad), 0 (good) or NaN (none), ``badness`` is 1 - groundedness, NaN if there is none.
     ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. ``undecided`` counts
     sampled answers about which people were unsure, tied, or which they skipped; ``waiting`` counts answers of the
-    random sample of ``drawn`` that nobody has reviewed. ``all_values`` and ``all_verdicts`` are the labels and verdicts
-    of every labelled answer, extras too.
+    random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of each
+    stratum with a usable verdict, and those that the judge calls bad. ``all_values`` and ``all_verdicts`` are the
+    labels and verdicts of every labelled answer, extras too.
     """
 
     population: Population
@@ -81,8 +82,8 @@ class SampledLabels:
     undecided: int
     drawn: int
     waiting: int
-    judged_bad: int
-    judged: int
+    judged_bad_by: IntArray
+    judged_by: IntArray
     all_values: FloatArray
     all_verdicts: FloatArray
 
@@ -90,6 +91,16 @@ class SampledLabels:
     def counts(self) -> tuple[Stratum, ...]:
         """The number of answers, labels and bad answers of each stratum."""
         return strata_of(self.population, self.labels)
+
+    @property
+    def judged_bad(self) -> int:
+        """The number of answers that the judge calls bad."""
+        return int(self.judged_bad_by.sum())
+
+    @property
+    def judged(self) -> int:
+        """The number of answers with a usable verdict."""
+        return int(self.judged_by.sum())
 
 
 def judging_version(
@@ -217,8 +228,8 @@ class LabelledAnswers:
             int((undecided & (by_lot | finished)).sum()),
             int(drawn.sum()),
             int((drawn & ~labelled & ~undecided).sum()),
-            int((answers.verdicts == BAD).sum()),
-            int((answers.verdicts != UNUSABLE).sum()),
+            np.bincount(strata[answers.verdicts == BAD], minlength=len(kept)),
+            np.bincount(strata[answers.verdicts != UNUSABLE], minlength=len(kept)),
             values[labelled],
             verdicts[labelled],
         )

@@ -29,15 +29,17 @@ if TYPE_CHECKING:
     "--acknowledge",
     type=options.ROW_ID,
     metavar="ALARM",
-    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's query type then restart "
+    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure and query type then restart "
     "from the day of the change.",
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
-    """Find out whether the share of bad answers rose or fell, or a judge has another model, and raise alarms.
+    """Find out whether a watched figure rose or fell, or a judge has another model, and raise alarms.
 
-    Each query type has two detectors. For each week that has ended, they check the share of bad answers, corrected by
-    people's labels. Run this command weekly. Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
+    Each query type has two detectors for each of three figures: the share of bad answers, corrected by people's labels;
+    the judge's error, which is its own share of bad answers minus the corrected share; and the share of unusable
+    verdicts. They read the weeks that have ended. Run this command weekly. Exit code 0; 1 if there is a new alarm.
+    Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")

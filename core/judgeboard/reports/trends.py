@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from judgeboard.agreement.alarms import Detector, WatchResult
 from judgeboard.agreement.corrected_trend import (
+    WATCHED_WORDS,
     CorrectedPanel,
     CorrectedTrend,
     WindowComparison,
@@ -105,10 +106,11 @@ def detectors_table(result: WatchResult) -> Table:
     """Return the detectors, one per row."""
     columns: Columns[Detector] = {
         Column("Query type"): lambda each: each.query_type,
+        Column("Figure"): lambda each: WATCHED_WORDS[each.measure],
         Column("Change"): lambda each: each.direction,
         Column("Weeks", "count"): lambda each: each.weeks,
         Column("Evidence", "number"): lambda each: each.evidence,
-        Column("Alarm at", "count"): lambda _: round(result.limit),
+        Column("Alarm at", "count"): lambda each: round(each.limit),
         Column("Would have seen", "number"): lambda each: each.seen,
         Column("Open alarm", "integer"): lambda each: each.alarm,
     }

@@ -1,22 +1,25 @@
-"""Changes of a rate: between two windows, and at an unknown time, watched period by period.
+"""Changes of a rate or mean: between two windows, and at an unknown time, watched period by period.
 
 The detector is the CUSUM e-detector of Shin, Ramdas and Rinaldo (2024) on recursive residuals (Brown, Durbin, Evans,
 1975).
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.rates import Stratum, rate
 
 Direction = Literal["rose", "fell"]
+DIRECTIONS: tuple[Direction, ...] = ("rose", "fell")
 
 STEP = 0.7
 """The size of a change, in standard errors of a period, that a detector finds fastest."""
@@ -27,17 +30,61 @@ POWER = NormalDist().inv_cdf(0.8)
 _LARGEST = 700.0  # the logarithm of the largest evidence; exp() of more is not a float
 
 
-def rate_error(strata: Sequence[Stratum], design_effect: float = 1.0) -> float:
-    """Return the standard error of a rate for tests. It is above 0, even if all labels of a stratum are equal."""
+def rate_error(
+    strata: Sequence[Stratum], design_effect: float = 1.0, judged_bad: Sequence[float] | float = 0.0
+) -> float:
+    """Return the standard error of a rate for tests. It is above 0, even if all labels of a stratum are equal.
+
+    With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of `judge_error`.
+    """
     answers, labelled, bad = (
         np.array([getattr(each, name) for each in strata if each.answers], dtype=np.float64)
         for name in ("answers", "labelled", "bad")
     )
     weights = answers / answers.sum()
     shares = (bad + 1) / (labelled + 2)
-    mean = weights @ shares
-    variance = weights**2 @ (shares * (1 - shares) / labelled) + weights @ (shares - mean) ** 2 / answers.sum()
+    levels = np.asarray(judged_bad) - shares
+    apart = levels - weights @ levels
+    variance = weights**2 @ (shares * (1 - shares) / labelled) + weights @ apart**2 / answers.sum()
     return math.sqrt(design_effect * float(variance))
+
+
+def judge_error(
+    strata: Sequence[Stratum], judged_bad: Sequence[float], design_effect: float = 1.0
+) -> tuple[Estimate, float]:
+    """Return the judge's share of bad answers minus the rate, -1 to 1, and its standard error for tests.
+
+    Every stratum has answers and labels. ``judged_bad`` is the share of each stratum that the judge calls bad.
+    """
+    share = rate(strata, "app", design_effect)
+    if share.value is None or share.low is None or share.high is None:
+        return share, math.inf
+    total = sum(each.answers for each in strata)
+    judged = sum(each.answers * part for each, part in zip(strata, judged_bad, strict=True)) / total
+    ends = judged - share.high, judged - share.low
+    estimate = measured(judged - share.value, share.n, ends, method="post-stratified, MOVER", unit="response")
+    return estimate, rate_error(strata, design_effect, judged_bad)
+
+
+def mean_errors(
+    n: npt.ArrayLike,
+    total: npt.ArrayLike,
+    total_of_squares: npt.ArrayLike,
+    bounds: tuple[float, float],
+    design_effect: float = 1.0,
+) -> FloatArray:
+    """Return the standard error of each period's mean for tests, shape (periods,); every period has values.
+
+    The variance is the one within periods, with one more value at each of the ``bounds``. It is above 0, even if all
+    values of a period are equal.
+    """
+    counts, totals, squares = (np.asarray(each, dtype=np.float64) for each in (n, total, total_of_squares))
+    within = float((squares - totals**2 / counts).sum())
+    mean = float(totals.sum() / counts.sum())
+    added = sum((bound - mean) ** 2 for bound in bounds)
+    variance = (max(within, 0.0) + added) / (counts.sum() + 2)
+    errors: FloatArray = np.sqrt(design_effect * variance / counts)
+    return errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +172,38 @@ def detect(rates: Iterable[tuple[float, float]], direction: Direction) -> tuple[
         weight += error**-2
         total += value * error**-2
     return tuple(states)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A change that a detector found. It begins in the period at position ``start``.
+
+    ``evidence`` reached the limit in the period at position ``seen``.
+    """
+
+    direction: Direction
+    start: int
+    seen: int
+    evidence: float
+
+
+def found_changes(states: Mapping[Direction, Sequence[Detected]], limit: float) -> tuple[Found, ...]:
+    """Return the first change that each detector found, if its evidence reached ``limit``."""
+    changes = []
+    for direction, of_detector in states.items():
+        seen = next((place for place, state in enumerate(of_detector) if state.evidence >= limit), None)
+        if seen is not None:
+            state = of_detector[seen]
+            changes.append(Found(direction, state.since + 1, seen, state.evidence))
+    return tuple(changes)
+
+
+def alarm_limit(series: int, periods_a_year: int) -> float:
+    """Return the evidence for an alarm: detectors of ``series`` figures raise at most one false alarm a year together.
+
+    That is the average while nothing changes, with two detectors for each figure.
+    """
+    return float(len(DIRECTIONS) * max(series, 1) * periods_a_year)
 
 
 def smallest_change(errors: Sequence[float], limit: float) -> float | None:

@@ -17,7 +17,7 @@ from judgeboard.agreement.corrected_trend import (
     window_sentence,
 )
 from judgeboard.cli.app import run
-from judgeboard.domain import Role
+from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import store_reviewer
@@ -62,11 +62,14 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     assert alarm_sentence(alarm) == (
         "The share of bad answers of QA rose in the week of 4 Nov 2024, from 10 % to 50 %."
     )
-    assert result.limit == 104
     assert "104 weeks" in result.promise
-    assert [(each.direction, each.weeks, each.alarm) for each in result.detectors] == [
-        ("rose", 9, alarm.id),
-        ("fell", 9, None),
+    assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
+        ("bad_share", "rose", 9, 104, alarm.id),
+        ("bad_share", "fell", 9, 104, None),
+        ("judge_error", "rose", 9, 104, None),
+        ("judge_error", "fell", 9, 104, None),
+        ("unusable", "rose", 9, 104, None),
+        ("unusable", "fell", 9, 104, None),
     ]
     again = watch(risen, by="cli:mara", now=LATER)
     assert again.new == ()
@@ -77,13 +80,47 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         ]
 
 
+def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+        # People find a tenth of the answers bad in every week. From the fifth week on, the judge says four tenths.
+        bad, judged = set(ids[::10]), set(ids[:: 10 if week < 4 else 2])
+        log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
+        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
+    assert alarm_sentence(alarm) == (
+        "The judge's error of QA rose in the week of 4 Nov 2024, from +0 points to +40 points. "
+        "Compared with people, it calls more answers bad than before."
+    )
+    acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
+    assert watch(store, by="cli:mara", now=LATER).alarms == ()
+
+
+def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+        failed = ids[: 0 if week < 4 else 12]
+        log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
+        log.say_all(version, failed, status=Status.UNPARSABLE)
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    assert alarm_sentence(alarm) == (
+        "The share of unusable verdicts of QA rose in the week of 4 Nov 2024, from 0 % to 30 %."
+    )
+
+
 def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
     (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
     seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
     assert (seen.note, seen.acknowledged_by, seen.acknowledged_at) == ("New retriever", "cli:mara", LATER)
     result = watch(risen, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
-    assert {each.weeks for each in result.detectors} == {5}, "only the weeks since the change are read"
+    weeks = {(each.measure, each.weeks) for each in result.detectors}
+    assert weeks == {("bad_share", 5), ("judge_error", 9), ("unusable", 9)}, "only the figure of the alarm starts anew"
     fill(log, [0.1] * 5, first=MONDAY + 63)
     (back,) = watch(risen, by="cli:mara", now=LATER).alarms
     assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
@@ -174,12 +211,12 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
             compare_windows(connection, (MONDAY, MONDAY + 14), (MONDAY + 14, MONDAY + 27))
 
 
-def test_a_database_without_labels_has_no_detector(sqlite_store: Store) -> None:
+def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) -> None:
     assert watch(sqlite_store, by="cli:mara").detectors == ()
     fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
     result = watch(sqlite_store, by="cli:mara", now=LATER)
-    assert result.detectors == ()
-    assert result.promise.startswith("No detector has data yet. Labels count if")
+    assert {each.measure for each in result.detectors} == {"unusable"}, "it needs no labels"
+    assert "No detector of the share of bad answers has data yet. Labels count if" in result.promise
 
 
 def test_the_command_exits_with_1_on_a_new_alarm_only(
