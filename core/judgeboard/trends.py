@@ -1,5 +1,6 @@
 """Groundedness, quality and flags over time, per query type or metadata value, and sentences about them."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.stats.means import Move, mean_interval, moved, share_moved
+from judgeboard.stats.means import mean_design_effect, mean_interval
+from judgeboard.stats.monitor import DIRECTIONS, Direction, alarm_limit, detect, found_changes, mean_errors
 from judgeboard.store.filters import (
     METADATA,
     METADATA_FIELD,
@@ -36,6 +39,7 @@ from judgeboard.store.overview import (
     flagged_sums,
     judged_counts,
     low_sums,
+    newest_values,
     score_sums,
 )
 from judgeboard.store.settings import rules_in_force
@@ -70,6 +74,11 @@ class PeriodSums(NamedTuple):
         gaps = (after - before > PERIOD_DAYS[period] for before, after in pairwise(self.starts))
         return list(accumulate(gaps, initial=0))[: len(self.starts)]
 
+    def whole(self, first: int, end: int) -> "PeriodSums":
+        """Return the sums of the periods at the positions from ``first`` to before ``end``, as one period."""
+        n, total, squares = (sum(column[first:end]) for column in (self.n, self.total, self.squares))
+        return PeriodSums((self.starts[first],), (round(n),), (total,), (squares,))
+
     def empty(self, period: Period) -> list[int]:
         """Return the starts of the periods without values between the first and the last."""
         every = range(min(self.starts, default=0), max(self.starts, default=0), PERIOD_DAYS[period])
@@ -84,6 +93,22 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
             n, total, squares = by_start[start]
             by_start[start] = n + row.n, total + row.total, squares + row.squares
     return PeriodSums(*zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that a detector found, dated to the period that starts on ``from_day``.
+
+    The detector's evidence reached its limit in the period that starts on ``seen_day``. ``before`` and ``after`` are
+    the figure before the change and since it.
+    """
+
+    direction: Direction
+    from_day: int
+    seen_day: int
+    evidence: float
+    before: Estimate
+    after: Estimate
 
 
 MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
@@ -114,22 +139,52 @@ class Measure:
     of_judge: bool = True
     score: ScoreName = "groundedness"
 
-    def estimates(self, sums: PeriodSums) -> tuple[Estimate, ...]:
+    def estimates(self, sums: PeriodSums, design_effect: float) -> tuple[Estimate, ...]:
         """Return one estimate per period: Student's t for a mean, Wilson for a share."""
         if self.bounds is None:
-            return share_intervals([round(hits) for hits in sums.total], sums.n)
-        return mean_interval(sums.n, sums.total, sums.squares, bounds=self.bounds)
+            return share_intervals([round(hits) for hits in sums.total], sums.n, design_effect)
+        bounds, squares = self.bounds, sums.squares
+        return mean_interval(sums.n, sums.total, squares, bounds=bounds, design_effect=design_effect)
 
-    def move(self, sums: PeriodSums) -> Move | None:
-        """Return the clearest change that exceeds the intervals; None if there is none."""
-        if self.bounds is None:
-            return share_moved(sums.total, sums.n)
-        return moved(sums.n, sums.total, sums.squares, bounds=self.bounds)
+    def change(self, sums: PeriodSums, design_effect: float, limit: float) -> Change | None:
+        """Return the change that a detector found; of a rise and a fall the one with more evidence."""
+        if not sums.n:
+            return None
+        errors = mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), design_effect)
+        means = [total / n for n, total in zip(sums.n, sums.total, strict=True)]
+        rates = list(zip(means, errors.tolist(), strict=True))
+        found = found_changes({direction: detect(rates, direction) for direction in DIRECTIONS}, limit)
+        if not found:
+            return None
+        clearest = max(found, key=lambda each: each.evidence)
+        # Evidence can begin to grow by chance before the change: of these periods the one that separates means most.
+        start = max(range(clearest.start, clearest.seen + 1), key=lambda place: _apart(sums, place))
+        sides = (sums.whole(0, start), sums.whole(start, len(sums.n)))
+        before, after = (self.estimates(side, design_effect)[0] for side in sides)
+        starts = sums.starts[start], sums.starts[clearest.seen]
+        return Change(clearest.direction, *starts, clearest.evidence, before, after)
+
+    def design_effect(self, asked: Asked) -> float:
+        """Return the design effect of evidence groups on the measure, from the newest answers."""
+        if asked.judge is None:
+            return 1.0
+        threshold = asked.threshold if self.of_judge and self.bounds is None else None
+        score = self.score if self.of_judge else None
+        types, groups, values = newest_values(asked.connection, asked.judge, score, threshold)
+        return mean_design_effect(values, types.codes, grouping(groups, len(groups)))
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
         return RowFilter(**(_SCORED[self.score] | whose if self.of_judge else {}), **narrowed)
+
+
+def _apart(sums: PeriodSums, place: int) -> float:
+    """Return the difference of the means before a period and from it on, up to a factor in standard errors."""
+    before, after = sums.whole(0, place), sums.whole(place, len(sums.n))
+    return abs(after.total[0] / after.n[0] - before.total[0] / before.n[0]) / math.hypot(
+        before.n[0] ** -0.5, after.n[0] ** -0.5
+    )
 
 
 _SCORED: Mapping[ScoreName, dict[str, Any]] = {
@@ -211,15 +266,14 @@ class Point:
 class Panel:
     """The trend of one query type or metadata value; ``empty`` are the starts of empty periods between its points.
 
-    From the period ``moved_at`` on, ``move.after`` applies. ``without_time`` answers have no point.
+    ``without_time`` answers have no point.
     """
 
     group: str
     points: tuple[Point, ...]
     empty: tuple[int, ...]
     without_time: int
-    move: Move | None = None
-    moved_at: int | None = None
+    change: Change | None = None
 
     @property
     def n(self) -> int:
@@ -294,7 +348,19 @@ def trend(
     for row in of_groups:
         if row.n:
             rows_of[row.group].append(row)
-    panels = (_panel(shown, asked.judge, by, group, rows, period, kept_from) for group, rows in rows_of.items())
+    periods = {group: by_period(rows, period, kept_from) for group, rows in rows_of.items()}
+    limit = alarm_limit(sum(bool(each.n) for each in periods.values()), PERIODS_A_YEAR[period])
+    effect = shown.design_effect(asked)
+    panels = [
+        Panel(
+            NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
+            _points(shown, asked.judge, by, group, sums, period, effect),
+            tuple(sums.empty(period)),
+            sum(row.n for row in rows_of[group] if row.day is None),
+            shown.change(sums, effect, limit),
+        )
+        for group, sums in periods.items()
+    ]
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
     other_values = LeftOut("other_value", others, f"{others:,} with other values", None)
     return Trend(
@@ -323,22 +389,20 @@ def _sums_by_value(measure: Measure, asked: Asked, by: str) -> list[DaySums]:
     return measure.sums(asked._replace(groups=metadata_groups(asked.connection, field, values)))
 
 
-def _panel(
+def _points(
     measure: Measure,
     judge: str | int | None,
     by: str,
     group: str,
-    rows: Sequence[DaySums],
+    sums: PeriodSums,
     period: Period,
-    kept_from: int,
-) -> Panel:
+    design_effect: float,
+) -> tuple[Point, ...]:
     of_group: dict[str, Any] = {"query_types": (group,)}
     if by != QUERY_TYPE:
         of_group = {"metadata": (f"{by.removeprefix(METADATA)}={group}",)}
-    sums = by_period(rows, period, kept_from)
-    move = measure.move(sums)
     last_day = PERIOD_DAYS[period] - 1
-    points = (
+    return tuple(
         Point(
             start,
             start + last_day,
@@ -346,22 +410,16 @@ def _panel(
             segment,
             measure.rows(judge, **of_group, day_from=start, day_to=start + last_day),
         )
-        for start, estimate, segment in zip(sums.starts, measure.estimates(sums), sums.segments(period), strict=True)
-    )
-    return Panel(
-        NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
-        tuple(points),
-        tuple(sums.empty(period)),
-        sum(row.n for row in rows if row.day is None),
-        move,
-        None if move is None else sums.starts[move.period],
+        for start, estimate, segment in zip(
+            sums.starts, measure.estimates(sums, design_effect), sums.segments(period), strict=True
+        )
     )
 
 
 def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
     worsened = 0.0
-    if panel.move is not None and panel.move.before.value is not None and panel.move.after.value is not None:
-        change = panel.move.after.value - panel.move.before.value
+    if panel.change is not None:
+        change = (panel.change.after.value or 0.0) - (panel.change.before.value or 0.0)
         worsened = change if measure.worse_when_higher else -change
     # The order is: panels that got worse, panels that improved, unchanged panels.
     order = -worsened if worsened > 0 else 0.5 if worsened < 0 else 1.0
@@ -394,7 +452,7 @@ def period_words(start: int, period: Period, *, year: bool = False) -> str:
 
 
 def trend_sentence(trend: Trend) -> str:
-    """Return sentences about the changes that exceed their intervals, or say that nothing changed."""
+    """Return sentences about the changes that a detector found, or say that nothing changed."""
     drawn = [panel for panel in trend.panels if panel.points]
     if not drawn:
         timeless = sum(panel.without_time for panel in trend.panels)
@@ -403,17 +461,17 @@ def trend_sentence(trend: Trend) -> str:
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
         return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
-    moved = [panel for panel in drawn if panel.move is not None]
-    if not moved:
+    changed = [(panel, panel.change) for panel in drawn if panel.change is not None]
+    if not changed:
         return f"No clear change in {_span(drawn, trend.period)}."
-    still = [panel.group for panel in drawn if panel.move is None]
-    sentences = [_moved_words(panel, trend) for panel in moved[:2]]
-    if len(moved) > 2:
-        sentences.append(f"{_counted(len(moved) - 2).capitalize()} more changed.")
+    still = [panel.group for panel in drawn if panel.change is None]
+    sentences = [_change_words(panel, change, trend) for panel, change in changed[:2]]
+    if len(changed) > 2:
+        sentences.append(f"{_counted(len(changed) - 2).capitalize()} more changed.")
     if still:
         sentences.append(f"No clear change: {_listed(still)}.")
     if trend.marks:
-        sentences.append(_mark_words(moved[0], trend.marks, trend.period))
+        sentences.append(_mark_words(changed[0][1], trend.marks, trend.period))
     return " ".join(sentences)
 
 
@@ -435,26 +493,22 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     return f"{caption} {none} in {len(panel.empty)} other {trend.period}s."
 
 
-def _moved_words(panel: Panel, trend: Trend) -> str:
-    if panel.move is None or panel.moved_at is None:
-        raise ValueError(f"{panel.group} did not move")
+def _change_words(panel: Panel, change: Change, trend: Trend) -> str:
     year = _several_years([point.start for point in panel.points])
-    verb = "fell" if (panel.move.after.value or 0) < (panel.move.before.value or 0) else "rose"
-    before, after = (_value_words(each, trend) for each in (panel.move.before, panel.move.after))
+    before, after = (_value_words(each, trend) for each in (change.before, change.after))
     shown = MEASURES[trend.measure]
     what = f"{panel.group}: {shown.title[0].lower()}{shown.title[1:]}"
-    return f"{what} {verb} {_in(panel.moved_at, trend.period, year=year)}, from {before} to {after}."
+    return f"{what} {change.direction} {_in(change.from_day, trend.period, year=year)}, from {before} to {after}."
 
 
 def _value_words(estimate: Estimate, trend: Trend) -> str:
     return percent_words(estimate) if MEASURES[trend.measure].bounds is None else number_words(estimate)
 
 
-def _mark_words(panel: Panel, marks: Sequence[VersionMark], period: Period) -> str:
+def _mark_words(change: Change, marks: Sequence[VersionMark], period: Period) -> str:
     """Return when the nearest change of the judge version happened. The sentence claims no cause, only the time."""
-    moved_at = panel.moved_at or 0
-    nearest = min(marks, key=lambda mark: abs(mark.start - moved_at))
-    apart = (nearest.start - moved_at) // PERIOD_DAYS[period]
+    nearest = min(marks, key=lambda mark: abs(mark.start - change.from_day))
+    apart = (nearest.start - change.from_day) // PERIOD_DAYS[period]
     if apart == 0:
         return f"The judge version changed in that {period}, to {nearest.title}."
     count = f"{_counted(abs(apart))} {period}{'' if abs(apart) == 1 else 's'}"

@@ -220,7 +220,7 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
             )
     drawn = shown(sqlite_log)
     assert [panel.group for panel in drawn.panels] == ["c", "a", "b"]
-    assert drawn.panels[0].moved_at == MONDAY + 28
+    assert drawn.panels[0].change.from_day == MONDAY + 28
     words = trend_sentence(drawn)
     assert words.startswith("c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
     assert words.endswith("No clear change: a and b.")
@@ -309,3 +309,17 @@ def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: 
     assert [each.words for each in drawn.left_out] == ["5 with other values"]
     with pytest.raises(BadInput, match="not 'mood'"):
         shown(sqlite_log, by="mood")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog, shared: bool) -> None:
+    version = sqlite_log.version()
+    for week, levels in enumerate([(0.9, 0.5)] * 4 + [(0.5, 0.3)] * 2):
+        for place, level in enumerate(levels):
+            group = 2 * week + place if shared else None
+            ids = sqlite_log.answers(6, day=MONDAY + 7 * week, group=group)
+            sqlite_log.say_all(version, ids, groundedness=level)
+    (panel,) = shown(sqlite_log).panels
+    assert (panel.change is None) is shared, "twelve questions show no change; seventy-two answers do"
+    widths = [(point.estimate.high or 1) - (point.estimate.low or 0) for point in panel.points]
+    assert (widths[0] > 0.5) is shared

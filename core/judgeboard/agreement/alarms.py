@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.corrected_trend import (
     TO_LABEL,
-    Change,
     CorrectedTrend,
     Watched,
     changed_words,
@@ -23,7 +22,7 @@ from judgeboard.store.alarms import Alarm, insert_acknowledgement, insert_alarm,
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.text import day_words, unstorable
-from judgeboard.trends import Period
+from judgeboard.trends import Change, Period
 
 PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters

@@ -36,9 +36,9 @@ from judgeboard.store.alarms import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
-from judgeboard.store.strata import UNUSABLE
+from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import PERIOD_DAYS, PERIODS_A_YEAR, Period, period_words, start_of
+from judgeboard.trends import PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, period_words, start_of
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -68,19 +68,23 @@ class TypeAnswers:
         order = np.argsort(days, kind="stable")
         self._labelled, self._rows, self.days = labelled, rows[order], days[order]
         self.without_time = int((days == NO_DAY).sum())
+        self._samples: dict[tuple[int, int], SampledLabels] = {}
         whole = self._sample(self._rows)
         self.design_effect = design_effect(whole.population, whole.labels) if len(whole.response_ids) else 1.0
         answers = labelled.answers
-        self._unusable = answers.verdicts[self._rows] == UNUSABLE
+        self._verdicts = answers.verdicts[self._rows]
         groups = grouping(answers.evidence_groups[self._rows], len(self._rows))
-        self._unusable_effect = share_design_effect(self._unusable, groups)
+        self._unusable_effect = share_design_effect(self._verdicts == UNUSABLE, groups)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
-        return self._sample(self._rows[self._between(first, last)])
+        days = first, last
+        if days not in self._samples:
+            self._samples[days] = self._sample(self._rows[self._between(first, last)])
+        return self._samples[days]
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
@@ -96,7 +100,7 @@ class TypeAnswers:
         The figure is None if a stratum has no label or no answer is there.
         """
         if watched == "unusable":
-            unusable = self._unusable[self._between(first, last)]
+            unusable = self._verdicts[self._between(first, last)] == UNUSABLE
             if not len(unusable):
                 return None
             whole = Window((Stratum(len(unusable), len(unusable), int(unusable.sum())),), self._unusable_effect)
@@ -113,6 +117,12 @@ class TypeAnswers:
             return None
         strata, shares = zip(*judged, strict=True)
         return judge_error(strata, shares, self.design_effect)
+
+    def judge_share(self, first: int, last: int) -> float | None:
+        """Return the share of bad answers according to the judge alone; None without a usable verdict."""
+        verdicts = self._verdicts[self._between(first, last)]
+        usable = int((verdicts != UNUSABLE).sum())
+        return int((verdicts == BAD).sum()) / usable if usable else None
 
     def _between(self, first: int, last: int) -> slice:
         start, end = np.searchsorted(self.days, [first, last + 1]).tolist()
@@ -165,22 +175,6 @@ class CorrectedPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A change that a detector found, dated to the period that starts on ``from_day``.
-
-    The detector's evidence reached its limit in the period that starts on ``seen_day``. ``before`` and ``after`` are
-    the shares before the change and since it.
-    """
-
-    direction: Direction
-    from_day: int
-    seen_day: int
-    evidence: float
-    before: Estimate
-    after: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class Monitor:
     """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
 
@@ -201,11 +195,13 @@ class Monitor:
 class CorrectedPanel:
     """The corrected shares of one query type, and the monitors that have read a period.
 
-    ``waiting`` is the number of periods that have no point, because a stratum has no label.
+    ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
+    verdict. ``waiting`` periods have no point, because a stratum has no label.
     """
 
     query_type: str
     points: tuple[CorrectedPoint, ...]
+    judge_shares: tuple[tuple[int, float], ...]
     waiting: int
     without_time: int
     design_effect: float
@@ -289,6 +285,7 @@ class _Series:
     """The spans of a query type; ``waiting`` periods have no corrected share."""
 
     answers: TypeAnswers
+    judge_shares: tuple[tuple[int, float], ...]
     spans: Mapping[Watched, list[_Span]]
     waiting: int
 
@@ -298,7 +295,10 @@ def _series(answers: TypeAnswers, period: Period, first_day: int) -> _Series:
     days = answers.days[answers.days >= max(start_of(first_day, period), 0)]
     starts = np.unique(start_of(days, period)).tolist()
     joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
-    return _Series(answers, {watched: spans for watched, (spans, _) in joined.items()}, joined["bad_share"][1])
+    shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
+    judge_shares = tuple((start, share) for start, share in shares if share is not None)
+    spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
+    return _Series(answers, judge_shares, spans, joined["bad_share"][1])
 
 
 def _joined(answers: TypeAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
@@ -369,7 +369,6 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
     )
     points = []
     for span in series.spans["bad_share"]:
-        sampled = series.answers.sample(span.start, span.end)
         state = rose.get(span.start)
         points.append(
             CorrectedPoint(
@@ -377,8 +376,8 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
                 span.end,
                 span.periods,
                 span.figure,
-                sampled.judged_bad / sampled.judged if sampled.judged else None,
-                series.answers.window_of(sampled).strata,
+                series.answers.judge_share(span.start, span.end),
+                series.answers.window(span.start, span.end).strata,
                 z=None if state is None else state.z,
                 rose=None if state is None else state.evidence,
                 fell=None if state is None else fell[span.start].evidence,
@@ -388,6 +387,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
     return CorrectedPanel(
         query_type,
         tuple(points),
+        series.judge_shares,
         series.waiting,
         series.answers.without_time,
         series.answers.design_effect,

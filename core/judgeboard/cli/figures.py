@@ -228,9 +228,10 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line names the clear changes. A change is clear if the 95 % intervals before and after it do not
-    overlap. The number of answers is printed for each period. With --corrected, the first line names only changes that
-    `judgeboard watch` would find. With --before and --after, it compares these two windows.
+    The first line names the changes that a detector found. Intervals and detectors count by evidence group. These
+    figures come from the judge alone, so a change of the judge looks like a change of the answers. With --corrected,
+    the first line names only changes that `judgeboard watch` would find. With --before and --after, it compares these
+    two windows.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines

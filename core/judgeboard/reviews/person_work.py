@@ -1,5 +1,6 @@
 """How a person reviews: how much, how fast, and how far they agree with gold labels, themselves and others."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -13,6 +14,7 @@ from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
 from judgeboard.reviews.queues import QueueWork, work_in
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
 from judgeboard.store.engine import Store
@@ -39,6 +41,8 @@ from judgeboard.store.queues import (
     unassign,
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
+from judgeboard.text import utc_day
+from judgeboard.trends import PERIOD_DAYS, start_of
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
@@ -58,14 +62,28 @@ class Streak:
 
 
 @dataclass(frozen=True, slots=True)
+class AgreementPoint:
+    """Agreement in a week, or in several ``weeks`` that were joined until they had 10 comparisons.
+
+    ``start`` and ``end`` are UTC days since 1970-01-01, both included. The newest point may have fewer comparisons.
+    """
+
+    start: int
+    end: int
+    weeks: int
+    share: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class PersonWork:
     """The work of a person. All figures except ``days`` and ``queues`` are of their latest 1,000 reviews.
 
     Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of the person's reviews
     with others: adjudications by other people (``gold``), the person's first review of a repeated item (``own``), other
     people's reviews of the same item (``others``), gold labels of unannounced test items (``tests``) and of training
-    queues (``training``). ``drift`` is the agreement with other people in the last 30 days minus the agreement before.
-    ``seconds`` is the median per item. ``leased`` is the number of items leased to the person now.
+    queues (``training``). ``gold_over_time`` and ``own_over_time`` are two of these shares by week. ``drift`` is the
+    agreement with other people in the last 30 days minus the agreement before. ``seconds`` is the median per item.
+    ``leased`` is the number of items leased to the person now.
     """
 
     person: Reviewer
@@ -77,6 +95,8 @@ class PersonWork:
     tests: Estimate
     training: Estimate
     drift: Estimate
+    gold_over_time: tuple[AgreementPoint, ...]
+    own_over_time: tuple[AgreementPoint, ...]
     leased: int
     days: tuple[tuple[date, int], ...]
     queues: tuple[QueueWork, ...]
@@ -204,12 +224,14 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
         person=person,
         reviews=len(reviews),
         seconds=median(seconds),
-        gold=_share(usual, _gold, "no item of theirs was adjudicated"),
-        own=_share(compared, lambda each: (each.first,), "no repeats"),
-        others=_share(usual, lambda each: each.others, "nobody else reviewed their items"),
-        tests=_share([each for each in tests if not each.review.training], _gold, "no test items"),
-        training=_share([each for each in tests if each.review.training], _gold, "no training items"),
+        gold=_share(_matches(usual, _gold), "no item of theirs was adjudicated"),
+        own=_share(_matches(compared, _first), "no repeats"),
+        others=_share(_matches(usual, lambda each: each.others), "nobody else reviewed their items"),
+        tests=_share(_matches([each for each in tests if not each.review.training], _gold), "no test items"),
+        training=_share(_matches([each for each in tests if each.review.training], _gold), "no training items"),
         drift=_drift(usual, now),
+        gold_over_time=_over_time(_matches(usual, _gold)),
+        own_over_time=_over_time(_matches(compared, _first)),
         leased=len(active_leases(connection, person.id, now)),
         days=tuple(sorted(days.items(), reverse=True)),
         queues=work_in(connection, queues, person.id, now),
@@ -221,10 +243,15 @@ def _gold(compared: ComparedReviews) -> tuple[QueueReview | None]:
     return (compared.gold,)
 
 
+def _first(compared: ComparedReviews) -> tuple[QueueReview | None]:
+    return (compared.first,)
+
+
 _With = Callable[[ComparedReviews], Sequence[QueueReview | None]]
+_Match = tuple[bool, ComparedReviews]
 
 
-def _matches(compared: Sequence[ComparedReviews], others: _With) -> list[tuple[bool, ComparedReviews]]:
+def _matches(compared: Sequence[ComparedReviews], others: _With) -> list[_Match]:
     matches = []
     for each in compared:
         for other in others(each):
@@ -234,12 +261,27 @@ def _matches(compared: Sequence[ComparedReviews], others: _With) -> list[tuple[b
     return matches
 
 
-def _share(compared: Sequence[ComparedReviews], others: _With, reason: str) -> Estimate:
-    matches = _matches(compared, others)
+def _share(matches: Sequence[_Match], reason: str) -> Estimate:
     if not matches:
         return Estimate(None, n=0, reason=reason)
     items = np.array([each.review.queue_item_id for _, each in matches])
     return share([match for match, _ in matches], items)
+
+
+def _over_time(matches: Iterable[_Match]) -> tuple[AgreementPoint, ...]:
+    by_week = defaultdict[int, list[_Match]](list)
+    for match in matches:
+        by_week[start_of(utc_day(match[1].review.at), "week")].append(match)
+    points, joined, first = list[AgreementPoint](), list[_Match](), None
+    newest = max(by_week, default=0)
+    for start, of_week in sorted(by_week.items()):
+        first = start if first is None else first
+        joined += of_week
+        if len(joined) >= MIN_PAIRS or start == newest:
+            end = start + PERIOD_DAYS["week"] - 1
+            points.append(AgreementPoint(first, end, (end + 1 - first) // PERIOD_DAYS["week"], _share(joined, "")))
+            joined, first = [], None
+    return tuple(points)
 
 
 def _drift(compared: Sequence[ComparedReviews], now: datetime) -> Estimate:

@@ -266,14 +266,17 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArr
     return low, high
 
 
-def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Estimate, ...]:
-    """Return one estimate per pair of counts: ``hits`` of ``n`` independent responses, both of shape (points,)."""
+def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike, design_effect: float = 1.0) -> tuple[Estimate, ...]:
+    """Return one estimate per pair of counts: ``hits`` of ``n`` responses, both of shape (points,).
+
+    ``design_effect`` is how many times larger the variance is than for independent responses.
+    """
     counts, sizes = np.atleast_1d(np.asarray(hits, dtype=np.int64)), np.atleast_1d(np.asarray(n, dtype=np.int64))
     if counts.shape != sizes.shape or (counts < 0).any() or (counts > sizes).any():
         raise ValueError("hits and n must have the same length, with 0 <= hits <= n")
     divisor = np.maximum(sizes, 1)
     shares = counts / divisor
-    low, high = wilson(shares, divisor)
+    low, high = wilson(shares, divisor / design_effect)
     rows = zip(shares.tolist(), sizes.tolist(), low.tolist(), high.tolist(), strict=True)
     return tuple(
         measured(value, size, (lower, upper), method="Wilson", unit="response") if size else unmeasured(0, "no answers")

@@ -1,21 +1,19 @@
-"""Means, differences of means, and whether a trend changed."""
+"""Means, differences of means, and medians."""
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
-from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import (
     METHOD,
     bootstrapped,
     mean_estimate,
     resampled_tables,
-    share_intervals,
     standard_error,
 )
 
@@ -62,10 +60,12 @@ def mean_interval(
     total_of_squares: npt.ArrayLike,
     *,
     bounds: tuple[float, float] | None = None,
+    design_effect: float = 1.0,
 ) -> tuple[Estimate, ...]:
-    """Return the mean of each point with its t interval within ``bounds``; rows count as independent."""
+    """Return the mean of each point with its t interval within ``bounds``, wider by the ``design_effect``."""
     points = sums(n, total, total_of_squares)
-    columns = zip(points.n.tolist(), points.mean.tolist(), points.reach.tolist(), strict=True)
+    reaches = points.reach * math.sqrt(design_effect)
+    columns = zip(points.n.tolist(), points.mean.tolist(), reaches.tolist(), strict=True)
     return tuple(_estimate(size, mean, reach, bounds) for size, mean, reach in columns)
 
 
@@ -145,74 +145,14 @@ def median(values: npt.ArrayLike) -> Estimate:
     return measured(value, n, (float(ordered[first]), float(ordered[last])), method="order statistics", unit="value")
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A change of a trend at ``period`` (its index): the estimate ``before`` it, and ``after`` from it on."""
+def mean_design_effect(values: FloatArray, strata: IntArray, groups: Grouping) -> float:
+    """Return how many times larger the variance of a mean is by evidence group than by value, at least 1 (Kish, 1965).
 
-    period: int
-    before: Estimate
-    after: Estimate
-
-
-def moved(
-    n: npt.ArrayLike,
-    total: npt.ArrayLike,
-    total_of_squares: npt.ArrayLike,
-    *,
-    bounds: tuple[float, float] | None = None,
-) -> Move | None:
-    """Return the clearest change of a mean beyond its interval, None if there is none.
-
-    Each period with answers is tried as the first one after the change. A change counts if the intervals before and
-    after do not overlap and the difference is significant with Bonferroni's correction for the tries. Each side needs
-    ten answers. The change with the largest difference in standard errors is returned. Periods are oldest first.
+    Values are compared with the mean of their stratum. One array entry per value.
     """
-    periods = sums(n, total, total_of_squares)
-    before, after = _both_sides(periods)
-    error = np.sqrt(before.variance / np.maximum(before.n, 1) + after.variance / np.maximum(after.n, 1))
-    apart = np.abs(before.mean - after.mean)
-    apart = np.where(apart < TIE, 0.0, apart)  # the sums of equal values differ by rounding
-    split = _clearest(periods, before, after, apart, error, apart > before.reach + after.reach)
-    if split is None:
-        return None
-    sides = (mean_interval(side.n, side.total, side.total_of_squares, bounds=bounds) for side in (before, after))
-    return Move(split, *(estimates[split] for estimates in sides))
-
-
-def share_moved(hits: npt.ArrayLike, n: npt.ArrayLike) -> Move | None:
-    """Return the clearest change of a share, as ``moved`` does, but with Wilson's intervals."""
-    periods = sums(n, hits, hits)
-    before, after = _both_sides(periods)
-    pooled = (before.total + after.total) / np.maximum(before.n + after.n, 1)
-    error = np.sqrt(pooled * (1 - pooled) * (1 / np.maximum(before.n, 1) + 1 / np.maximum(after.n, 1)))
-    sides = [share_intervals(side.total.astype(np.int64), side.n) for side in (before, after)]
-    separate = np.array([_separate(first, second) for first, second in zip(*sides, strict=True)], dtype=np.bool_)
-    split = _clearest(periods, before, after, np.abs(before.mean - after.mean), error, separate)
-    return None if split is None else Move(split, sides[0][split], sides[1][split])
-
-
-def _both_sides(periods: Sums) -> tuple[Sums, Sums]:
-    """Return the sums of the periods before each period, and the sums of it and all later periods."""
-    n, total, squares = periods.n, periods.total, periods.total_of_squares
-    before = Sums(np.cumsum(n) - n, np.cumsum(total) - total, np.cumsum(squares) - squares)
-    after = Sums(n.sum() - before.n, total.sum() - before.total, squares.sum() - before.total_of_squares)
-    return before, after
-
-
-def _clearest(
-    periods: Sums, before: Sums, after: Sums, apart: FloatArray, error: FloatArray, separate: BoolArray
-) -> int | None:
-    """Return the split with the largest difference in standard errors among the changes that count (`moved`)."""
-    tried = (periods.n > 0) & (before.n >= MIN_PAIRS) & (after.n >= MIN_PAIRS)
-    if not tried.any():
-        return None
-    limit = NormalDist().inv_cdf(1 - 0.025 / int(tried.sum()))
-    errors_apart = np.divide(apart, error, out=np.where(apart > 0, math.inf, 0.0), where=error > 0)
-    counts = tried & separate & (errors_apart > limit)
-    return int(np.argmax(np.where(counts, errors_apart, -1.0))) if counts.any() else None
-
-
-def _separate(first: Estimate, second: Estimate) -> bool:
-    if first.low is None or first.high is None or second.low is None or second.high is None:
-        return False
-    return first.high < second.low or second.high < first.low
+    if not same_length(values, strata, groups.codes):
+        return 1.0
+    sizes, totals = np.bincount(strata), np.bincount(strata, weights=values)
+    apart = values - (totals / np.maximum(sizes, 1))[strata]
+    spread = float(np.square(apart).sum())
+    return max(1.0, float(np.square(groups.sums(apart)).sum()) / spread) if spread > TIE else 1.0

@@ -10,12 +10,15 @@ import numpy as np
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Float,
     Integer,
     Row,
     Select,
     Subquery,
     Table,
     case,
+    cast,
+    exists,
     func,
     literal_column,
     select,
@@ -23,7 +26,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.stats.arrays import IntArray
+from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
@@ -42,6 +45,7 @@ from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
     OPEN,
+    TextColumn,
     columns_of,
     read_columns,
     record_of,
@@ -474,6 +478,29 @@ def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
     return _sums_of(connection, _judged_by(judge, None, func.count(), zero, zero))
 
 
+NEWEST = 20_000
+"""`newest_values` reads the answers with this many newest ids."""
+
+
+def newest_values(
+    connection: Connection, judge: str | int, score: ScoreName | None, threshold: float | None = None
+) -> tuple[TextColumn, IntArray, FloatArray]:
+    """Return query types, evidence groups and values of the newest verdicts of a judge, one row each.
+
+    The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
+    the answer is flagged.
+    """
+    flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, _SHARED)
+    value = case((flagged, 1.0), else_=0.0) if score is None else CURRENT.c[score]
+    newest = func.max(CURRENT.c.response_id)
+    last = connection.execute(by_index(select(newest), CURRENT, "ix_current_judgment_response")).scalar() or 0
+    query = select(CURRENT.c.query_type, CURRENT.c.evidence_group, cast(value, Float)).where(
+        *_whose(judge), CURRENT.c.response_id > last - NEWEST, *(() if score is None else (value.is_not(None),))
+    )
+    types, groups, values = read_columns(connection, by_index(query, CURRENT, "ix_current_judgment_response"))
+    return types, groups, values if threshold is None else (values < threshold - HALF_STEP).astype(np.float64)
+
+
 def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
     if groups is None:
         keys = table.c.query_type, table.c.asked_day
@@ -485,9 +512,13 @@ def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *colu
 def _judged_by(judge: str | int, groups: Groups, *sums: ColumnElement[Any]) -> Select[Any]:
     version = CURRENT.c.judge_version_id
     query = _by_day(CURRENT, CURRENT.c.response_id, groups, version, func.count(), *sums).group_by(version)
+    return query.where(*_whose(judge))
+
+
+def _whose(judge: str | int) -> tuple[ColumnElement[bool], ...]:
     if isinstance(judge, int):
-        return query.where(CURRENT_OF_VERSION, version == judge)
-    return query.where(CURRENT_OF_NAME, CURRENT.c.judge_name == judge)
+        return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
+    return CURRENT_OF_NAME, CURRENT.c.judge_name == judge
 
 
 def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:

@@ -10,7 +10,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
-from judgeboard.reports.people import SAME, seconds_words, share_words, work_table
+from judgeboard.reports.people import SAME, over_time_table, seconds_words, share_words, work_table
 from judgeboard.reviews.person_work import DAYS, PersonWork, Streak, everybodys_work, person_work, reassign
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
@@ -143,6 +143,10 @@ def _agreement(work: PersonWork, whose: str) -> None:
     shares = tuple((name, share_words(estimate)) for name, estimate in compared.items() if estimate.value is not None)
     if shares:
         show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
+        if max(len(work.gold_over_time), len(work.own_over_time)) > 1:
+            caption("Over time, newest last. Weeks are joined until they have 10 comparisons.")
+            over_time = over_time_table([work]).without({"Person"})
+            show_rows(over_time, key=f"over_time_{work.person.id}_{len(over_time.rows)}", most=8)
     else:
         caption(f"{whose} is shown after items have been adjudicated, repeated, or reviewed by others.")
 

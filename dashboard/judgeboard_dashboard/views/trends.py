@@ -132,8 +132,8 @@ def _sentence(figures: Trend) -> None:
     text = trend_sentence(figures)
     # The change is bold; its figures are not.
     lead, comma, rest = text.partition(", from ")
-    moved = figures.panels[0].move is not None and bool(comma)
-    sentence(f"from {rest}" if moved else text, lead=f"{lead}," if moved else "")
+    changed = figures.panels[0].change is not None and bool(comma)
+    sentence(f"from {rest}" if changed else text, lead=f"{lead}," if changed else "")
 
 
 def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
@@ -161,7 +161,7 @@ def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
         "dashed vertical line: new judge version" if figures.marks else None,
     ]
     legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
-    judged = f"Verdicts of {figures.judge}." if figures.judge and measure.of_judge else None
+    judged = f"Verdicts of {figures.judge}, not corrected by labels." if figures.judge and measure.of_judge else None
     caption(None if as_table else legend, judged)
 
 

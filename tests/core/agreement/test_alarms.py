@@ -211,6 +211,19 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
             compare_windows(connection, (MONDAY, MONDAY + 14), (MONDAY + 14, MONDAY + 27))
 
 
+def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    fill(log, [0.1, 0.1, 0.2, 0.2])
+    for query_type in ("table", "summary"):
+        fill(log, [0.25] * 4, query_type=query_type)
+    with sqlite_store.reading() as connection:
+        lines = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27)).lines
+    raw = {line.query_type: line.change.p or 1.0 for line in lines}
+    assert {line.query_type: line.p for line in lines} == pytest.approx(
+        {"QA": min(3 * raw["QA"], 1), "table": 1.0, "summary": 1.0}
+    )
+
+
 def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) -> None:
     assert watch(sqlite_store, by="cli:mara").detectors == ()
     fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)

@@ -12,6 +12,7 @@ from judgeboard.agreement.corrected_trend import compare_windows, corrected_tren
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import change_settings
+from judgeboard.stats.rates import JudgeErrors, rogan_gladen
 from judgeboard.store.engine import Store
 from judgeboard.text import EPOCH
 from recordings import records
@@ -70,3 +71,24 @@ def test_each_week_and_both_windows_have_the_published_shares(
     wanted = expected["corrected_change"]
     assert change.value == pytest.approx(wanted["value"], abs=1e-6)
     assert (change.low or 0.0) < wanted["low"], "the published interval takes answers as independent"
+
+
+def test_without_labels_a_change_follows_from_how_often_the_judge_erred_before(shared: Path) -> None:
+    data = shared / "data"
+    judged = {
+        each["response_id"]: each["label"] == "hallucinated"
+        for each in records(data / "ragtruth.judgements.jsonl.gz")
+        if each["judge"] == "track_b_modernbert"
+    }
+    people = records(data / "ragtruth.human.jsonl.gz")
+    bad = {each["response_id"]: each["label"] == "hallucinated" for each in people if each["response_id"] in judged}
+    found = sum(judged[id_] and bad[id_] for id_ in bad)
+    passed = sum(not judged[id_] and not bad[id_] for id_ in bad)
+    errors = JudgeErrors(sum(bad.values()), found, len(bad) - sum(bad.values()), passed)
+    weeks: tuple[list[str], list[str]] = ([], [])
+    for each in records(data / "ragtruth.responses.jsonl.gz"):
+        late = sampling_number("weeks", "ragtruth", str(each["source_id"])) >= 0.5
+        if each["id"] in judged and (each["model"] in EARLY) != late:
+            weeks[late].append(each["id"])
+    before, after = (rogan_gladen(sum(judged[id_] for id_ in ids), len(ids), errors).value for ids in weeks)
+    assert (after or 0) - (before or 0) == pytest.approx(0.3695, abs=5e-5)

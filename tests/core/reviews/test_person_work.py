@@ -1,6 +1,7 @@
 """How a person reviews: pace, agreement with gold labels, themselves and others, streaks, and reassigned queues."""
 
 from dataclasses import replace
+from datetime import date, timedelta
 
 import pytest
 
@@ -78,3 +79,20 @@ def test_reassigning_is_for_leads(case: QueueCase) -> None:
     viewer = replace(case.mara, id=10**6)
     with pytest.raises(NotAllowed):
         reassign(case.store, by=viewer, person=case.mara, to=case.jon)
+
+
+def test_agreement_over_time_joins_weeks_until_they_have_ten_comparisons(case: QueueCase) -> None:
+    case.flagged(*[0.1] * 23)
+    case.queue(needed=2, order="oldest")
+    for number in range(23):
+        # Four items a week. Mara is right in the first three weeks only.
+        case.now = NOW + timedelta(weeks=number // 4)
+        mara = case.review(case.mara, CONFIRM if number < 12 else DISMISS)
+        case.review(case.jon, DISMISS if number < 12 else CONFIRM)
+        case.adjudicate(mara.item_id, CONFIRM)
+    points = work(case, case.mara).gold_over_time
+    assert [(point.weeks, point.share.n, point.share.value) for point in points] == [(3, 12, 1), (3, 11, 0)]
+    monday = (NOW.date() - date(1970, 1, 1)).days - NOW.weekday()
+    assert [(point.start, point.end) for point in points] == [(monday, monday + 20), (monday + 21, monday + 41)]
+    assert all(point.share.low is not None for point in points)
+    assert work(case, case.jon).own_over_time == ()

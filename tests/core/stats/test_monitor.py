@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.stats.monitor import Window, detect, rate_error, smallest_change, window_change
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.means import mean_design_effect
+from judgeboard.stats.monitor import (
+    Window,
+    detect,
+    found_changes,
+    judge_error,
+    mean_errors,
+    rate_error,
+    smallest_change,
+    window_change,
+)
 from judgeboard.stats.rates import Stratum
 
 CASES = ("nothing_changed", "judge_swapped_in_week_4", "app_changed_in_week_4")
@@ -135,3 +146,130 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
     assert smallest_change([], LIMIT) is smallest_change([0.1], LIMIT) is None
     wide, narrow = smallest_change([0.1] * 8, LIMIT), smallest_change([0.05] * 8, LIMIT)
     assert wide == pytest.approx(2 * (narrow or 0))
+
+
+@pytest.mark.shared
+def test_a_judge_that_was_swapped_moves_its_own_share_and_not_the_corrected_one(expected: dict[str, Any]) -> None:
+    case = expected["judge_swapped_in_week_4"]
+    (before, judged_before), (after, judged_after) = (case[side]["counts"][:2] for side in ("before", "after"))
+    alone = window_change(
+        Window((Stratum(before, before, judged_before),)), Window((Stratum(after, after, judged_after),))
+    )
+    assert alone.change.value == pytest.approx(0.0562, abs=5e-5)
+    assert alone.p == pytest.approx(0.032, abs=5e-4)
+    corrected = case["corrected_change"]
+    assert (corrected["value"], corrected["low"], corrected["high"]) == pytest.approx(
+        (0.0628, -0.0509, 0.1757), abs=5e-5
+    )
+    assert max(case["M"]) == pytest.approx(5.53, abs=5e-3)
+
+
+@pytest.mark.shared
+def test_labels_of_other_periods_hide_most_of_a_change(expected: dict[str, Any]) -> None:
+    case = expected["app_changed_in_week_4"]
+    (before, judged_before, *first), (after, judged_after, *second) = (
+        case[side]["counts"] for side in ("before", "after")
+    )
+    bad, labelled = ([sum(counts) for counts in zip(*sides, strict=True)] for sides in zip(first, second, strict=True))
+    pooled = [window(n, judged, labelled, bad) for n, judged in ((before, judged_before), (after, judged_after))]
+    change = (pooled[1].rate.value or 0) - (pooled[0].rate.value or 0)
+    assert change == pytest.approx(expected["pooled_strata_change"], abs=1e-6)
+    planted = sum(row["truth"] * row["N"] for row in case["rows"][4:]) / after
+    planted -= sum(row["truth"] * row["N"] for row in case["rows"][:4]) / before
+    assert planted == pytest.approx(0.3549, abs=5e-5)
+    assert change / planted == pytest.approx(0.46, abs=5e-3)
+
+
+@pytest.mark.parametrize(("n", "smallest"), [(100, 0.147), (400, 0.074)])
+def test_two_windows_show_a_change_of_the_published_size(n: int, smallest: float) -> None:
+    judged_bad, shares = 1 / 3, (134 / 896, 359 / 448)
+    labelled = [n * (1 - judged_bad), n * judged_bad]
+    strata = [
+        Stratum(round(1e6 * weight), round(each), round(each * share))
+        for weight, each, share in zip((1 - judged_bad, judged_bad), labelled, shares, strict=True)
+    ]
+    same = Window(tuple(strata))
+    assert window_change(same, same).seen == pytest.approx(smallest, abs=0.004)
+
+
+@pytest.mark.parametrize(("labels", "alarms"), [(10, 0.078), (20, 0.110), (40, 0.168)])
+def test_boards_of_two_years_have_as_many_false_alarms_as_published(labels: int, alarms: float) -> None:
+    rng = np.random.default_rng(labels)
+    boards = (rates(_simulated(rng, labels, [0.367] * 104)) for _ in range(200))
+    false = np.mean([_alarm(board, "rose", "fell") is not None for board in boards])
+    assert false == pytest.approx(alarms, abs=3 * math.sqrt(alarms * (1 - alarms) / 200))
+
+
+@pytest.mark.parametrize(
+    ("labels", "share", "found", "median"),
+    [(20, 0.494, 0.75, 8), (40, 0.494, 0.98, 5), (20, 0.557, 0.98, 5), (40, 0.557, 1.0, 3)],
+)
+def test_a_rise_after_twelve_weeks_is_found_as_soon_as_published(
+    labels: int, share: float, found: float, median: int
+) -> None:
+    rng = np.random.default_rng(labels)
+    delays = []
+    for _ in range(150):
+        alarm = _alarm(rates(_simulated(rng, labels, [0.367] * 12 + [share] * 30)), "rose")
+        delays.append(math.inf if alarm is None or alarm < 12 else alarm - 11)
+    assert np.mean([delay <= 12 for delay in delays]) == pytest.approx(found, abs=0.1)
+    assert np.median(delays) == pytest.approx(median, abs=1)
+
+
+@pytest.mark.parametrize(("labels", "width", "held"), [(20, 0.34, 0.969), (40, 0.24, 0.953), (80, 0.18, 0.962)])
+def test_a_week_has_an_interval_of_the_published_width(labels: int, width: float, held: float) -> None:
+    shares = [week.rate for week in _simulated(np.random.default_rng(labels), labels, [0.367] * 400)]
+    ends = [(share.low or 0.0, share.high or 1.0) for share in shares]
+    assert np.mean([high - low for low, high in ends]) == pytest.approx(width, abs=0.01)
+    assert np.mean([low <= 0.367 <= high for low, high in ends]) == pytest.approx(held, abs=0.03)
+
+
+def _simulated(rng: np.random.Generator, labels: int, shares: list[float]) -> list[Window]:
+    """Weeks of 300 answers, of which some are labelled; the judge has recall 0.73 and specificity 0.9."""
+    weeks = []
+    for share in shares:
+        bad = rng.random(300) < share
+        judged = rng.random(300) < np.where(bad, 0.7282, 1 - 0.8954)
+        drawn = rng.random(300) < labels / 300
+        strata = tuple(
+            Stratum(int(of.sum()), int((of & drawn).sum()), int((of & drawn & bad).sum())) for of in (~judged, judged)
+        )
+        if all(stratum.labelled for stratum in strata):
+            weeks.append(Window(strata))
+    return weeks
+
+
+def _alarm(series: list[tuple[float, float]], *directions: Any) -> int | None:
+    found = found_changes({direction: detect(series, direction) for direction in directions}, LIMIT)
+    return min((each.seen for each in found), default=None)
+
+
+def test_means_of_answers_in_groups_rarely_seem_to_change() -> None:
+    rng = np.random.default_rng(6)
+    alarms = 0
+    for _ in range(200):
+        # Twelve weeks of 102 answers, six on each evidence. Answers of a group have much in common.
+        levels = rng.normal(0.7, 0.12, (12, 17, 1)) + rng.normal(0, 0.1, (12, 17, 6))
+        values = np.clip(levels, 0, 1).reshape(12, -1)
+        effect = mean_design_effect(
+            values.ravel(), np.zeros(1224, dtype=np.int64), grouping(np.arange(1224) // 6, 1224)
+        )
+        errors = mean_errors([102] * 12, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1), effect)
+        alarms += (
+            _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
+        )
+    assert alarms / 200 < 0.05
+
+
+def test_a_week_whose_values_are_all_equal_is_not_certain() -> None:
+    assert (mean_errors([10, 20], [5.0, 10.0], [2.5, 5.0], (0, 1)) > 0).all()
+
+
+def test_the_judges_error_is_its_share_minus_the_corrected_share() -> None:
+    strata = [Stratum(60, 20, 5), Stratum(40, 20, 15)]
+    error, spread = judge_error(strata, [0.0, 1.0])
+    share = Window(tuple(strata)).rate
+    assert error.value == pytest.approx(0.4 - (share.value or 0))
+    assert (error.low, error.high) == pytest.approx((0.4 - (share.high or 0), 0.4 - (share.low or 0)))
+    assert spread > 0
+    assert judge_error([Stratum(10, 0, 0)], [0.0])[0].value is None

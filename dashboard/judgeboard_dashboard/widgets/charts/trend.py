@@ -221,7 +221,8 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -
     """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line."""
     points = {panel.query_type: _plain_points(panel) for panel in shown}
     every = [point for of_panel in points.values() for point in of_panel]
-    starts, most = [point.start for point in every], max(point.estimate.n for point in every)
+    most = max(point.estimate.n for point in every)
+    starts = [start for panel in shown for start, _ in panel.judge_shares] + [point.start for point in every]
     title = "Bad answers, corrected"
     axis = TrendAxis(
         title, 0.0, end_of_shares(every), True, PERIOD_DAYS[figures.period], min(starts), max(starts), most
@@ -232,9 +233,8 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -
         for column, panel in zip(columns, row, strict=False):
             with column:
                 heading(panel.query_type)
-                thin = [(each.start, each.judge_share) for each in panel.points if each.judge_share is not None]
                 clickable_chart(
-                    trend_chart(points[panel.query_type], [], axis, thin),
+                    trend_chart(points[panel.query_type], [], axis, panel.judge_shares),
                     HEIGHT,
                     [responses(point.where) for point in panel.points],
                     key=f"corrected_{figures.period}_{panel.query_type}",
