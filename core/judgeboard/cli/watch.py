@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "--acknowledge",
     type=options.ROW_ID,
     metavar="ALARM",
-    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure then restart from the day "
-    "of the change.",
+    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure then restart from the "
+    "day of the change.",
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
