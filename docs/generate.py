@@ -342,6 +342,7 @@ RESULTS: Mapping[str, str] = {
     "plan": "judgeboard.agreement.plans.plan_labels",
     "versus": "judgeboard.agreement.versus.compare_versions",
     "ab": "judgeboard.agreement.ab.compare_sources",
+    "align": "judgeboard.methods.alignment.align",
     "stats": "judgeboard.measure",
     "threshold": "judgeboard.agreement.thresholds.measure_threshold",
     "stand": "judgeboard.agreement.confident_verdicts.measure_confident_verdicts",

@@ -17,6 +17,7 @@ from judgeboard.domain import Label
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.rates import Labels, Population, Stratum, strata_of, summed
 from judgeboard.stats.ratings import SCALES
+from judgeboard.store.alignments import shown_answers
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
@@ -157,7 +158,7 @@ class LabelledAnswers:
         cuts = thresholds(connection).cuts
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
         answers = judged_answers(connection, None if version is None else version.id, cuts, where, score)
-        shown = among(answers.response_ids, _examples(version))
+        shown = among(answers.response_ids, _examples(connection, version))
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
         ids = self.answers.response_ids
         self._groups: IntArray = np.unique(self.answers.evidence_groups, return_inverse=True)[1]
@@ -292,13 +293,16 @@ def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:
     return occurring, position[codes]
 
 
-def _examples(version: StoredVersion | None) -> IntArray:
-    """Return the ids, ascending, of the answers in the prompt of a judge version: it has seen their labels."""
-    if version is None or not version.params.get("examples"):
+def _examples(connection: Connection, version: StoredVersion | None) -> IntArray:
+    """Return the ids, ascending, of the answers whose labels the prompt of a judge version shows or was made from."""
+    if version is None:
         return np.empty(0, dtype=np.int64)
-    from judgeboard.judges.material import example_responses  # loads pydantic's types
+    shown = shown_answers(connection).get(version.id, frozenset())
+    if version.params.get("examples"):
+        from judgeboard.judges.material import example_responses  # loads pydantic's types
 
-    return np.array(sorted(example_responses(version.params)), dtype=np.int64)
+        shown |= example_responses(version.params)
+    return np.array(sorted(shown), dtype=np.int64)
 
 
 def _is_all(where: RowFilter | None) -> bool:

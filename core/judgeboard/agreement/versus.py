@@ -111,9 +111,8 @@ def compare_verdicts(
     usable = ~failed[0] & ~failed[1]
     called_bad = verdicts[0] == BAD, verdicts[1] == BAD
     rows = labelled & usable
-    counts = _shares(called_bad, failed, rows, bad, groups, within)
+    counts = _shares(called_bad, failed, rows, bad, groups, within, looks)
     by_group = grouping(groups[rows], counts.n)
-    counts = after_looks(counts, by_group, looks)
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     asked = int(labelled.sum())
     apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
@@ -132,7 +131,7 @@ def compare_verdicts(
         counts=counts,
         changes=changes,
         unusable=unusable,
-        as_wrong=_shares(called_bad, failed, labelled, bad, groups, within) if apart else None,
+        as_wrong=_shares(called_bad, failed, labelled, bad, groups, within, looks) if apart else None,
         differing=int(((called_bad[0] != called_bad[1]) & usable).sum()),
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=tuple(_warnings(titles, reached, changes, called_bad, usable, labelled)),
@@ -146,9 +145,11 @@ def _shares(
     bad: BoolArray,
     groups: IntArray,
     within: float,
+    looks: int,
 ) -> PairedShares:
     right = [((called == bad) & ~no_verdict)[rows] for called, no_verdict in zip(called_bad, failed, strict=True)]
-    return paired_shares(right[0], right[1], grouping(groups[rows], int(rows.sum())), within)
+    by_group = grouping(groups[rows], int(rows.sum()))
+    return after_looks(paired_shares(right[0], right[1], by_group, within), by_group, looks)
 
 
 def _warnings(

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "rate": "rate",
     "plan": "plan",
     "versus": "versus",
+    "align": "align",
     "ab": "versus",
     "threshold": "threshold",
     "stand": "threshold",

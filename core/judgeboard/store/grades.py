@@ -17,6 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.judges.rubric_file import EXPECTED
 from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.store.alignments import EvidenceRole, evidence_role
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_imported, is_test
 from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
@@ -207,13 +208,17 @@ def examples_from_reviews(
 ) -> tuple[Example, ...]:
     """Return ``count`` answers with people's grades; the same reviews always give the same answers.
 
-    Answers on which people differ are left out. Levels (mean scores) take turns, the lowest first, so that good and bad
-    answers are included. Within a level, adjudicated answers come first, then the oldest. The scores are on these
-    ``dimensions`` of a rubric (default: groundedness and quality). Raises BadInput if there are too few usable answers.
+    Answers on which people differ, and answers that are held out (`evidence_role`), are left out. Levels (mean scores)
+    take turns, the lowest first, so that good and bad answers are included. Within a level, adjudicated answers come
+    first, then the oldest. The scores are on these ``dimensions`` of a rubric (default: groundedness and quality).
+    Raises BadInput if there are too few usable answers.
     """
     usable = _readable(connection, _agreed(_graded(connection, dimensions)))
     if len(usable) < count:
-        raise BadInput(f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on")
+        raise BadInput(
+            f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on and are not "
+            "held out to test prompts"
+        )
     return tuple(_example(connection, review) for review in _in_turn(usable, count))
 
 
@@ -262,10 +267,14 @@ def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
 
 
 def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded]:
-    """Return the reviews whose answers are logged and not forgotten."""
-    query = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.answer.is_not(None))
+    """Return the reviews whose answers are logged and not forgotten, and are not held out for tests of prompts."""
+    query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(RESPONSE.c.answer.is_not(None))
     rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
-    readable = {row.id for row in rows if row.kind == ResponseKind.LOG}
+    readable = {
+        row.id
+        for row in rows
+        if row.kind == ResponseKind.LOG and evidence_role(row.evidence_group) is not EvidenceRole.HELD_OUT
+    }
     return [review for review in agreed if review.response_id in readable]
 
 

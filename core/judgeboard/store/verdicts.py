@@ -11,6 +11,7 @@ from judgeboard.domain import DimensionScore, Label, ResponseKind, Status, Verdi
 from judgeboard.judges.rubric_file import EXPECTED, OVERALL, SCALE, Dimension, stored_dimensions
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
+from judgeboard.store.alignments import shown_answers
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, read_grades
@@ -360,12 +361,13 @@ def load_graded(
 
 def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
     shown = np.zeros(len(version_ids), dtype=np.bool_)
+    aligned = shown_answers(connection)
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
-        if not params.get("examples"):
+        if not params.get("examples") and version_id not in aligned:
             continue
         from judgeboard.judges.material import example_responses  # loads pydantic's types
 
-        examples = sorted(example_responses(params))
+        examples = sorted(example_responses(params) | aligned.get(version_id, frozenset()))
         if examples:
             shown |= (version_ids == version_id) & among(response_ids, np.array(examples, dtype=np.int64))
     return shown

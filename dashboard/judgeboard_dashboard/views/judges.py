@@ -1,4 +1,4 @@
-"""The page Judges: the health checks of one judge version."""
+"""The page Judges: the health checks of one judge version, and the latest attempt to align it."""
 
 import streamlit as st
 
@@ -24,6 +24,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, stacking_columns, store
+from judgeboard_dashboard.widgets.alignment import alignment
 from judgeboard_dashboard.widgets.anchors import anchors_section
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import version_field
@@ -93,6 +94,7 @@ def judges() -> None:
         if version.kind in JUDGES.keys() - OFFLINE:
             anchors_section(version)
         _answers(health)
+    alignment(version)
 
 
 @st.cache_resource(show_spinner=False)

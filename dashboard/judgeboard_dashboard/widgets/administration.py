@@ -304,15 +304,20 @@ def _prompts(old: StoredVersion, new: StoredVersion) -> None:
         heading(f"From {old.title} to {new.title}")
         columns = (Column("Parameter"), Column("Old"), Column("New"), Column("Differs"))
         params = Table(columns, tuple((*line, None if line[1] == line[2] else "differs") for line in lines))
-        marked = [
-            tag("div", tag("span", MARKS[kind]), tag("span", text), cls=f"jb-diff jb-{kind}")
-            for kind, text in prompt_difference(old.prompt, new.prompt)
-        ]
-        if marked:
-            show(tag("div", *marked, cls="jb-raw jb-prompt"))
-        else:
-            caption("Both prompts are equal." if old.prompt or new.prompt else "Neither has a prompt.")
+        show_prompt_difference(old.prompt, new.prompt)
     table(params, key=f"params_{old.id}_{new.id}", name="parameters", most=10, placeholder=UNKNOWN)
+
+
+def show_prompt_difference(old: str | None, new: str | None) -> None:
+    """Show the lines in which two prompts differ."""
+    marked = [
+        tag("div", tag("span", MARKS[kind]), tag("span", text), cls=f"jb-diff jb-{kind}")
+        for kind, text in prompt_difference(old, new)
+    ]
+    if marked:
+        show(tag("div", *marked, cls="jb-raw jb-prompt"))
+    else:
+        caption("Both prompts are equal." if old or new else "Neither has a prompt.")
 
 
 def database(store: Store, answers: int, open_flags: int) -> None:
@@ -382,6 +387,8 @@ EVENT_WORDS = {
     "stop_worker": "stopped a worker",
     "raise_alarm": "found a change that raised an alarm",
     "acknowledge_alarm": "acknowledged an alarm",
+    "align_judge": "tested a changed prompt of a judge",
+    "accept_aligned_judge": "accepted a changed prompt of a judge",
     "make_anchors": "fixed anchors",
     "make_control_answers": "created control answers",
     "make_pairs": "created pairs",

@@ -174,6 +174,19 @@ def test_generators_compare_as_published(
 
 
 @pytest.mark.shared
+def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected: dict[str, Any]) -> None:
+    with filled("all", lambda _row: True).reading() as connection:
+        for name, known in expected["e7_versions"].items():
+            b, minus, a = name.partition(" minus ")
+            if not minus or name.startswith("pandalm"):
+                continue
+            change = compare_sources(connection, a, b, judge_version="track_b_modernbert").labels_only
+            truth = known["true (all labelled)"]
+            ends = (truth["value"], truth["low"], truth["high"])
+            assert (change.value, change.low, change.high) == pytest.approx(ends, abs=2e-6)
+
+
+@pytest.mark.shared
 def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
     """It finds 13b worse than 7b, and people do not."""
     store = filled("ab", by_source("ab", 0.3))

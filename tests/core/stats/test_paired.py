@@ -22,6 +22,8 @@ from judgeboard.stats.paired import (
     opposite,
     paired_shares,
 )
+from judgeboard.stats.rates import predicted_mean, summed
+from judgeboard.stats.sample_size import labels_for_change
 from recordings import records
 
 
@@ -84,6 +86,63 @@ def test_judge_versions_compare_as_published(
     assert change == pytest.approx((known["change"], known["low"], known["high"]), abs=1e-6)
     assert measured.labels_needed == known["labels_for_power_80"]
     assert measured.differing_needed == known["of_those_differing"]
+
+
+@pytest.mark.shared
+def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled: dict[str, Any]) -> None:
+    first, second = (
+        labelled["judges"][name] == labelled["people"] for name in ("approach_1_modernbert", "track_b_modernbert")
+    )
+    gains = second.astype(float) - first.astype(float)
+    totals, sizes = np.bincount(labelled["groups"], gains), np.bincount(labelled["groups"])
+    drawn = np.random.default_rng(0).integers(0, 225, (5_000, 225))
+    ends = np.quantile(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), [0.025, 0.975])
+    change = paired_shares(first, second, grouping(labelled["groups"], 1_344)).change
+    assert (change.low, change.high) == pytest.approx((0.0167, 0.0651), abs=5e-5)
+    assert ends.tolist() == pytest.approx([0.0164, 0.0654], abs=1e-3)
+
+
+@pytest.mark.shared
+def test_labels_of_the_same_evidence_tell_about_each_other(labelled: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Why a role in `align` belongs to evidence groups: other labels of a group guess better than the usual label."""
+    people, groups = labelled["people"].astype(int), labelled["groups"]
+    bad, sizes = np.bincount(groups, people)[groups] - people, np.bincount(groups)[groups] - 1
+    others_bad = bad / np.maximum(sizes, 1)
+    guess = np.where((sizes > 0) & (others_bad != 0.5), others_bad > 0.5, people.mean() > 0.5)
+    known = expected["guess_from_same_evidence"]
+    assert float((guess == people).mean()) == pytest.approx(known["accuracy"], abs=1e-6)
+    assert float((people == 0).mean()) == pytest.approx(known["majority"], abs=1e-6)
+
+
+@pytest.mark.shared
+def test_a_change_of_preferences_is_as_published(shared: Path) -> None:
+    """Pandalm: people's majority and the judge pandalm-7b in one order, B minus A; a fifth of the pairs labelled."""
+    rows = [row for row in records(shared / "data" / "pandalm.pairwise.jsonl.gz") if row["judge"] == "pandalm-7b"]
+    signs = {"A": -1.0, "B": 1.0, "tie": 0.0}
+    people = np.array([signs.get(row["human_majority"], 0.0) for row in rows])
+    judge = np.array([signs.get(row["verdict_order_ab"], 0.0) for row in rows])
+    inside = np.array([sampling_number("judgeboard", "default", row["id"]) < 0.2 for row in rows])
+    published = json.loads((shared / "reading" / "validity-expected.json").read_text())["e7_versions"]
+    n, each = len(rows), grouping(None, len(rows))
+    sums = summed(np.zeros(n, dtype=np.int64), judge, each.codes, 1, inside, people[inside])
+    for name, change in (
+        ("people on all", change_of_shares(people, each)),
+        ("judge on all", change_of_shares(judge, each)),
+        ("labels only", change_of_shares(people[inside], grouping(None, int(inside.sum())))),
+        ("PPI tuned", predicted_mean(*sums, share=False)),
+    ):
+        known = published[f"pandalm B minus A {name}"]
+        ends = known["value"], known["low"], known["high"]
+        # The published error of labels only counts 999 groups instead of the 200 that have a label.
+        accuracy = 5e-4 if name == "labels only" else 2e-6
+        assert (change.value, change.low, change.high) == pytest.approx(ends, abs=accuracy), name
+    assert (n, int(inside.sum())) == (known["n"], known["labelled"])
+
+
+def test_a_plan_for_two_versions_of_an_app_is_as_published() -> None:
+    """A difference of 0.1, a variance of 0.34, and a correlation of 0.51 with the judge's difference."""
+    assert labels_for_change(0.1, 0.34) == 267
+    assert labels_for_change(0.1, 0.34 * (1 - 0.51**2)) == pytest.approx(198, abs=1)  # from a rounded correlation
 
 
 @pytest.mark.parametrize(

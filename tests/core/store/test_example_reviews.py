@@ -1,5 +1,7 @@
 """Examples for a judge out of people's grades: which answers are taken, and that agreement leaves them out."""
 
+import itertools
+
 import pytest
 
 from judgeboard.agreement.ratings import PairSource
@@ -8,16 +10,25 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.material import example_params
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
+from judgeboard.store.alignments import EvidenceRole, evidence_role
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.responses import evidence_group
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.verdicts import load_graded
 
+HELD_OUT = EvidenceRole.HELD_OUT
+
 
 def add(store: Store, count: int, kind: ResponseKind = ResponseKind.LOG) -> list[int]:
-    answers = [Response(kind.value, str(n), f"Question {n}?", f"Answer {n}.", ("p",), kind=kind) for n in range(count)]
+    """Store answers that are not held out."""
+    numbers = (n for n in itertools.count() if evidence_role(evidence_group(f"Question {n}?", ("p",))) is not HELD_OUT)
+    answers = [
+        Response(kind.value, str(n), f"Question {n}?", f"Answer {n}.", ("p",), kind=kind)
+        for n in itertools.islice(numbers, count)
+    ]
     with store.writing() as connection:
         return store_responses(connection, answers).new
 
@@ -54,8 +65,22 @@ def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store
     quality(sqlite_store, made, "mara", 1)
     with sqlite_store.reading() as connection:
         (example,) = examples_from_reviews(connection, 1)
-    assert (example.query, example.answer, example.passages) == ("Question 0?", "Answer 0.", ("p",))
+    number = example.query.removeprefix("Question ").removesuffix("?")
+    assert (example.response_id, example.answer, example.passages) == (logged, f"Answer {number}.", ("p",))
     assert (example.scores, example.reasoning) == ({"groundedness": 0.2, "quality": 2}, "Half of it is invented.")
+
+
+def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
+    groups = [(n, evidence_role(evidence_group(f"Question {n}?", ("p",)))) for n in range(40)]
+    rows = [Response("log", str(n), f"Question {n}?", f"Answer {n}.", ("p",)) for n, _ in groups]
+    with sqlite_store.writing() as connection:
+        ids = store_responses(connection, rows).new
+    for response_id in ids:
+        quality(sqlite_store, response_id, "mara", 3)
+    usable = [response_id for response_id, (_, role) in zip(ids, groups, strict=True) if role is not HELD_OUT]
+    assert taken(sqlite_store, len(usable)) == usable
+    with pytest.raises(BadInput, match="not held out"):
+        taken(sqlite_store, len(usable) + 1)
 
 
 def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> None:

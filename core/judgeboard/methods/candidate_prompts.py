@@ -1,0 +1,199 @@
+"""Changed prompts of a judge: a model proposes them, and they judge answers without storing the verdicts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from typing import Any, NamedTuple
+
+from judgeboard.agreement.verdict_changes import Side, side_of
+from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.flags.rule import Cuts
+from judgeboard.flags.rules import sampling_number
+from judgeboard.judges.judge import Judge
+from judgeboard.judges.material import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt
+from judgeboard.judges.prompt_files import with_sections
+from judgeboard.judges.reply_forms import TEXT, Form
+from judgeboard.llm.asking import UnusableReply, ask
+from judgeboard.llm.chat import ChatRequest, Message
+from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.runs.judging import make_judge
+from judgeboard.runs.method import RunOptions, require_price
+from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import BAD, GOOD, UNUSABLE
+from judgeboard.store.verdict_pairs import JudgedText, PersonReview
+from judgeboard.text import MAX_NAME, shortened
+
+CRITERIA: Mapping[str, str] = {"rag": "Groundedness", "grade": "System"}
+"""For each kind of judge that can be aligned, the section of its prompt that candidates replace."""
+
+MAX_OUTPUT = 2048
+_CASES = 8  # answers that the model sees for one candidate
+_PASSAGES = 5  # passages of each of these answers
+_LONGEST = 600  # characters of each of their texts
+_FORM = Form({"why": TEXT, "instructions": TEXT})
+_EXAMPLE = json.dumps({"why": "…", "instructions": "…"}, ensure_ascii=False)
+NO_REASON = "not recorded"
+_CODES = {Side.BAD: BAD, Side.GOOD: GOOD, None: UNUSABLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A changed prompt. ``right`` counts the develop answers on which it agrees with people.
+
+    If the candidate was not scored, ``right`` is None and ``refused`` says why.
+    """
+
+    number: int
+    why: str | None = None
+    prompt: str | None = field(default=None, repr=False)
+    refused: str | None = None
+    right: int | None = None
+
+
+class Case(NamedTuple):
+    """A develop answer on which the judge and people differ."""
+
+    item: JudgeInput
+    judged: JudgedText
+    bad: bool
+    review: PersonReview | None
+
+    @property
+    def reason(self) -> str:
+        """The reason that a person recorded for the difference."""
+        return NO_REASON if self.review is None else (self.review.why_differs or NO_REASON).replace("_", " ")
+
+
+class CandidateCalls:
+    """Asks for candidates and for their verdicts, within one cost limit."""
+
+    def __init__(
+        self, spec: Mapping[str, Any], endpoint: ModelEndpoint, options: RunOptions, *, max_output: int = MAX_OUTPUT
+    ) -> None:
+        self._spec, self._endpoint, self._options, self._max_output = spec, endpoint, options, max_output
+        self.cost_micro: int | None = 0
+        if options.get("max_cost") is not None:
+            require_price(options["max_cost"], priced=endpoint.priced, model=endpoint.model)
+            require_price(options["max_cost"], priced=self._judge({}).priced, model=spec.get("model"))
+
+    def _judge(self, changes: Mapping[str, Any]) -> Judge:
+        return make_judge(**{**self._spec, **changes})
+
+    def _candidate(self, candidate: Candidate) -> Judge:
+        name = f"{str(self._spec['name'])[: MAX_NAME - 10]} candidate"
+        return self._judge({"prompt": candidate.prompt, "name": name})
+
+    def version_of(self, candidate: Candidate) -> JudgeVersion:
+        """Return the judge version of a candidate."""
+        return self._candidate(candidate).version
+
+    def _spent(self, record: StepRecord) -> None:
+        known = self.cost_micro is not None and record.cost_micro is not None
+        self.cost_micro = (self.cost_micro or 0) + (record.cost_micro or 0) if known else None
+
+    async def propose(self, number: int, version: StoredVersion, cases: Sequence[Case]) -> Candidate:
+        """Ask for a candidate; each number shows other cases."""
+        current, section = read_prompt(version.prompt or ""), CRITERIA[version.kind]
+
+        def parse(text: str) -> tuple[str, str]:
+            content = _FORM.parse(text).content
+            try:
+                prompt = with_sections(current, f"# {section}\n{content['instructions']}", "the instructions")
+            except BadInput as error:
+                raise UnusableReply(str(error)) from None
+            if prompt.text == current.text:
+                raise UnusableReply("the instructions are unchanged")
+            return content["why"], prompt.text
+
+        request = ChatRequest(
+            messages=_messages(current.sections[section], chosen_cases(cases, number)),
+            schema=_FORM.schema,
+            schema_name="instructions",
+            max_output=self._max_output,
+            subject=f"candidate {number}",
+        )
+        repair = load_prompt("align").sections["Repair"]
+        asked = await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
+        self._spent(asked.record)
+        if asked.value is None:
+            return Candidate(number=number, refused=f"No usable reply: {asked.record.error or asked.record.status}.")
+        return Candidate(number=number, why=asked.value[0], prompt=asked.value[1])
+
+    async def verdicts(self, candidate: Candidate, items: Sequence[JudgeInput], cuts: Cuts) -> dict[int, int]:
+        """Return the candidate's verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) by response id. They are not stored."""
+        judge = self._candidate(candidate)
+        codes: dict[int, int] = {}
+        tasks = iter(items)
+
+        async def work(item: JudgeInput, keep: Keep[Answered[JudgeInput, Verdict]]) -> None:
+            # The name under which recorded replies are found.
+            named = replace(item, external_id=f"candidate {candidate.number}/{item.external_id}")
+            verdict = await judge.judge(named)
+            await keep(Answered(item, verdict, verdict))
+
+        def write(steps: list[Answered[JudgeInput, Verdict]]) -> None:
+            for step in steps:
+                self._spent(step.record)
+                cut = cuts.of(step.task.query_type)
+                label = None if step.result.label is None else step.result.label.value
+                codes[step.task.response_id] = _CODES[side_of(label, step.result.groundedness, cut)]
+
+        most, on_progress = self._options.get("max_cost"), self._options.get("on_progress")
+        runner = Runner(
+            work,
+            lambda n: list(islice(tasks, n)),
+            write,
+            concurrency=self._options.get("concurrency", 16),
+            max_cost_micro=None if most is None else round(most * 1_000_000) - (self.cost_micro or 0),
+            on_progress=None if on_progress is None else lambda tally: on_progress(tally, len(items)),
+            on_stop=self._options.get("on_stop"),
+        )
+        try:
+            with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
+                await runner.run()
+        finally:
+            await judge.aclose()
+        if runner.stopped_because == INTERRUPTED:
+            raise KeyboardInterrupt
+        if len(codes) < len(items):
+            raise BadInput(f"stopped: {runner.stopped_because}. No candidate was compared on held-out labels")
+        return codes
+
+
+def chosen_cases(cases: Sequence[Case], number: int) -> list[Case]:
+    """Return the cases for a candidate, if possible half of them bad; those that people explained come first."""
+
+    def place(case: Case) -> tuple[bool, float]:
+        drawn = sampling_number(f"candidate {number}", "", str(case.item.response_id))
+        return case.reason == NO_REASON, drawn
+
+    sides = [sorted((case for case in cases if case.bad is bad), key=place) for bad in (True, False)]
+    half = _CASES // 2
+    taken = [*sides[0][: max(half, _CASES - len(sides[1]))], *sides[1][: max(half, _CASES - len(sides[0]))]]
+    return sorted(taken[:_CASES], key=lambda case: case.reason)
+
+
+def _messages(instructions: str, cases: Sequence[Case]) -> list[Message]:
+    texts = [(case, _texts(number, case)) for number, case in enumerate(cases, start=1)]
+    token = fence_token([instructions, *(text for _, parts in texts for _, text in parts)])
+    lines = [fenced("INSTRUCTIONS", instructions, token)]
+    for reason, group in groupby(texts, key=lambda each: each[0].reason):
+        lines.append(f"People decided differently. Their reason: {reason}.")
+        for case, parts in group:
+            lines += [fenced(title, text, token) for title, text in parts]
+            judge, people = ("good", "bad") if case.bad else ("bad", "good")
+            lines.append(f"The judge called this answer {judge}. People call it {people}.")
+    sections = load_prompt("align").sections
+    task = fill(sections["Task"], fence=token, material="\n\n".join(lines))
+    return chat((sections["Role"], sections["Rules"], fill(sections["Reply"], example=_EXAMPLE)), task)
+
+
+def _texts(number: int, case: Case) -> list[tuple[str, str]]:
+    note = None if case.review is None else case.review.note
+    passages = (case.item.passages or ())[:_PASSAGES]
+    parts = [("QUESTION", case.item.query), *numbered("PASSAGE", passages), ("ANSWER", case.item.answer)]
+    parts += [(title, text) for title, text in (("JUDGE'S REASON", case.judged.reasoning), ("NOTE", note)) if text]
+    return [(f"CASE {number} {title}", shortened(text, _LONGEST)) for title, text in parts]
