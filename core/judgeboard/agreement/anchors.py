@@ -15,6 +15,7 @@ from judgeboard.domain import Label, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.judges.material import example_responses
+from judgeboard.runs.judging import judge_options
 from judgeboard.stats.anchors import (
     LOOKS,
     AnchorChange,
@@ -43,7 +44,7 @@ from judgeboard.store.anchors import (
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import LABELS, graded_reviews
-from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.responses import answer_starts
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import by_repeat
@@ -54,7 +55,6 @@ SIZE = 60
 
 SEED = "anchors"
 TO_MAKE = "To fix anchors: `judgeboard anchors make`"
-TO_JUDGE = "To judge the anchors: `judgeboard anchors judge --judge KIND`, with the judge's options"
 _UNLABELLED, _GOOD, _BAD = range(3)
 _LISTED = 1_000
 _HALLUCINATED = LABELS.index(Label.HALLUCINATED.value)
@@ -234,8 +234,10 @@ def anchor_report(
     version_id = None if judge_version is None else get_version(connection, judge_version).id
     runs = [run for run in anchor_runs(connection, anchors.response_ids, version_id) if run.ok]
     if not runs:
-        title = "no judge" if version_id is None else get_version(connection, version_id).title
-        raise NotFound(f"{title} has no usable verdict on the anchors. {TO_JUDGE}")
+        version = None if version_id is None else get_version(connection, version_id)
+        command = f"judgeboard anchors judge {(version and judge_options(version)) or '--judge KIND'}"
+        whose = "" if version is None else f" of {version.title}"
+        raise NotFound(f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`")
     newest = runs[0]
     version = get_version(connection, newest.judge_version_id)
     earlier = [run for run in runs[1:] if run.judge_version_id == version.id]
@@ -263,11 +265,11 @@ def anchor_report(
         sentence=_sentence(version.title, changes, shown, seen),
         seen=seen,
         comparisons=tuple(
-            AnchorComparison(since, change, names, tuple(_sentences(since, change)))
+            AnchorComparison(since, change, names, tuple(_sentences(since, change, changes[0])))
             for (since, _), change, names in zip(parts, changes, shown, strict=True)
         ),
         changed=compare.changed(connection, parts[0][1]),
-        warnings=tuple(_warnings(newest, len(anchors.response_ids), changes[0])),
+        warnings=tuple(_warnings(version, newest, len(anchors.response_ids), changes[0])),
     )
 
 
@@ -374,8 +376,11 @@ def _drift_words(test: str, change: AnchorChange) -> str:
     }[test]
 
 
-def _sentences(since: str, change: AnchorChange) -> Iterator[str]:
+def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterator[str]:
     if not change.n:
+        return
+    if change is not first and change == first:
+        yield f"Since {since}: the same changes."
         return
     flips = change.to_bad + change.to_good
     p = f", p = {change.p_values['direction']:.2g}" if flips else ""
@@ -395,8 +400,9 @@ def _sentences(since: str, change: AnchorChange) -> Iterator[str]:
         yield f"Between repeats, {change.repeats.flips:,} of {change.repeats.n:,} verdicts differ."
 
 
-def _warnings(newest: AnchorRun, anchors: int, change: AnchorChange) -> Iterator[str]:
+def _warnings(version: StoredVersion, newest: AnchorRun, anchors: int, change: AnchorChange) -> Iterator[str]:
     if newest.ok < anchors:
         yield f"Run {newest.id} has a usable verdict on {newest.ok:,} of {anchors:,} anchors."
-    if change.n and change.repeats is None:
-        yield "How often verdicts change by themselves is unknown. To measure it: `judgeboard judge --repeats 2`"
+    if change.n and change.repeats is None and version.model is not None:
+        command = f"`judgeboard judge {judge_options(version)} --repeats 2`"
+        yield f"How often verdicts change by themselves is unknown. To measure it: {command}"

@@ -13,7 +13,8 @@ from judgeboard.store.runs import AskMode
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import problem, reading, seen, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
-from judgeboard_dashboard.widgets.rejudge_form import job_button, lead
+from judgeboard_dashboard.widgets.rejudge_form import job_button
+from judgeboard_dashboard.widgets.rejudge_form import lead as estimate_words
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, heading, note, when
 
@@ -46,8 +47,8 @@ def anchors_section(version: StoredVersion) -> None:
 
 def _report(report: AnchorReport) -> None:
     if report.drift:
-        start, _, rest = report.sentence.partition(": ")
-        note(capital(rest), lead=f"{start}.")
+        lead, colon, rest = report.sentence.partition(": ")
+        note(rest, lead=f"{lead}{colon}")
     else:
         caption(report.sentence)
     for comparison in report.comparisons:
@@ -82,5 +83,5 @@ def _judge_again(version: StoredVersion, where: RowFilter) -> None:
     except JudgeboardError as error:
         problem(str(error))
         return
-    caption(lead(estimate))
+    caption(estimate_words(estimate))
     job_button("Judge the anchors again", estimate, key="anchors_judge", spec=spec, where=where, mode=AskMode.ANCHORS)

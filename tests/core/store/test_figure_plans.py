@@ -13,6 +13,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
+from judgeboard.store.anchors import reported_models
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.issues import Issue
@@ -255,3 +256,10 @@ def _review(number: int) -> dict[str, object]:
         "request_key": f"k{number}",
         "at": NOW,
     }
+
+
+def test_the_models_that_providers_report_are_read_from_an_index(large: Store) -> None:
+    with large.reading() as connection, plans_of(large) as steps:
+        reported_models(connection)
+    assert any("COVERING INDEX ix_judgment_model" in step for step in steps)
+    assert "SCAN judgment" not in steps

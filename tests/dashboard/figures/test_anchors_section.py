@@ -55,7 +55,7 @@ def test_the_page_shows_drift_and_the_verdicts_that_changed(judged: Store, open_
     with RecordingEndpoint(saying(60)) as endpoint:
         judge_pending(judged, rag(endpoint, api_key="k"), where=where, mode=AskMode.ANCHORS)
     page = open_page("judges")
-    assert "Drift is shown." in markup(page)
+    assert "Drift is shown:" in markup(page)
     changed = next(each.value for each in page.dataframe if "People" in each.value)
     assert len(changed) == 40
     assert set(zip(changed["Now"], changed["People"], strict=True)) == {("bad", "good")}
