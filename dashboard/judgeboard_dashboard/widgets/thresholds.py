@@ -111,7 +111,7 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> Non
         as_table=as_table,
         under=(f"{result.judge_version}. Measured on all labels that were drawn at random. Bands: 95 % intervals.",),
     )
-    sentence(change_words(at.change), lead=f"Below {tried:g} for {name}.")
+    sentence(change_words(at.change), lead=f"Below {tried:g} for {name}, on all labels.")
     _set(sample, each, tried, name, save)
 
 

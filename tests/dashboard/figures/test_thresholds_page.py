@@ -54,7 +54,7 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     field = next(each for each in app.number_input if each.label == "Groundedness below")
     field.set_value(0.3).run()
     replay = texts(app, "jb-say")[-1]
-    assert "Below 0.3 for sql." in replay
+    assert "Below 0.3 for sql, on all labels." in replay
     assert "flags fewer" in replay
     app.button(key="threshold_set").click().run()
     with sqlite_store.reading() as connection:

@@ -125,7 +125,10 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         for name, colour in ink.items()
     )
     across = alt.X(
-        "flagged:Q", title="Share of answers flagged", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(**PERCENT)
+        "flagged:Q",
+        title="Share of answers flagged",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(tickCount=10, **PERCENT),
     )
     upwards = alt.Y("value:Q", title="Share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5, **PERCENT))
     base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
@@ -133,15 +136,25 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
     marked = alt.Chart(
         pd.DataFrame({"name": list(lines), "flagged": [at.flags / judged for at in lines.values()]})
     ).encode(x=across)
+    # Each name has a height of its own, because two lines may be close together.
+    names = [
+        marked.transform_filter(f"datum.name == '{name}'")
+        .mark_text(align="left", dx=4, fontSize=11, color=colours.muted)
+        .encode(text="name:N", y=alt.value(130 + 15 * place))
+        for place, name in enumerate(lines)
+    ]
     return alt.layer(
         known.mark_area(opacity=0.15).encode(x=across, y=alt.Y("low:Q", title="Share"), y2="high:Q", detail="figure:N"),
         marked.mark_rule(color=colours.muted, strokeDash=[4, 4]),
-        marked.mark_text(align="left", dx=4, dy=4, baseline="top", fontSize=11, color=colours.muted).encode(
-            text="name:N", y=alt.value(0)
-        ),
+        *names,
         known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail="figure:N"),
         known.mark_point(filled=True, size=40, opacity=1, aria=False).encode(x=across, y=upwards),
-        known.mark_text(align="right", dy=-10, fontSize=12).encode(x=across, y=upwards, text="text:N"),
+        *(
+            known.transform_filter(f"datum.figure == '{name}'")
+            .mark_text(align="right", dy=away, fontSize=12)
+            .encode(x=across, y=upwards, text="text:N")
+            for name, away in (("recall", -10), ("precision", 16))
+        ),
         click_points(known, chosen, x=across, y=upwards),
     )
 
