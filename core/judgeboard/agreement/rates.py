@@ -28,6 +28,7 @@ from judgeboard.stats.estimates import (
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.rates import (
     JudgeErrors,
+    Stratum,
     Target,
     bounds,
     design_effect,
@@ -46,6 +47,7 @@ ALL = "all"
 """The name of the result about all answers that match, beside its slices."""
 
 _FEW_GROUPS, _FEW_OF_RARER, _MOST_UNDECIDED = 30, 15, 0.05
+_LOW_ALPHA = 0.6
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 _LEFT_OUT = {
     "not_judged": "not judged by this version",
@@ -89,10 +91,11 @@ class RateResult:
     """The share of bad answers (or the mean grade) in all answers. JSON has the same fields.
 
     ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. ``bounds``
-    are the least and the greatest possible value where a stratum has no label. ``judge_share`` is the judge's own
-    share of bad answers (or its mean grade), ``labels_only`` that of all labels. ``in_all_answers`` has agreement,
-    kappa, sensitivity, specificity and precision of the judge in all answers, ``in_graded_answers`` in those that
-    people graded, unweighted.
+    are the least and the greatest possible value where a stratum has no label, or where people did not decide on more
+    than 5 % of the sampled answers. ``judge_share`` is the judge's own share of bad answers (or its mean grade),
+    ``labels_only`` that of all labels. ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision
+    of the judge in all answers, ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is
+    Krippendorff's alpha among people.
     """
 
     name: str
@@ -117,6 +120,7 @@ class RateResult:
     left_out: Mapping[str, int]
     in_all_answers: Mapping[str, Estimate]
     in_graded_answers: Mapping[str, Estimate]
+    people_alpha: Estimate
     warnings: tuple[Note, ...]
     to_label: ToLabel | None
     by: By | None = None
@@ -237,9 +241,13 @@ class _Measure:
         counts = _counts(sample, grade)
         to_label = None
         between = None
+        undecided = int(sample.undecided.sum())
         if is_label and any(not each.n for each in counts):
             between = bounds(sample.counts)
             to_label = _to_label(counts, sample)
+        elif is_label and _many(undecided, len(sample.response_ids)):
+            between = _undecided_bounds(sample)
+        people = self.loaded.people_alpha(inside)
         in_all, in_graded = self._agreement(inside, sample)
         result = RateResult(
             name=name,
@@ -264,7 +272,8 @@ class _Measure:
             left_out=sample.left_out,
             in_all_answers=in_all,
             in_graded_answers=in_graded,
-            warnings=tuple(_warnings(sample, grade, self.target)),
+            people_alpha=people,
+            warnings=tuple(_warnings(sample, grade, self.target, between, people)),
             to_label=to_label,
         )
         return replace(result, sentence=_sentence(result, self.where))
@@ -295,7 +304,10 @@ class _Measure:
             sample = self.loaded.sample(self.loaded.usable(inside))
         given = ~np.isnan(sample.all_verdicts)
         unweighted = unweighted_agreement(sample.all_values[given], sample.all_verdicts[given])
-        return weighted_agreement(sample.population, sample.labels, sample.verdicts, self.target), unweighted
+        in_all = weighted_agreement(
+            sample.population, sample.labels, sample.verdicts, self.target, judged_bad=sample.judged_bad
+        )
+        return in_all, unweighted
 
 
 def _counts(sample: SampledLabels, grade: GradeName) -> tuple[StratumCount, ...]:
@@ -353,19 +365,50 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
     return replace(changed, sentence=words)
 
 
-def _warnings(sample: SampledLabels, grade: GradeName, target: Target) -> Iterator[Note]:
+def _many(undecided: int, labelled: int) -> bool:
+    return undecided > _MOST_UNDECIDED * (labelled + undecided)
+
+
+def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
+    """Return the rate if all answers that people did not decide are good, and if all of them are bad."""
+    low, high = (
+        rate(
+            [
+                Stratum(each.answers, each.labelled + undecided, each.bad + bad * undecided)
+                for each, undecided in zip(sample.counts, sample.undecided.tolist(), strict=True)
+            ]
+        ).value
+        for bad in (0, 1)
+    )
+    return low or 0.0, high or 0.0
+
+
+def _warnings(
+    sample: SampledLabels, grade: GradeName, target: Target, between: tuple[float, float] | None, people: Estimate
+) -> Iterator[Note]:
     n = len(sample.response_ids)
+    undecided = int(sample.undecided.sum())
     if sample.extras:
         were = "label was" if sample.extras == 1 else "labels were"
         yield Note(
             "picked_labels",
             f"{sample.extras:,} {were} of answers that were not selected at random, so they do not count here.",
         )
-    if sample.undecided > _MOST_UNDECIDED * (n + sample.undecided):
+    if _many(undecided, n):
+        ends = ""
+        if grade == "label" and n and between is not None:
+            low, high = map(percent, between)
+            ends = f" If all of them were good, the rate would be {low}. If all of them were bad, it would be {high}."
         yield Note(
             "undecided",
-            f"People were unsure, tied or skipped on {sample.undecided:,} of {n + sample.undecided:,} sampled answers. "
-            "These may be harder than the others, and they do not count.",
+            f"People were unsure, tied or skipped on {undecided:,} of {n + undecided:,} sampled answers. These may be "
+            f"harder than the others, and they do not count.{ends}",
+        )
+    if people.value is not None and people.n >= MIN_PAIRS and people.value < _LOW_ALPHA:
+        yield Note(
+            "people_differ",
+            f"People agree with each other by alpha {two_decimals(people.value)} only (n = {people.n:,}). The rate is "
+            "about their majority.",
         )
     if sample.waiting > _MOST_UNDECIDED * sample.drawn:
         yield Note("waiting", f"{sample.waiting:,} of {sample.drawn:,} sampled answers are not reviewed yet.")

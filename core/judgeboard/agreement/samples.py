@@ -1,8 +1,8 @@
 """Which labels of people are a random sample of all answers, and in which strata.
 
 A label counts as a sample of its stratum in three cases: the stratum is reviewed completely, the answer was drawn by
-the rule `random_sample`, or it was reviewed in a queue in random order whose filter is empty or the same. Other labels
-are extras: they are counted and shown, never weighted (Horvitz, Thompson, 1952).
+the rule `random_sample`, or it was reviewed in a queue in random order whose filter all answers match. Other labels are
+extras: they are counted and shown, never weighted (Horvitz, Thompson, 1952).
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import combined_as, decoded, gold, people_values, person_grades
-from judgeboard.domain import Label
+from judgeboard.domain import Estimate, Label
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
+from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, strata_of, summed
-from judgeboard.stats.ratings import SCALES
+from judgeboard.stats.ratings import SCALES, ratings_of
 from judgeboard.store.alignments import shown_answers
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
@@ -37,6 +38,7 @@ from judgeboard.store.strata import (
     undecided_answers,
 )
 from judgeboard.store.tables import CURRENT
+from judgeboard.store.verdicts import matching_answers
 
 Picked = Literal["no", "yes", "worst"]
 """Whether a rule other than the random sample flagged an answer.
@@ -64,10 +66,10 @@ class SampledLabels:
 
     ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. The other arrays have the rows of
     ``labels``: ``verdicts`` are 1 (bad), 0 (good) or NaN (none), ``badness`` is 1 - groundedness, NaN if there is none.
-    ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. ``undecided`` counts
-    sampled answers about which people were unsure, tied, or which they skipped; ``waiting`` counts answers of the
-    random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of each
-    stratum with a usable verdict, and those that the judge calls bad. ``all_values`` and ``all_verdicts`` are the
+    ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. ``undecided`` counts by
+    stratum the sampled answers about which people were unsure, tied, or which they skipped; ``waiting`` counts answers
+    of the random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of
+    each stratum with a usable verdict, and those that the judge calls bad. ``all_values`` and ``all_verdicts`` are the
     labels and verdicts of every labelled answer, extras too.
     """
 
@@ -80,7 +82,7 @@ class SampledLabels:
     strata: tuple[StratumName, ...]
     extras: int
     left_out: dict[str, int]
-    undecided: int
+    undecided: IntArray
     drawn: int
     waiting: int
     judged_bad_by: IntArray
@@ -153,7 +155,8 @@ class LabelledAnswers:
         self._connection = connection
         scale = SCALES[grade]
         reviews = graded_reviews(connection, implied_labels=implied_labels)
-        graded = person_grades(reviews, scale).response_ids, gold(reviews, scale).response_ids
+        self._grades = person_grades(reviews, scale)
+        graded = self._grades.response_ids, gold(reviews, scale).response_ids
         people = people_values(reviews, scale)
         cuts = thresholds(connection).cuts
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
@@ -175,7 +178,14 @@ class LabelledAnswers:
         self._skipped = among(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
         self._picked = among(ids, picked_answers(connection))
         self._drawn = among(ids, drawn_answers(connection))
-        self._by_lot = self._drawn | among(ids, reviewed_in_random_queues(connection, where))
+        self._by_lot = self._drawn.copy()
+        self._by_lot_within: list[tuple[BoolArray, BoolArray]] = []
+        for drawn_from, reviewed in reviewed_in_random_queues(connection):
+            if drawn_from in (RowFilter(), where):
+                self._by_lot |= among(ids, reviewed)
+            elif len(reviewed):
+                matching = among(ids, matching_answers(connection, drawn_from))
+                self._by_lot_within.append((matching, among(ids, reviewed)))
         self.left_out = {
             "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
             "prompt_examples": int(shown.sum()),
@@ -188,6 +198,9 @@ class LabelledAnswers:
         rows: AnyArray | slice = slice(None) if inside is None or everything else np.flatnonzero(inside)
         answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
         labelled, by_lot, values = self.labelled[rows], self._by_lot[rows], self.values[rows]
+        for matching, reviewed in self._by_lot_within:
+            if matching[rows].all():
+                by_lot = by_lot | reviewed[rows]
         done = labelled | self._tied[rows] | self._unsure[rows]
         picked = self._picked[rows].astype(np.int64)
         extras = labelled & ~by_lot & (picked == _YES)
@@ -226,7 +239,7 @@ class LabelledAnswers:
             tuple(self._name(int(code), whole=bool(whole)) for code, whole in zip(names[kept], joined, strict=True)),
             int((labelled & ~sampled).sum()),
             {reason: n for reason, n in left_out.items() if n},
-            int((undecided & (by_lot | finished)).sum()),
+            np.bincount(strata, weights=undecided & (by_lot | finished), minlength=len(kept)).astype(np.int64),
             int(drawn.sum()),
             int((drawn & ~labelled & ~undecided).sum()),
             np.bincount(strata[answers.verdicts == BAD], minlength=len(kept)),
@@ -234,6 +247,19 @@ class LabelledAnswers:
             values[labelled],
             verdicts[labelled],
         )
+
+    def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
+        """Return Krippendorff's alpha of people on the answers (``inside``, default: all) that two or more graded."""
+        graded = self.labelled | self._tied
+        kept = np.flatnonzero(graded if inside is None else graded & inside)
+        kept = kept[np.argsort(self.answers.response_ids[kept])]
+        ids = self.answers.response_ids[kept]
+        rows = among(self._grades.response_ids, ids)
+        of_rows = self._grades.response_ids[rows]
+        values = decoded(self._grades.values[rows], self.grade)
+        groups = self._groups[kept[np.searchsorted(ids, of_rows)]]
+        _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
+        return alpha(ratings, "nominal" if self.grade == "label" else "interval")
 
     def usable(self, inside: BoolArray | None = None) -> BoolArray:
         """Return a mask of the answers (``inside``, default: all) with a usable verdict."""

@@ -261,12 +261,13 @@ def predicted_mean(
 
 
 def weighted_agreement(
-    population: Population, labels: Labels, verdicts: FloatArray, target: Target = "app"
+    population: Population, labels: Labels, verdicts: FloatArray, target: Target = "app", judged_bad: int | None = None
 ) -> dict[str, Estimate]:
     """Return agreement, kappa, recall, specificity and precision of the judge in all answers.
 
     ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label stands for the answers
-    of its stratum.
+    of its stratum. If all ``judged_bad`` answers are labelled, the recall in these answers depends only on the number
+    of bad answers that the judge missed, and so does its interval.
     """
     count, answers = population.count, population.answers
     cells = _cells(labels.values, verdicts)
@@ -284,7 +285,29 @@ def weighted_agreement(
             continue
         made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
         results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", target)
+    if target == "these" and judged_bad == verdicts.sum():
+        results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
     return results
+
+
+def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Estimate | None:
+    """Return the recall if all answers judged bad are labelled, from the rate among the others; None without one.
+
+    With one stratum of the others, the interval has Wilson's ends of its share.
+    """
+    flagged, caught = (
+        np.bincount(labels.strata, weights=each, minlength=population.count).round().astype(np.int64).tolist()
+        for each in (verdicts, labels.values * verdicts)
+    )
+    judged_good = [
+        Stratum(each.answers - judged, each.labelled - judged, each.bad - bad)
+        for each, judged, bad in zip(strata_of(population, labels), flagged, caught, strict=True)
+    ]
+    found, answers, missed = sum(caught), sum(each.answers for each in judged_good), rate(judged_good, "these")
+    if not found or missed.value is None or missed.low is None or missed.high is None:
+        return None
+    value, low, high = (found / (found + answers * share) for share in (missed.value, missed.high, missed.low))
+    return measured(value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers")
 
 
 def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, Estimate]:

@@ -166,31 +166,24 @@ def drawn_answers(connection: Connection) -> IntArray:
     return np.unique(ids)
 
 
-def reviewed_in_random_queues(connection: Connection, where: RowFilter | None = None) -> IntArray:
-    """Return the ids, ascending, of answers that were reviewed as items of a queue in random order.
+def reviewed_in_random_queues(connection: Connection) -> list[tuple[RowFilter, IntArray]]:
+    """Return the filters of queues in random order, each with the ids, ascending, of answers reviewed as their items.
 
-    The queue's filter must be empty or equal ``where``. Items that a person added, repeats and tests do not count.
+    Items that a person added, repeats and tests do not count.
     """
-    known = (RowFilter(), where or RowFilter())
-    queues = [
-        queue.id
-        for queue in list_queues(connection, subject=ANSWERS)
-        if queue.sort is QueueOrder.RANDOM and not queue.training and queue.filter in known
-    ]
-    if not queues:
-        return np.empty(0, dtype=np.int64)
+    by_filter: dict[RowFilter, list[int]] = {}
+    for queue in list_queues(connection, subject=ANSWERS):
+        if queue.sort is QueueOrder.RANDOM and not queue.training:
+            by_filter.setdefault(queue.filter, []).append(queue.id)
     query = (
         select(QUEUE_ITEM.c.response_id)
         .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
-        .where(
-            QUEUE_ITEM.c.queue_id.in_(queues),
-            QUEUE_ITEM.c.repeat_for.is_(None),
-            QUEUE_ITEM.c.test.is_(False),
-            QUEUE_ITEM.c.bulk.is_(None),
-        )
+        .where(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.test.is_(False), QUEUE_ITEM.c.bulk.is_(None))
     )
-    (ids,) = read_columns(connection, query)
-    return np.unique(ids)
+    return [
+        (where, np.unique(read_columns(connection, query.where(QUEUE_ITEM.c.queue_id.in_(queues)))[0]))
+        for where, queues in by_filter.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -120,6 +120,9 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
     for place, name in (("in_all_answers", "weighted"), ("in_graded_answers", "unweighted")):
         for figure, value in expected[f"agreement_labelled_{name}"].items():
             assert found[place][figure]["value"] == pytest.approx(value, abs=SIX_DIGITS)
+    recall = rate_json(example_b, "--target", "these")["in_all_answers"]["sensitivity"]
+    assert (recall["value"], recall["low"], recall["high"]) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
+    assert found["labels_only"]["value"] == pytest.approx(0.741414, abs=SIX_DIGITS)
     graded = measure_agreement(example_b, judge_versions=[JUDGE]).statistics
     for figure, each in found["in_graded_answers"].items():
         assert each["value"] == pytest.approx(graded[figure].value)
@@ -224,17 +227,23 @@ def test_the_worst_flagged_answers_are_a_stratum_down_to_which_all_are_reviewed(
     assert result.extras == 0
 
 
-def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) -> None:
+def random_queue(log: GradedLog, ids: Collection[int], **where: Any) -> dict[int, int]:
+    """Store a queue in random order with these answers; return its items by answer."""
+    queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": False}
+    item = {"position": 0, "joined_at": NOW}
     with log.store.writing() as connection:
-        queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": False}
-        queue_id = connection.execute(insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": 20}).scalar_one()
-        item = {"queue_id": queue_id, "position": 0, "joined_at": NOW}
-        items = {
-            each: connection.execute(
-                insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id), item | {"response_id": each}
-            ).scalar_one()
-            for each in judged[:20]
+        queue_id = connection.execute(
+            insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": len(ids), "filter": where}
+        ).scalar_one()
+        add = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id)
+        return {
+            each: connection.execute(add, item | {"queue_id": queue_id, "response_id": each}).scalar_one()
+            for each in ids
         }
+
+
+def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) -> None:
+    items = random_queue(log, judged[:20])
     for each in judged[:18]:
         log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=items[each])
     label(log, judged[18:25])  # two of the queue that were reviewed elsewhere, and five others
@@ -242,6 +251,23 @@ def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) 
     assert (result.n_labelled, result.extras) == (18, 7)
     narrower = measure_rate(log.store, where=parse_where(["source=log"]))
     assert narrower.n_labelled == 18
+
+
+def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
+    log: GradedLog, judged: list[int]
+) -> None:
+    legal = log.answers(30, query_type="legal")
+    judge(log, legal)
+    items = random_queue(log, legal[:15], query_types=["legal"])
+    for each in legal[:15]:
+        log.review(each, label=BAD if each in legal[:4] else GOOD, queue_item_id=items[each])
+    whole = measure_rate(log.store, by="query_type")
+    assert (whole.n_labelled, whole.extras) == (0, 15)
+    of_type = {each.name: (each.n_labelled, each.extras, each.value) for each in whole.slices}
+    assert of_type["legal"] == (15, 0, pytest.approx(4 / 15, abs=0.05))
+    for where in (["query_type=legal"], ["query_type=legal", "source=log"]):
+        alone = measure_rate(log.store, where=parse_where(where))
+        assert (alone.n_labelled, alone.extras, alone.value) == of_type["legal"]
 
 
 def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int]) -> None:
@@ -297,9 +323,27 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
     result = measure_rate(log.store)
     codes = {each.code: each.text for each in result.warnings}
     assert "4 of 24 sampled answers" in codes["undecided"]
+    assert (
+        "If all of them were good, the rate would be 33 %. If all of them were bad, it would be 50 %."
+        in (codes["undecided"])
+    )
+    assert result.bounds == pytest.approx((8 / 24, 12 / 24), abs=0.02)
+    assert result.value is not None
     assert codes["waiting"] == "16 of 40 sampled answers are not reviewed yet."
     assert "few_of_rarer" in codes
     assert result.left_out["unsure"] == 4
+
+
+def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    label(log, judged, judged[:20])
+    assert "people_differ" not in {each.code for each in measure_rate(log.store).warnings}
+    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(judged[5:35])}, "ines")
+    result = measure_rate(log.store)
+    assert result.people_alpha.n == 30
+    assert result.people_alpha.value == pytest.approx(0, abs=0.1)
+    (words,) = (each.text for each in result.warnings if each.code == "people_differ")
+    assert words.endswith("(n = 30). The rate is about their majority.")
 
 
 def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
