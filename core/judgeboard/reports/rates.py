@@ -60,6 +60,8 @@ def agreement_table(result: RateResult) -> Table:
         rows.append(
             (STATISTICS[name].name, *(cell_text(one, column) for one in (each, result.in_graded_answers[name])))
         )
+    if result.people_alpha.value is not None:
+        rows.append(("Alpha among people", "", cell_text(result.people_alpha, plain)))
     return Table(columns, tuple(rows))
 
 

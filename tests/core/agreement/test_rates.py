@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import insert
 
@@ -385,3 +386,62 @@ def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]
     assert sample.labels.values.sum() == 8
     assert sample.verdicts.sum() == 5
     assert len(sample.query_types) == 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_labelled(
+    log: GradedLog, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    ids = [
+        log.answers(1, group=int(rng.integers(20)), query_type=str(rng.choice(["QA", "Summary"])))[0] for _ in range(70)
+    ]
+    version = log.version()
+
+    def judge_at_random(answers: Collection[int]) -> dict[int, dict[str, Any]]:
+        kinds = [{"label": GOOD}, {"label": BAD}, {"groundedness": float(rng.random())}]
+        verdicts = {each: dict(rng.choice(kinds)) for each in answers}
+        log.say(version, verdicts)
+        return verdicts
+
+    log.say_all(version, ids[50:], status=Status.ERROR)
+    verdicts = judge_at_random(ids[:60])
+    flag(log, [each for each in ids if rng.random() < 0.6])
+    people = {each: BAD if rng.random() < 0.3 else GOOD for each in ids}
+    first = [each for each in ids if rng.random() < 0.6]
+    log.reviews({each: {"label": people[each]} for each in first})
+    log.review_all([each for each in ids if each not in first and rng.random() < 0.3], "ines", decision="unsure")
+    for target in ("app", "these"):
+        whole = measure_rate(log.store, target=target, by="query_type")
+        for result in (whole, *whole.slices):
+            assert sum(each.N for each in result.strata) == result.n_answers
+            assert sum(each.n for each in result.strata) == result.n_labelled
+            known = [0.0, *(result.bounds or (0.0, 1.0)), 1.0]
+            assert known == sorted(known)
+            if result.value is not None:
+                assert known[1] <= result.value <= known[2]
+                assert 0 <= result.low <= result.value <= result.high <= 1
+    before = measure_rate(log.store)
+    judge_at_random(ids[:60])
+    log.say(version, verdicts)
+    assert measure_rate(log.store) == before
+    log.reviews({each: {"label": people[each]} for each in ids if each not in first}, "ines")
+    share = sum(each == BAD for each in people.values()) / len(people)
+    for _ in range(2):
+        result = measure_rate(log.store, target="these")
+        assert (result.value, result.low, result.high) == pytest.approx((share, share, share))
+        judge_at_random(ids)
+
+
+def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> None:
+    nothing = parse_where(["source=nowhere"])
+    assert measure_rate(log.store, where=nothing).sentence == "No judged answer matches."
+    label(log, judged, judged[:20])
+    everything = parse_where(["source=log"])
+    assert measure_rate(log.store, where=nothing, labels_from=everything).sentence == (
+        "The share of bad answers is not available: no label of one class."
+    )
+    log.say_all(log.version(), judged, label=BAD)
+    assert measure_rate(log.store, labels_from=everything).sentence == (
+        "The share of bad answers is not available: this judge cannot be corrected: it is no better than chance."
+    )

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.confusion import matthews
+from judgeboard.stats.estimates import t_quantile
 from judgeboard.stats.rates import (
     NO_BETTER_THAN_CHANCE,
     JudgeErrors,
@@ -165,6 +167,68 @@ class TestRagTruth:
         made = rogan_gladen(int(ragtruth_rows.judged_bad[judge].sum()), len(ragtruth_rows.bad), errors)
         ragtruth_rows.same(made, f"rogan_gladen_{judge}")
 
+    def test_prediction_powered_inference_by_answer(self, ragtruth_rows: RagTruth) -> None:
+        drawn = ragtruth_rows.draws < 0.15
+        one, each = np.zeros(len(drawn), dtype=np.int64), np.arange(len(drawn))
+        scores = ragtruth_rows.badness[JUDGE]
+        population, labels = summed(one, scores, each, 1, drawn, ragtruth_rows.bad[drawn])
+        tuned = predicted_mean(population, labels, share=True)
+        ragtruth_rows.same(tuned, "ppi_tuned_by_answer")
+        ragtruth_rows.same(predicted_mean(population, labels, share=True, slope="full"), "ppi_lambda1_by_answer")
+        slope = (tuned.value or 0) - ragtruth_rows.bad[drawn].mean()
+        slope /= scores.mean() - scores[drawn].mean()
+        assert slope == pytest.approx(0.734653, abs=5e-6)
+        assert slope * (1 - drawn.mean()) == pytest.approx(0.629156, abs=5e-6)
+
+    def test_the_answers_and_judges_of_the_examples(self, ragtruth_rows: RagTruth) -> None:
+        rows = ragtruth_rows
+        assert [int((rows.draws < share).sum()) for share in (0.05, 0.1, 0.15)] == [69, 129, 193]
+        assert (len(rows.bad), int(rows.bad.sum()), int(rows.groups.max()) + 1) == (1344, 493, 225)
+        by_type = {name: round(float(rows.bad[rows.types == name].mean()), 4) for name in np.unique(rows.types)}
+        assert by_type == {"Data2txt": 0.6556, "QA": 0.1923, "Summary": 0.2535}
+        judged = {name: round(float(verdicts.mean()), 4) for name, verdicts in rows.judged_bad.items()}
+        assert judged == dict(zip((JUDGE, *OTHERS), (0.3333, 0.3996, 0.3356, 0.9784), strict=True))
+        everything = np.ones(len(rows.bad), dtype=np.bool_)
+        verdicts = rows.judged_bad[JUDGE]
+        figures = weighted_agreement(*rows.sums(everything, verdicts.astype(np.int64)), verdicts, "these")
+        for name, value in rows.expected["agreement_all_truth"].items():
+            assert figures[name].value == pytest.approx(value, abs=SIX_DIGITS)
+        cells = np.bincount((2 * rows.bad + verdicts).astype(np.int64), minlength=4).reshape(2, 2)
+        correlation = float(matthews(cells.astype(np.float64)))
+        share = float(rows.bad.mean())
+        factors = (1, 1 - correlation**2, 1 / correlation**2 - 1)
+        assert [round(each * share * (1 - share), 3) for each in factors] == [0.232, 0.138, 0.339]
+        assert round(correlation, 4) == 0.6375
+
+    def test_strata_without_scores_on_the_logit(self, ragtruth_rows: RagTruth) -> None:
+        judged = ragtruth_rows.judged_bad[JUDGE].astype(np.int64)
+        drawn, none, each = ragtruth_rows.draws < 0.15, np.zeros(len(judged)), np.arange(len(judged))
+        flagged = (judged == 1) | (ragtruth_rows.draws < 0.05)
+        types = np.unique(ragtruth_rows.types, return_inverse=True)[1]
+        for strata, groups, labelled, target, name in (
+            (judged, ragtruth_rows.groups, drawn, "app", "poststratified_by_group"),
+            (judged, each, drawn, "app", "poststratified_by_answer"),
+            (judged, each, drawn, "these", "poststratified_these_answers"),
+            (judged * 0, ragtruth_rows.groups, drawn, "app", "labels_only_by_group_logit"),
+            (2 * types + judged, ragtruth_rows.groups, drawn, "app", "strata_type_x_verdict"),
+            (judged, ragtruth_rows.groups, flagged, "app", "stratified_flag_process"),
+            (judged, each, flagged, "these", "stratified_flag_these"),
+        ):
+            sums = summed(strata, none, groups, int(strata.max()) + 1, labelled, ragtruth_rows.bad[labelled])
+            ragtruth_rows.same(predicted_mean(*sums, share=True, target=target), name)
+
+    def test_all_flagged_and_a_random_sample_with_the_judges_scores(self, ragtruth_rows: RagTruth) -> None:
+        judged = ragtruth_rows.judged_bad[JUDGE]
+        sums = ragtruth_rows.sums((judged == 1) | (ragtruth_rows.draws < 0.05), judged.astype(np.int64))
+        ragtruth_rows.same(predicted_mean(*sums, share=True), "stratified_flag_ppi_process")
+
+    def test_the_recall_of_these_answers_where_all_flagged_are_labelled(self, ragtruth_rows: RagTruth) -> None:
+        judged = ragtruth_rows.judged_bad[JUDGE]
+        labelled = (judged == 1) | (ragtruth_rows.draws < 0.05)
+        sums = ragtruth_rows.sums(labelled, judged.astype(np.int64))
+        recall = weighted_agreement(*sums, judged[labelled], "these", judged_bad=int(judged.sum()))["sensitivity"]
+        assert (recall.value, recall.low, recall.high) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
+
 
 def test_a_part_without_a_label_has_no_rate_but_bounds() -> None:
     strata = (Stratum(90, 0, 0), Stratum(10, 10, 5))
@@ -258,3 +322,66 @@ def test_the_order_of_the_answers_changes_nothing() -> None:
         )
     for one, other in zip(*results, strict=True):
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
+
+
+@pytest.mark.shared
+def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
+    folder = shared / "data"
+    scores = {row["response_id"]: row["raw"] for row in records(folder / "ragchecker.judgements.jsonl.gz")}
+    people: dict[str, list[float]] = {}
+    for row in records(folder / "ragchecker.human.jsonl.gz"):
+        people.setdefault(row["pair_id"], []).append(row["overall"])
+    ids = sorted(people)
+    grades = np.array([np.mean(people[each]) for each in ids])
+    change = np.array([scores[f"{each}-2"]["overall"] - scores[f"{each}-1"]["overall"] for each in ids])
+    drawn = np.array([sampling_number("judgeboard", "default", each) for each in ids]) < 0.3
+    assert (len(ids), int(drawn.sum())) == (280, 80)
+    assert grades.mean() == pytest.approx(-0.0464, abs=5.1e-5)
+    one = np.zeros(280, dtype=np.int64)
+    sums = summed(one, change, np.arange(280), 1, drawn, grades[drawn])
+    for slope, value, error in (("full", -0.0312, 0.0935), ("tuned", -0.0002, 0.0882)):
+        made = predicted_mean(*sums, share=False, slope=slope)
+        assert made.value == pytest.approx(value, abs=5.1e-5)
+        assert (made.high - made.low) / 2 / t_quantile(79) == pytest.approx(error, abs=5.1e-5)
+    alone = predicted_mean(*summed(one, np.zeros(280), np.arange(280), 1, drawn, grades[drawn]), share=False)
+    assert alone.value == pytest.approx(-0.0563, abs=5.1e-5)
+    assert (alone.high - alone.low) / 2 / t_quantile(79) == pytest.approx(0.1117, abs=5.1e-5)
+
+
+def test_one_label_is_enough_for_a_stratum_and_an_empty_stratum_is_left_out() -> None:
+    estimate = rate((Stratum(50, 1, 1), Stratum(50, 20, 3), Stratum(0, 0, 0)))
+    assert estimate.value == pytest.approx(0.575)
+    assert (estimate.high or 0) - (estimate.low or 0) > 0.4
+
+
+cells = st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans(), st.integers(0, 9)), min_size=4, max_size=60)
+
+
+@given(cells, st.sampled_from(["app", "these"]))
+def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, target) -> None:
+    bad, judged, drawn, groups = (np.array(column) for column in zip(*rows, strict=True))
+    strata = judged.astype(np.int64)
+    for code in (0, 1):
+        drawn[np.flatnonzero(strata == code)[:1]] = True
+    sums = summed(strata, judged.astype(float), groups, 2, drawn, bad[drawn].astype(float))
+    figures = weighted_agreement(*sums, judged[drawn].astype(float), target, judged_bad=int(judged.sum()))
+    for name, each in figures.items():
+        if each.low is not None:
+            assert (-1 if name == "kappa" else 0) <= each.low <= each.value + 1e-9
+            assert each.value <= each.high + 1e-9 <= 1 + 1e-9
+
+
+@given(st.integers(0, 50), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(judged, found, missed, passed, wrong) -> None:
+    made = rogan_gladen(judged, 50, JudgeErrors(found + missed, found, passed + wrong, passed))
+    if made.value is not None:
+        assert 0 <= made.low <= made.high <= 1
+        assert 0 <= made.value <= 1
+    assert (made.value is None) == (found + missed == 0 or passed + wrong == 0 or made.reason == NO_BETTER_THAN_CHANCE)
+
+
+@given(strata())
+def test_the_bounds_contain_the_rate_that_labels_of_the_rest_would_give(made) -> None:
+    first, *rest = made
+    low, high = bounds((Stratum(first.answers, 0, 0), *rest))
+    assert 0 <= low <= rate(made).value + 1e-9 <= high + 2e-9 <= 1 + 2e-9
