@@ -40,7 +40,6 @@ from judgeboard_dashboard.widgets.filters import (
     PARTS,
     choose,
     grade_field,
-    implied_field,
     part_of_log,
     query_of,
     version_field,
@@ -110,11 +109,10 @@ def _filters() -> Filters:
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
-    implied_labels = implied_field(disabled=grade != "label" or of in {"judges", "repeats"})
     as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+    where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
     if not implied_labels:
         whose = replace(whose, implied_labels=False, query=whose.query | {"implied": ["false"]})
-    where = part_of_log()
     whose = replace(whose, where=where, query=whose.query | query_of(where))
     return Filters(judge_field, of, grade, whose, by, as_tables)
 

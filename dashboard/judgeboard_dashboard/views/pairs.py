@@ -106,7 +106,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
         return
     group = next(group for group in groups if (group.slice, group.aspect) == (ALL, aspect))
-    sentence(f"{outcome_words(group)}.", lead=f"{version.title}, {aspect}.")
+    sentence(outcome_words(group), lead=f"{version.title}, {aspect}.")
     table(
         _groups_table(groups),
         key="pair_figures",

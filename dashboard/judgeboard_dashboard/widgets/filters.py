@@ -443,19 +443,23 @@ def implied_field(*, disabled: bool) -> bool:
 PARTS = ("query_type", "source", "model")
 
 
-def part_of_log() -> RowFilter:
-    """Show the fields that limit a page to a part of the log, bound to the address; return the filter."""
+def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
+    """Show the fields that limit a page to a part of the log, bound to the address.
+
+    Return the filter, and whether implied labels count; the switch for these is disabled unless they matter.
+    """
     with reading() as connection:
         facets = response_facets(connection)
-    used = sum(bool(st.query_params.get_all(name)) for name in PARTS)
+    used = sum(bool(st.query_params.get_all(name)) for name in (*PARTS, "implied"))
     fields = (("Query type", facets.query_types), ("Source", facets.sources), ("Written by", facets.models))
     with st.popover(f"Filter · {used}" if used else "Filter", icon=":material/tune:"):
         chosen = [
             st.multiselect(label, names, key=name, bind="query-params", placeholder="All")
             for name, (label, names) in zip(PARTS, fields, strict=True)
         ]
+        implied_labels = implied_field(disabled=not implied_matter)
     query_types, sources, models = map(tuple, chosen)
-    return RowFilter(query_types=query_types, sources=sources, models=models)
+    return RowFilter(query_types=query_types, sources=sources, models=models), implied_labels
 
 
 def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:

@@ -216,3 +216,17 @@ def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementRe
     assert [each.name for each in page.same_answers.versions] == [f"{name} v1" for name in DETECTORS]
     assert (page.over_time, page.without_time) == ((), 1344)
     assert page.result.left_out["without_verdict"] == 1568
+
+
+@pytest.mark.parametrize(
+    ("detector", "brier"),
+    [
+        ("track_b_modernbert", 0.1373),
+        ("approach_1_modernbert", 0.1472),
+        ("track_a_deberta", 0.1506),
+        ("baseline_nli", 0.5923),
+    ],
+)
+def test_the_brier_score_of_a_detector_on_all_labels(table: list[AgreementResult], detector: str, brier: float) -> None:
+    (result,) = [each for each in table if each.title == f"{detector} v1" and each.grade == "label"]
+    assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
