@@ -1,15 +1,19 @@
 """The page People, one's own work on My reviews, the notifications in the head, and training in a queue."""
 
+import json
+from datetime import timedelta
+
 import pytest
 
 from app_pages import press, shown, table, table_rows, texts
+from judgeboard.cli.app import run
 from judgeboard.domain import Label
 from judgeboard.people.permissions import Action
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard_dashboard.gate import NEEDED
-from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, NOW, QueueCase, queue_case
 
 REASON = "the fee is made up"
 
@@ -99,3 +103,32 @@ def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(
     page = open_page("item", reviewer="Ada", queue="training")
     assert "1 of 2 in “training”" in shown(page)
     assert "2 of 2 in “training”" in shown(press(page, "confirm"))
+
+
+def test_agreement_over_time_is_the_same_on_both_pages_and_in_the_command(
+    open_page, page_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = queue_case(page_store)
+    case.flagged(*[0.1] * 20)
+    case.queue(needed=2, order="oldest", assigned=(case.mara, case.jon))
+    for number in range(20):
+        case.now = NOW + timedelta(weeks=number // 10)
+        decided = case.review(case.mara, CONFIRM if number < 10 else DISMISS)
+        case.review(case.jon, DISMISS if number < 10 else CONFIRM)
+        case.adjudicate(decided.item_id, CONFIRM)
+    expected = [
+        ["with gold labels", "23 Feb 2026", 1, "100 % [72, 100], n = 10"],
+        ["with gold labels", "2 Mar 2026", 1, "0 % [0, 28], n = 10"],
+    ]
+    assert table_rows(open_page("my_reviews"), "From the week of") == expected
+    people = open_page("people", reviewer="Lead")
+    assert [row[2:] for row in table_rows(people, "From the week of")] == [
+        [1, "0 % [0, 28], n = 10"],
+        [1, "100 % [72, 100], n = 10"],
+    ], "Jon comes first"
+    db = ["--db", str(page_store.engine.url.database)]
+    assert run(["people", "work", "--over-time", *db]) == 0
+    assert "with gold labels  23 Feb 2026            1  100 % [72, 100], n = 10" in capsys.readouterr().out
+    assert run(["people", "work", "--json", *db]) == 0
+    mara = json.loads(capsys.readouterr().out)["people"][1]
+    assert [point["share"]["value"] for point in mara["gold_over_time"]] == [1, 0]
