@@ -1,4 +1,4 @@
-"""The segment Plan of the Queue page: the precision, the plan in words, and the button that creates the queue."""
+"""The segment Plan of the Queue page: the number of labels, the plan in words, and the button for its queue."""
 
 import pytest
 
@@ -15,17 +15,29 @@ def queues(page_store: Store) -> QueueCase:
     return made
 
 
-def test_a_lead_chooses_a_precision_and_creates_the_queue(queues, open_page) -> None:
+def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(queues, open_page) -> None:
     page = open_page("queue", reviewer="Lead", show="Plan")
-    assert "To know the share of bad answers to ±5 percentage points" in markup(page)
-    page.number_input(key="plan_points").set_value(15.0).run()
+    assert "To know the share of bad answers to ±6.9 percentage points, label 200 answers" in markup(page)
+    slider = next(each for each in page.select_slider if each.label == "Answers to label")
+    slider.set_value(50).run()
     assert not page.exception
-    assert "To know the share of bad answers to ±15 percentage points, 43 labels are needed" in markup(page)
+    assert "To know the share of bad answers to ±13.9 percentage points, label 50 answers" in markup(page)
     page.button(key="plan_create_queue").click().run()
     assert not page.exception
+    assert "with 50 answers" in markup(page)
     [row] = queues.rows(QUEUE)
-    assert (row["name"], row["max_items"], row["drawn_from"]) == ("Rate to ±15 points", 43, 200)
+    assert (row["name"], row["max_items"], row["drawn_from"]) == ("Share of bad answers: 50 labels", 50, 200)
+    assert (row["blind_judge"], row["implied_labels"]) == (True, True)
     assert [stratum["answers"] for stratum in row["plan"]["strata"]] == [40, 160]
+
+
+def test_a_queue_of_a_plan_leads_to_its_figure(queues, open_page) -> None:
+    page = open_page("queue", reviewer="Lead", show="Plan")
+    page.button(key="plan_create_queue").click().run()
+    assert not [button for button in page.button if button.key == "queue_rate"]
+    queues.review(queues.mara, name=queues.rows(QUEUE)[0]["name"])
+    page = open_page("queue", reviewer="Lead", show="Queues")
+    assert page.button(key="queue_rate").label == "Share of bad answers"
 
 
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:

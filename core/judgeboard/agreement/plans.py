@@ -4,24 +4,17 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import (
-    JudgeVerdict,
-    LabelledAnswers,
-    Picked,
-    SampledLabels,
-    judging_version,
-    sampled_labels,
-)
+from judgeboard.agreement.label_plans import QUESTIONS, LabelPlan, PlannedStratum, Question, points, sentences_of
+from judgeboard.agreement.outcomes import outcome_so_far
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.errors import BadInput
-from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, grouping
-from judgeboard.stats.estimates import percent
+from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, among, grouping
 from judgeboard.stats.sample_size import (
-    LEAST_EXPLAINED,
     LEAST_PILOT,
     UNKNOWN_SHARE,
     Target,
@@ -32,6 +25,7 @@ from judgeboard.stats.sample_size import (
     labels_by_lot,
     labels_for_change,
     labels_for_kappa,
+    labels_for_outcome,
     labels_in_groups,
     planned_design_effect,
     smallest_change,
@@ -41,71 +35,11 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.planned_draw import LEAST_OF_STRATUM, DrawPlan, median_review_seconds
 from judgeboard.store.strata import UNUSABLE
-from judgeboard.text import counted
 
-Question = Literal["rate", "kappa", "judges", "versions"]
-QUESTIONS: dict[Question, str] = {
-    "rate": "the share of bad answers",
-    "kappa": "the kappa of the judge with people",
-    "judges": "which of two judge versions agrees more with people",
-    "versions": "which of two versions of the app has fewer bad answers",
-}
-"""What a plan can be for, in words."""
+NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
+"""The numbers of labels that a lead can choose from."""
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedStratum:
-    """A stratum of a plan: ``labelled`` of its ``answers`` count already, ``labels`` more are sampled at random.
-
-    ``inclusion_probability`` is that of an answer without a label.
-    """
-
-    picked: Picked
-    verdict: JudgeVerdict | None
-    answers: int
-    labelled: int
-    labels: int
-    inclusion_probability: float
-
-    @property
-    def title(self) -> str:
-        """Its name in words."""
-        flagged = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}[self.picked]
-        judged = {None: "", "bad": ", judged bad", "good": ", judged good", "unusable": ", no usable verdict"}
-        return flagged + judged[self.verdict]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelPlan:
-    """How many ``labels`` in all reach the wanted precision; ``more`` of them are still to be made.
-
-    ``reach`` is the wanted plus or minus of a 95 % interval, or the smallest change to be found with probability 0.8.
-    ``shows`` is what the planned labels will show, on the same scale; it is above ``reach`` if the answers are too few
-    (``enough`` is False). ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of labels that
-    would be needed without the judge; for two judge versions, which need only labels of answers on which they differ,
-    it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
-    variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
-    """
-
-    question: Question
-    reach: float
-    target: Target
-    judges: tuple[str, ...]
-    name: str | None = None
-    answers: int = 0
-    labelled: int = 0
-    labels: int = 0
-    more: int = 0
-    enough: bool = True
-    shows: float | None = None
-    minutes: float | None = None
-    seconds_per_review: float | None = None
-    by_lot: int | None = None
-    share: float | None = None
-    explained: float | None = None
-    design_effect: float = 1.0
-    strata: tuple[PlannedStratum, ...] = ()
-    sentences: tuple[str, ...] = ()
+_EXACT = 1e-9  # plus or minus of a share of which nothing is left to label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,11 +110,13 @@ def plan_labels(
         raise BadInput(f"the reach must be above 0 and below 1, for example 0.05, not {reach:g}")
     if question == "judges" and len(versions) != 2:
         raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
+    if question == "outcome" and by_query_type:
+        raise BadInput("a plan for an outcome is about all answers that match: use --where instead of --by")
     if question != "judges" and len(versions) > 1:
         raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
     if question == "kappa" and not versions:
         raise BadInput("a plan for kappa needs a judge: make judgments with `judgeboard judge` first")
-    sources = [LabelledAnswers(connection, version, where) for version in (versions or (None,))]
+    sources = [LabelledAnswers(connection, version, where, scores=False) for version in versions or (None,)]
     if not len(sources[0].answers.response_ids):
         raise BadInput(
             "a plan needs answers: no judged answer matches" if versions else "a plan needs answers: none match"
@@ -192,33 +128,73 @@ def plan_labels(
         tuple(version.title for version in versions),
         seconds_per_review=median_review_seconds(connection),
     )
+    if question == "outcome":
+        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter()))
     types = sources[0].answers.query_types.names if by_query_type else ()
     return tuple(_plan(replace(start, name=name), sources) for name in (None, *types))
+
+
+def plans_for_rate(
+    connection: Connection, version: StoredVersion | None, *, target: Target = "app"
+) -> tuple[LabelPlan, ...]:
+    """Return what each of the `NUMBERS` of further labels shows of the share of bad answers, the smallest first.
+
+    Numbers that leave a stratum without a label are left out. Raises BadInput if there are no answers.
+    """
+    source = LabelledAnswers(connection, version, scores=False)
+    if not len(source.answers.response_ids):
+        raise BadInput("a plan needs answers: import some, and judge them")
+    pilot = _pilot(source.sample())
+    start = LabelPlan(
+        "rate",
+        1.0,
+        target,
+        () if version is None else (version.title,),
+        seconds_per_review=median_review_seconds(connection),
+    )
+    left = pilot.answers - pilot.n
+    plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in _up_to(left)]
+    return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
+
+
+def _up_to(left: int) -> list[int]:
+    return [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
 
 
 def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers]) -> LabelPlan:
     masks = [_inside_type(source, plan.name) for source in sources]
     pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, masks, strict=True)]
-    pilot, seconds = pilots[0], plan.seconds_per_review
-    plan = replace(
-        plan,
-        answers=pilot.answers,
-        labelled=pilot.n,
-        share=pilot.share if pilot.is_known else None,
-        explained=pilot.explained if pilot.is_known and plan.judges else None,
-    )
+    pilot = pilots[0]
+    plan = _started(plan, pilot)
     if plan.question == "rate":
         plan = _for_rate(plan, pilot)
+    elif plan.question == "outcome":
+        plan = _for_outcome(plan, pilot)
     elif plan.question == "kappa":
         plan = _for_kappa(plan, pilot)
     elif plan.question == "judges":
         plan = _for_judges(plan, pilots, *_differing(sources, masks))
     else:
         plan = _for_versions(plan, pilot)
+    return _completed(plan, pilot)
+
+
+def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    return replace(
+        plan,
+        answers=pilot.answers,
+        labelled=pilot.n,
+        share=pilot.share if pilot.is_known else None,
+        explained=pilot.explained if pilot.is_known and plan.judges else None,
+    )
+
+
+def _completed(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    seconds = plan.seconds_per_review
     minutes = None if seconds is None else plan.more * seconds / 60
-    strata = _strata(pilot, plan.more) if plan.question in {"rate", "kappa"} else ()
+    strata = _strata(pilot, plan.more) if plan.question in {"rate", "outcome", "kappa"} else ()
     plan = replace(plan, minutes=minutes, strata=strata)
-    return replace(plan, sentences=_sentences(plan))
+    return replace(plan, sentences=sentences_of(plan))
 
 
 def _inside_type(source: LabelledAnswers, name: str | None) -> BoolArray | None:
@@ -230,16 +206,18 @@ def _inside_type(source: LabelledAnswers, name: str | None) -> BoolArray | None:
     return inside
 
 
-def _differing(sources: Sequence[LabelledAnswers], masks: Sequence[BoolArray | None]) -> tuple[int, int]:
-    """Return on how many answers two judge versions have a usable verdict, and on how many of these they differ."""
+def _differing(sources: Sequence[LabelledAnswers], masks: Sequence[BoolArray | None]) -> tuple[int, int, int]:
+    """Return how many answers have usable verdicts of two judge versions, how many of them differ and have a label."""
     one, other = (
         source.answers if inside is None else source.answers.at(inside)
         for source, inside in zip(sources, masks, strict=True)
     )
-    _, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
+    ids, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
     verdicts, others = one.verdicts[at_one], other.verdicts[at_other]
     usable = (verdicts != UNUSABLE) & (others != UNUSABLE)
-    return int(usable.sum()), int((usable & (verdicts != others)).sum())
+    differ = usable & (verdicts != others)
+    labelled = among(ids[differ], np.unique(sources[0].answers.response_ids[sources[0].labelled]))
+    return int(usable.sum()), int(differ.sum()), int(labelled.sum())
 
 
 def _pilot(sample: SampledLabels) -> _Pilot:
@@ -266,7 +244,8 @@ def _pilot(sample: SampledLabels) -> _Pilot:
     )
 
 
-def _for_rate(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelPlan:
+    """Plan ``more`` labels and say what they reach; by default as many as reach what is wanted."""
     counts = pilot.sample.counts
     labelled = [each.labelled for each in counts]
     left = [each.answers - each.labelled for each in counts]
@@ -283,7 +262,10 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
         answers = [each.answers for each in counts]
         return stratified_half_width(answers, n, pilot.shares, design_effect=effect_of(more), target=plan.target)
 
-    more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
+    if more is None:
+        more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
+    else:
+        plan = replace(plan, reach=max(shown_by(more), _EXACT))
     by_lot, _ = labels_in_groups(
         lambda effect: labels_by_lot(
             plan.reach, pilot.share, answers=None if of_app else pilot.answers, design_effect=effect
@@ -301,6 +283,13 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
         by_lot=by_lot,
         design_effect=effect_of(more),
     )
+
+
+def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    needed = labels_for_outcome(plan.reach, pilot.share) if pilot.is_known else LEAST_PILOT
+    labels = pilot.answers if needed is None else min(needed, pilot.answers)
+    more = max(labels - pilot.n, 0) if plan.so_far is None or plan.so_far.decided_after is None else 0
+    return replace(plan, labels=labels, more=more, enough=needed == labels)
 
 
 def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
@@ -331,15 +320,15 @@ def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     )
 
 
-def _for_judges(plan: LabelPlan, pilots: Sequence[_Pilot], both: int, differ: int) -> LabelPlan:
-    """Plan for two versions that both judged ``both`` answers and differ on ``differ`` of them."""
+def _for_judges(plan: LabelPlan, pilots: Sequence[_Pilot], both: int, differ: int, labelled: int) -> LabelPlan:
+    """Plan for two versions that both judged ``both`` answers and differ on ``differ``, ``labelled`` of these."""
     if not both:
         raise BadInput("the two judge versions judged no answer in common: judge the same answers with both")
     discordant = differ / both
     plan = replace(plan, answers=both)
     differing = f"The two versions differ on {differ:,} of {both:,} answers"
     if discordant <= plan.reach:
-        impossible = f"{differing}. Their agreement with people cannot differ by {_points(plan.reach)}."
+        impossible = f"{differing}. Their agreement with people cannot differ by {points(plan.reach)}."
         return replace(plan, enough=False, shows=discordant, sentences=(impossible,))
     one, other = (pilot.sample for pilot in pilots)
     _, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
@@ -356,10 +345,10 @@ def _for_judges(plan: LabelPlan, pilots: Sequence[_Pilot], both: int, differ: in
         correlation,
     )
     by_lot = needed or both
-    labels, labelled = round(min(by_lot, both) * discordant), int((change != 0).sum())
+    labels = round(min(by_lot, both) * discordant)
     sentence = (
-        f"{differing}. Only these can tell the versions apart, so label these alone; by lot from all answers it would "
-        f"take {by_lot:,} labels. They show the difference, not how far each version agrees with people."
+        f"{differing}. Only these can tell the versions apart, so label these alone. A random sample of all answers "
+        f"would need {by_lot:,} labels. They show the difference, not how far each version agrees with people."
     )
     return replace(
         plan,
@@ -402,77 +391,6 @@ def _strata(pilot: _Pilot, more: int) -> tuple[PlannedStratum, ...]:
     )
 
 
-def _sentences(plan: LabelPlan) -> tuple[str, ...]:
-    parts = (_first(plan), _of_judge(plan), _of_pilot(plan), *plan.sentences, _stopping(plan))
-    return tuple(part for part in parts if part is not None)
-
-
-def _first(plan: LabelPlan) -> str | None:
-    if plan.question == "judges" and plan.by_lot is None:
-        return None  # the versions differ too little, which another sentence says
-    is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
-    wanted, shows = (_points(x or 0.0, kappa=plan.question == "kappa") for x in (plan.reach, plan.shows))
-    goal = f"To know {QUESTIONS[plan.question]}{of}"
-    goal += f" to ±{wanted}" if is_interval else f", if they differ by {wanted} or more"
-    if not plan.enough:
-        return (
-            f"{goal}, the {plan.answers:,} answers are too few, even if all are labelled. Labelling all shows "
-            f"{'±' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
-        )
-    if not plan.more:
-        return f"{goal}, the {counted(plan.labelled, 'label')} there are enough."
-    time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
-    there = (
-        "no label is there yet"
-        if not plan.labelled
-        else f"{plan.labelled:,} {'is' if plan.labelled == 1 else 'are'} there"
-    )
-    return f"{goal}, {plan.labels:,} labels are needed: {there}, {plan.more:,} more to make{time}."
-
-
-def _of_judge(plan: LabelPlan) -> str | None:
-    if plan.question not in {"rate", "versions"}:
-        return None
-    if not plan.judges:
-        return "There is no judge. With its verdicts on all answers, fewer labels may be needed."
-    if plan.explained is None:
-        return None
-    judge, by_lot = plan.judges[0], f"{plan.by_lot:,} labels by lot would be needed"
-    if plan.explained < LEAST_EXPLAINED:
-        explains = f"{judge} saves nothing: it explains {percent(plan.explained)} of the variance of people's labels."
-        return f"{explains} Without flags and verdicts, {by_lot}."
-    return f"Without flags and the verdicts of {judge}, {by_lot}."
-
-
-def _of_pilot(plan: LabelPlan) -> str | None:
-    if plan.question == "judges":
-        return None
-    if plan.share is None:
-        return (
-            f"This is the worst case: half of the answers bad, and a judge that is no help. Plan again after "
-            f"{LEAST_PILOT} labels."
-        )
-    judge = "" if plan.explained is None else f", and the judge explains {percent(plan.explained)} of the variance"
-    groups = f" Evidence groups multiply the variance by {plan.design_effect:.2f}." if plan.design_effect > 1 else ""
-    return f"In the labels there are, {percent(plan.share)} of all answers are bad{judge}.{groups}"
-
-
-def _stopping(plan: LabelPlan) -> str:
-    if plan.question in {"rate", "kappa"}:
-        return "You may look after every label, and stop when the interval is narrow enough."
-    return "Look at the result once, after the last label: stopping as soon as it differs finds differences by luck."
-
-
-def _points(reach: float, *, kappa: bool = False) -> str:
-    return f"{reach:.3g}" if kappa else f"{100 * reach:.3g} percentage points"
-
-
-def _time(minutes: float) -> str:
-    if minutes < 90:
-        return counted(max(round(minutes), 1), "minute")
-    return f"{minutes / 60:.1f} hours"
-
-
 def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:
     """Return the judge versions with these names; without names, that of `judging_version`, if there is one."""
     if names:
@@ -481,9 +399,18 @@ def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[St
     return () if version is None else (version,)
 
 
-def draw_plan(connection: Connection, where: RowFilter, judge_version: str | None = None) -> DrawPlan:
-    """Return what decides the draw of a planned queue: the judge version, and the labels that are a sample already."""
-    versions = plan_versions(connection, () if judge_version is None else (judge_version,))
-    version = versions[0] if versions else None
-    labelled = np.unique(sampled_labels(connection, version, where).response_ids)
-    return DrawPlan(labelled=labelled) if version is None else DrawPlan(version.id, version.title, labelled)
+def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence[str] = ()) -> DrawPlan:
+    """Return what decides the draw of a planned queue, for the judge versions with these names (default: the primary).
+
+    For one version, or none, the answers speak for all answers, and labels of a random sample are not drawn again. For
+    two versions they are answers on which both differ and that have no label.
+    """
+    versions = plan_versions(connection, judge_versions)
+    if not versions:
+        return DrawPlan(labelled=np.unique(sampled_labels(connection, None, where).response_ids))
+    first, *others = versions
+    if not others:
+        return DrawPlan(first.id, first.title, np.unique(sampled_labels(connection, first, where).response_ids))
+    known = LabelledAnswers(connection, first, where, scores=False)
+    labelled = np.unique(known.answers.response_ids[known.labelled])
+    return DrawPlan(first.id, first.title, labelled, others[0].id, others[0].title)

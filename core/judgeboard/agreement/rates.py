@@ -410,7 +410,8 @@ def _warnings(
             f"People agree with each other by alpha {two_decimals(people.value)} only (n = {people.n:,}). The rate is "
             "about their majority.",
         )
-    if sample.waiting > _MOST_UNDECIDED * sample.drawn:
+    from_the_rule = sample.drawn - sample.waiting
+    if sample.waiting > _MOST_UNDECIDED * sample.drawn and from_the_rule >= n / 2:
         yield Note("waiting", f"{sample.waiting:,} of {sample.drawn:,} sampled answers are not reviewed yet.")
     if (
         grade == "label"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -12,7 +12,7 @@ from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
-from judgeboard.stats.estimates import percent
+from judgeboard.stats.estimates import Z, measured, percent
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -38,7 +38,9 @@ class VersionsCompared:
     ``counts`` are the answers on which both have a usable verdict. ``changes`` are those of kappa, sensitivity
     (recall of bad answers) and specificity. ``unusable`` counts the labelled answers with an unusable verdict of each
     version, by title. ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many.
-    ``differing`` is the number of all answers, labelled or not, on which the verdicts differ. JSON has the same fields.
+    ``differing`` is the number of all answers, labelled or not, on which the verdicts differ. If people labelled these
+    answers more or less often than others, ``counts`` are of them ``alone``, and the change is weighted by their share
+    of all answers; how often each version is right is then not known. JSON has the same fields.
     """
 
     first: str
@@ -53,6 +55,7 @@ class VersionsCompared:
     unusable: Mapping[str, int]
     as_wrong: PairedShares | None
     differing: int
+    alone: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -110,32 +113,61 @@ def compare_verdicts(
     failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
     usable = ~failed[0] & ~failed[1]
     called_bad = verdicts[0] == BAD, verdicts[1] == BAD
-    rows = labelled & usable
-    counts = _shares(called_bad, failed, rows, bad, groups, within, looks)
+    differ = usable & (called_bad[0] != called_bad[1])
+    alone = _labelled_apart(labelled[differ], labelled[usable & ~differ])
+    rows = labelled & (differ if alone else usable)
+    part = float(differ.sum() / usable.sum()) if alone else 1.0
+    counts = _shares(called_bad, failed, rows, bad, groups, within / part, looks)
     by_group = grouping(groups[rows], counts.n)
+    if alone:
+        counts = _weighted(counts, part, int(usable.sum()))
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     asked = int(labelled.sum())
-    apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
-    changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group) if counts.n else {}
+    apart = not alone and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
+    changes = {}
+    if counts.n and not alone:
+        changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
     reached = conclusion(counts.change, within) if by_group.count >= MIN_GROUPS else Conclusion.NOT_SHOWN
     if failed[0].any() or failed[1].any():
         left_out = {**left_out, "unusable": int((labelled & ~usable).sum())}
+    if alone:
+        left_out = {**left_out, "verdicts_are_equal": int((labelled & usable & ~differ).sum())}
     return VersionsCompared(
         first=titles[0],
         second=titles[1],
         within=within,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence=_sentence(titles, counts, by_group.count, reached, within),
+        sentence=_sentence(titles, counts, by_group.count, reached, within, alone=alone),
         evidence_groups=by_group.count,
         counts=counts,
         changes=changes,
         unusable=unusable,
         as_wrong=_shares(called_bad, failed, labelled, bad, groups, within, looks) if apart else None,
-        differing=int(((called_bad[0] != called_bad[1]) & usable).sum()),
+        differing=int(differ.sum()),
+        alone=alone,
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=tuple(_warnings(titles, reached, changes, called_bad, usable, labelled)),
     )
+
+
+def _weighted(counts: PairedShares, part: float, answers: int) -> PairedShares:
+    """Return the comparison of answers on which versions differ, as a change in all ``answers`` (``part`` differ).
+
+    On the other answers both versions are right or both wrong, so that they add nothing to the change.
+    """
+    change = counts.change
+    if change.value is None:
+        return counts
+    value, ends = change.value * part, None
+    if change.low is not None and change.high is not None:
+        of_part = Z * abs(change.value) * math.sqrt(part * (1 - part) / answers)
+        below, above = (math.hypot(part * (end - change.value), of_part) for end in (change.low, change.high))
+        ends = (value - below, value + above)
+    weighted = measured(
+        value, change.n, ends, method=f"{change.method}, weighted by the share that differs", unit=change.unit
+    )
+    return replace(counts, change=weighted, differing_needed=counts.labels_needed)
 
 
 def _shares(
@@ -210,22 +242,24 @@ def start_words(reached: Conclusion, first: str, second: str, within: float) -> 
     return words[reached]
 
 
-def _sentence(titles: tuple[str, str], counts: PairedShares, groups: int, reached: Conclusion, within: float) -> str:
+def _sentence(
+    titles: tuple[str, str], counts: PairedShares, groups: int, reached: Conclusion, within: float, *, alone: bool
+) -> str:
     if not counts.n:
         return f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
     start = (
         f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "
-        f"{counted(counts.n, 'labelled answer')}."
+        f"{counted(counts.n, 'labelled answer')}{' on which they differ' if alone else ''}."
     )
+    if alone:
+        start += " How often each version is right is not known from these answers."
     if reached is not Conclusion.NOT_SHOWN:
         return start
     if groups < MIN_GROUPS:
         return f"{start} The labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed."
     if counts.labels_needed is not None:
-        start += (
-            f" To show a change of this size, about {counts.labels_needed:,} labels are needed in all, "
-            f"{counts.differing_needed:,} of them on answers where the two differ."
-        )
+        where = "on such answers" if alone else f"in all, {counts.differing_needed:,} of them where the two differ"
+        start += f" To show a change of this size, about {counts.labels_needed:,} labels are needed {where}."
     if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
         start += f" About {counts.as_good_needed:,} would show that it is as good, within {100 * within:g} points."
     return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."

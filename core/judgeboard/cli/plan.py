@@ -9,13 +9,14 @@ from judgeboard.cli import options
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.plans import LabelPlan, Question
+    from judgeboard.agreement.label_plans import LabelPlan, Question
     from judgeboard.stats.sample_size import Target
 
 
 @options.command(
     "judgeboard plan --reach 0.05",
     "judgeboard plan --reach 0.05 --target these --by query_type --json",
+    "judgeboard plan --reach 0.25 --for outcome",
     "judgeboard plan --reach 0.1 --for kappa --judge-version 'rag v3'",
     "judgeboard plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
 )
@@ -25,15 +26,17 @@ if TYPE_CHECKING:
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
     help="Margin to reach, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is "
-    "±5 percentage points. With --for judges or versions: the smallest difference that is found with probability 0.8.",
+    "±5 percentage points. With --for outcome: the share in question. With --for judges or versions: the smallest "
+    "difference that is found with probability 0.8.",
 )
 @options.with_default(
     "--for",
     "question",
-    type=click.Choice(["rate", "kappa", "judges", "versions"]),
+    type=click.Choice(["rate", "outcome", "kappa", "judges", "versions"]),
     default="rate",
-    help="rate: the share of bad answers. kappa: the agreement of the judge with people. judges: which of two judge "
-    "versions agrees more with people. versions: which of two versions of the app has fewer bad answers.",
+    help="rate: the share of bad answers. outcome: whether that share is above or below --reach. kappa: the agreement "
+    "of the judge with people. judges: which of two judge versions agrees more with people. versions: which of two "
+    "versions of the app has fewer bad answers.",
 )
 @options.judge_version(
     "judge_versions",
@@ -78,8 +81,10 @@ def plan_command(
         )
     options.show({"plans": plans}, (line for plan in plans for line in _lines(plan)))
     first = plans[0]
-    if question == "rate" and first.more:
-        options.suggest("queue", "create", "rate", "--plan", "rate", "--n", str(first.more))
+    if first.more and question != "versions":
+        named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
+        kind = "judges" if question == "judges" else "rate"
+        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
 
 
 def _lines(plan: "LabelPlan") -> Iterator[str]:

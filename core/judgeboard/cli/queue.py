@@ -13,7 +13,7 @@ from judgeboard.cli import options
 from judgeboard.cli.queue_reviewing import queue_command
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.reviews.presets import PRESETS
+from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text
 
@@ -36,7 +36,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "judgeboard queue create legal --where query_type=legal --order random --needed 3 --overlap 0.2 --blind-judge",
     "judgeboard queue create sides --subject pairs --needed 2",
     "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
-    "judgeboard queue create rates --plan rate --n 200 --blind-judge",
+    "judgeboard queue create rates --plan rate --n 200",
+    "judgeboard queue create differ --plan judges --n 150 --judge-version 'rag v2' --judge-version 'rag v3'",
     group=queue_command,
 )
 @click.argument("name")
@@ -60,14 +61,17 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 )
 @click.option(
     "--plan",
-    type=click.Choice(["rate"]),
-    help="Draw --n answers at random, to estimate the share of bad answers. Every answer has the same probability, "
-    "flagged or not. Answers that already have a label in the random sample are not drawn again. "
-    "`judgeboard plan` shows how many are needed.",
+    type=click.Choice(["rate", "judges"]),
+    help="rate: draw --n answers at random, to estimate the share of bad answers. Every answer has the same "
+    "probability, flagged or not. Answers that already have a label in the random sample are not drawn again. judges: "
+    "draw answers on which two judge versions differ. Reviewers see no judge, and their decisions imply labels, unless "
+    "you choose otherwise. `judgeboard plan` shows how many are needed.",
 )
 @options.judge_version(
+    "judge_versions",
+    multiple=True,
     help="Judge version whose verdicts divide the answers of --plan into strata: name (newest version), 'name v3' or "
-    "fingerprint (default: the primary judge)."
+    "fingerprint (default: the primary judge). Give it twice for --plan judges.",
 )
 @click.option(
     "--order",
@@ -159,7 +163,7 @@ def create(
     lease_minutes: float,
     schema: str | None,
     plan: str | None,
-    judge_version: str | None,
+    judge_versions: tuple[str, ...],
     **rules: Any,
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
@@ -172,26 +176,26 @@ def create(
     from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
-    if preset is not None:
-        source = click.get_current_context().get_parameter_source
-        chosen = {key: value for key, value in PRESETS[preset].rules.items() if source(key) == ParameterSource.DEFAULT}
-        order = chosen.pop("order", order)
-        rules |= chosen
-    rules |= _rules_of_plan(plan, rules["max_items"], judge_version)
-    blind = rules["blind_judge"] or rules["subject"] == "pairs"
-    orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
-    reveal = not rules.pop("no_reveal")
+    if plan is None and judge_versions:
+        raise BadInput("--judge-version needs --plan")
+    if plan is not None and (len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1):
+        raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
+    if plan is not None and rules["max_items"] is None:
+        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))
-    queue_rules = QueueRules(
-        name,
-        where,
-        order=QueueOrder(order or orders[0]),
-        reveal=reveal,
-        guidelines=None if guidelines is None else file_text(guidelines, f"--guidelines {guidelines}"),
-        lease_seconds=round(lease_minutes * 60),
-        **rules,
-    )
+    rules |= {
+        "order": order,
+        "reveal": not rules.pop("no_reveal"),
+        "guidelines": None if guidelines is None else file_text(guidelines, f"--guidelines {guidelines}"),
+    }
+    source = click.get_current_context().get_parameter_source
+    usual = {**({} if preset is None else PRESETS[preset].rules), **({} if plan is None else PLANNED)}
+    rules |= {key: value for key, value in usual.items() if source(key) in {ParameterSource.DEFAULT, None}}
+    blind = rules["blind_judge"] or rules["subject"] == "pairs"
+    orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
+    rules["order"] = QueueOrder(rules["order"] or orders[0])
+    queue_rules = QueueRules(name, where, lease_seconds=round(lease_minutes * 60), **rules)
     store = options.open_store()
     if assigned:
         options.reviewer(store)  # stores this user, who may be in --assign
@@ -201,7 +205,7 @@ def create(
         raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
-    drawn = None if plan is None else _draw_plan(store, where, judge_version)
+    drawn = None if plan is None else _draw_plan(store, where, judge_versions)
     created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema, plan=drawn)
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
@@ -215,21 +219,11 @@ def create(
         options.suggest("queue", "show" if others else "next", created.queue.name)
 
 
-def _rules_of_plan(plan: str | None, max_items: int | None, judge_version: str | None) -> dict[str, Any]:
-    if plan is None:
-        if judge_version is not None:
-            raise BadInput("--judge-version needs --plan")
-        return {}
-    if max_items is None:
-        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
-    return {"flagged_only": False}
-
-
-def _draw_plan(store: "Store", where: RowFilter, judge_version: str | None) -> "DrawPlan":
+def _draw_plan(store: "Store", where: RowFilter, judge_versions: tuple[str, ...]) -> "DrawPlan":
     from judgeboard.agreement.plans import draw_plan
 
     with store.reading() as connection:
-        return draw_plan(connection, where, judge_version)
+        return draw_plan(connection, where, judge_versions)
 
 
 def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:

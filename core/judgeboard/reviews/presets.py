@@ -29,3 +29,16 @@ PRESETS: dict[str, Preset] = {
         {"flagged_only": False, "max_items": 50, "order": QueueOrder.DISAGREEMENT, "needed": 2, "blind_people": True},
     ),
 }
+
+PLANNED: Mapping[str, Any] = {
+    "flagged_only": False,
+    "order": QueueOrder.RANDOM,
+    "blind_judge": True,
+    "reveal": False,
+    "grades": (),
+    "optional_grades": (),
+    "implied_labels": True,
+    "guidelines": "Does the answer state anything that is not in the passages?\n\nYes: the answer is hallucinated. "
+    "No: it is grounded. Unsure: it does not count.",
+}
+"""Default rules of a queue that a plan fills: one decision per answer, which implies its label, without the judge."""

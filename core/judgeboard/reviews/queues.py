@@ -463,6 +463,8 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
 
 def _plan_words(queue: Queue) -> str:
     plan = queue.plan or {"strata": (), "judge": None}
+    if queue.of_difference:
+        return f"a random sample of the answers on which {plan['judge']} and {plan['other_judge']} differ"
     judge = "" if plan["judge"] is None else f" and verdict of {plan['judge']}"
     return f"a random sample of each of {len(plan['strata'])} strata, by flag{judge}"
 
@@ -513,7 +515,7 @@ def _planned(connection: Connection, rules: QueueRules, plan: DrawPlan) -> tuple
     if rules.subject == PAIRS or not is_lot or rules.max_items is None:
         raise BadInput("a planned queue has a number of answers, flagged or not, in random order")
     strata, drawn = draw_by_stratum(connection, rules.where, plan, rules.max_items, rules.seed)
-    stored = {"judge_version_id": plan.version_id, "judge": plan.judge, "strata": [each.as_dict() for each in strata]}
+    stored = plan.as_dict() | {"strata": [each.as_dict() for each in strata]}
     return {"plan": stored, "drawn_from": sum(each.answers for each in strata)}, drawn
 
 

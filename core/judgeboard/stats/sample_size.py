@@ -26,7 +26,9 @@ LEAST_PILOT = 30
 LEAST_EXPLAINED = 0.05
 """A judge that explains less of the variance of people's labels saves no labels."""
 
-POWER = Z + NormalDist().inv_cdf(0.8)
+_ONE_SIDED, _BETA = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
+
+POWER = Z + _BETA
 """A change of this many standard errors is found with probability 0.8."""
 
 _ROUNDS = 60  # bisections of an allocation, and steps towards a design effect
@@ -73,6 +75,17 @@ def labels_for_kappa(half_width: float, deviation: float = 1.0, design_effect: f
     ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known.
     """
     return _whole(design_effect * (Z * deviation / half_width) ** 2)
+
+
+def labels_for_outcome(bound: float, share: float) -> int | None:
+    """Return the labels with which a ``share`` above or below a ``bound`` is found with probability 0.8.
+
+    The test is one-sided at 5 %, and is made once. None if the share is the bound.
+    """
+    if share == bound:
+        return None
+    spread = _ONE_SIDED * math.sqrt(bound * (1 - bound)) + _BETA * math.sqrt(share * (1 - share))
+    return _whole((spread / (share - bound)) ** 2)
 
 
 def labels_for_change(change: float, variance: float, design_effect: float = 1.0) -> int:

@@ -91,6 +91,16 @@ class Queue:
         return self.blind_people or self.blind_judge
 
     @property
+    def of_difference(self) -> bool:
+        """Whether a plan filled it with answers on which two judge versions differ, which are no sample of all."""
+        return bool(self.plan and self.plan.get("other_judge"))
+
+    @property
+    def of_rate(self) -> bool:
+        """Whether a plan for the share of bad answers filled it."""
+        return self.plan is not None and not self.of_difference
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """The grades that a review can give, the required ones first."""
         return (*self.grades, *self.optional_grades)

@@ -169,11 +169,11 @@ def drawn_answers(connection: Connection) -> IntArray:
 def reviewed_in_random_queues(connection: Connection) -> list[tuple[RowFilter, IntArray]]:
     """Return the filters of queues in random order, each with the ids, ascending, of answers reviewed as their items.
 
-    Items that a person added, repeats and tests do not count.
+    Items that a person added, repeats and tests do not count, and no queue of answers on which two judges differ.
     """
     by_filter: dict[RowFilter, list[int]] = {}
     for queue in list_queues(connection, subject=ANSWERS):
-        if queue.sort is QueueOrder.RANDOM and not queue.training:
+        if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference:
             by_filter.setdefault(queue.filter, []).append(queue.id)
     query = (
         select(QUEUE_ITEM.c.response_id)

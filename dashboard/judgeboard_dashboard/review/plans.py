@@ -1,21 +1,32 @@
-"""The segment Plan of the Queue page: how many answers to label for a precision, and the queue that samples them."""
+"""The segment Plan of the Queue page: how many labels give which precision, and the queue that samples them."""
 
 import streamlit as st
 
-from judgeboard.agreement.plans import LabelPlan, PlannedStratum, draw_plan, plan_labels, plan_versions
-from judgeboard.domain import QueueOrder
+from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum
+from judgeboard.agreement.plans import draw_plan, plans_for_rate
+from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.reviews.queues import LONGEST_NAME, MOST_ITEMS, QueueRules, create_queue
+from judgeboard.reviews.presets import PLANNED
+from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
 from judgeboard.stats.sample_size import Target
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.row_filter import hides_rows
+from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import current_reviewer, problem, reading, saving, stacking_columns, store
+from judgeboard_dashboard.review.queues import CREATED, QUEUES
+from judgeboard_dashboard.session import current_reviewer, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.navigation import go
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, empty, heading
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading
+
+USUAL_REACH = 0.07
+"""The precision at which the slider starts: plus or minus 7 percentage points."""
+
+_MOST_CACHED = 20
 
 TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": "these"}
 COLUMNS: Columns[PlannedStratum] = {
@@ -27,19 +38,10 @@ COLUMNS: Columns[PlannedStratum] = {
 
 
 def plan_segment() -> None:
-    """Show the plan for the share of bad answers; a lead can create its queue."""
+    """Show how many labels give which precision of the share of bad answers; a lead can create their queue."""
     left, right = stacking_columns("plan", [1, 1.6], gap="large")
     with left:
-        points = st.number_input(
-            "Precision of the share of bad answers (± percentage points)",
-            min_value=0.5,
-            max_value=50.0,
-            value=5.0,
-            step=1.0,
-            format="%.4g",
-            key="plan_points",
-            help="Half the width of the 95 % confidence interval.",
-        )
+        amount = st.container()
         about = st.segmented_control(
             "The share is about",
             list(TARGETS),
@@ -48,26 +50,62 @@ def plan_segment() -> None:
             key="plan_target",
             help="Either the answers are a sample of what the app does, or only these answers count.",
         )
-    with right:
-        try:
-            with reading() as connection:
-                versions = plan_versions(connection)
-                target = TARGETS.get(about or "", "app")
-                (plan,) = plan_labels(connection, points / 100, versions=versions, target=target)
-        except BadInput as error:
+    try:
+        plans = _plans(TARGETS.get(about or "", "app"))
+    except BadInput as error:
+        with right:
             empty(f"No plan: {error}.")
-            return
+        return
+    with amount:
+        plan = _chosen(plans)
+    with right:
         first, *others = plan.sentences
         show(tag("div", tag("b", first), cls="jb-say"))
         for sentence in others:
             show(tag("div", sentence, cls="jb-say"))
         if plan.more:
-            heading("Answers to label")
+            if plan.minutes is None:
+                caption("The time is shown once people have reviewed some answers.")
+            heading("Where they come from")
             show_rows(Table.of(plan.strata, COLUMNS), key="plan_strata", most=8)
-            _create_button(plan, points)
+            _create_button(plan)
 
 
-def _create_button(plan: LabelPlan, points: float) -> None:
+def _chosen(plans: tuple[LabelPlan, ...]) -> LabelPlan:
+    """Show the slider over the plans, which starts at the first one that is precise enough for most questions."""
+    by_number = {plan.more: plan for plan in plans}
+    if len(by_number) == 1:
+        return plans[0]
+    usual = next((plan for plan in plans if plan.reach <= USUAL_REACH), plans[-1])
+    chosen = st.select_slider(
+        "Answers to label",
+        options=list(by_number),
+        value=usual.more,
+        format_func=lambda number: f"{number:,}",
+        key=f"plan_labels_{plans[0].target}_{plans[-1].more}",
+        help="More labels give a narrower 95 % confidence interval.",
+    )
+    return by_number[chosen]
+
+
+def _plans(target: Target) -> tuple[LabelPlan, ...]:
+    """Return the plans, cached until rows are added. Connections that hide rows do not use the cache."""
+    with reading() as connection:
+        version = judging_version(connection)
+        if hides_rows(connection):
+            return plans_for_rate(connection, version, target=target)
+        upto = rate_mark(connection)
+    return _worked_out(str(store().engine.url), None if version is None else version.id, target, upto)
+
+
+@st.cache_resource(max_entries=_MOST_CACHED, show_spinner=False)
+def _worked_out(address: str, version_id: int | None, target: Target, upto: tuple[int, ...]) -> tuple[LabelPlan, ...]:  # noqa: ARG001 - the key
+    with store().reading() as connection:
+        version = None if version_id is None else get_version(connection, version_id)
+        return plans_for_rate(connection, version, target=target)
+
+
+def _create_button(plan: LabelPlan) -> None:
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         caption("Leads can create a queue of these answers here.")
@@ -75,22 +113,22 @@ def _create_button(plan: LabelPlan, points: float) -> None:
     with st.container(key="plan_create", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.text_input(
             "Name of the queue",
-            value=f"Rate to ±{points:g} points",
-            key=f"plan_name_{points:g}",
+            value=f"Share of bad answers: {plan.more:,} labels",
+            key=f"plan_name_{plan.more}",
             max_chars=LONGEST_NAME,
         )
         if st.button("Create this queue", key="plan_create_queue", type="primary", icon=":material/add:", wrap=False):
             _create(plan, name or "", reviewer)
-    caption("Every stratum has the same probability. The judge is hidden until the review.")
+    caption("Reviewers decide with one key per answer. They do not see the judge.")
 
 
 def _create(plan: LabelPlan, name: str, reviewer: Reviewer) -> None:
-    if plan.more > MOST_ITEMS:
-        problem(f"Not created: a queue has at most {MOST_ITEMS:,} answers")
-        return
     with saving("Not created"):
         with store().reading() as connection:
             drawn = draw_plan(connection, RowFilter())
-        rules = QueueRules(name, order=QueueOrder.RANDOM, flagged_only=False, blind_judge=True, max_items=plan.more)
-        create_queue(store(), rules, by=reviewer, plan=drawn)
-        go(show="Queues")
+        created = create_queue(store(), QueueRules(name, max_items=plan.more, **PLANNED), by=reviewer, plan=drawn)
+        st.session_state[CREATED] = (
+            f"Created “{created.queue.name}” with {count(created.joined, 'answer')}. Agreement shows the share of bad "
+            "answers as soon as they are reviewed."
+        )
+        go(show=QUEUES)

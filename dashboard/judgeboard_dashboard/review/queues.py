@@ -60,7 +60,8 @@ GRADE_FIELDS = (
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
 MOST = 50
-_FIELD, _SEEN, _CREATED = "queue_segment", "queue_segment_seen", "queue_created"
+CREATED = "queue_created"  # what to say about a queue that was just created
+_FIELD, _SEEN = "queue_segment", "queue_segment_seen"
 
 
 def show_segments() -> str:
@@ -169,6 +170,8 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             rows = Rows("conflicts", {"of": queue.name})
             label = count(progress.conflict, "conflict")
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
+        if queue.of_rate and progress.reviews:
+            open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
         start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
@@ -252,7 +255,7 @@ def queue_list() -> None:
     if reviewer is None:
         return
     lead = may(reviewer, Action.MAKE_QUEUES)
-    created: str | None = st.session_state.pop(_CREATED, None)
+    created: str | None = st.session_state.pop(CREATED, None)
     if created:
         show(tag("div", created, cls="jb-say"))
     with st.container(key="queues_top", horizontal=True, vertical_alignment="center", gap="small"):
@@ -519,5 +522,5 @@ def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, sc
         message = f"Created: {created.queue.name} with {items}{sample}."
         if created.short:
             message += f" {created.short:,} more were requested, but no random-sample flags are left."
-        st.session_state[_CREATED] = message
+        st.session_state[CREATED] = message
         go(new=None)

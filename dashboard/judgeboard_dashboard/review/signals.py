@@ -395,8 +395,9 @@ def _blind_queue(queue: Queue) -> Html | None:
         *(["other people’s grades"] if queue.blind_people else []),
     ]
     names = ", ".join(hidden[:-1]) + (" and " if hidden[:-1] else "") + hidden[-1]
-    sentence = f"{capital(names)} are hidden{' until you have graded' if queue.reveal and queue.blind_judge else ''}."
-    return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
+    revealed = queue.reveal and queue.blind_judge
+    sentence = f"{capital(names)} are hidden{' until you have graded' if revealed else ''}."
+    return _block("Blind until you grade" if revealed else "Blind", tag("div", sentence, cls="jb-why"))
 
 
 def _scales(queue: Queue) -> Html:

@@ -14,6 +14,7 @@ from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import Note
+from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
 from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, report_page, report_results
 from judgeboard.reports.front_page import log_summary
@@ -213,6 +214,10 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if shown.version is None or shown.result is None:
+        with reading() as connection:
+            judged = judging_version(connection)
+        if judged is not None and shown.grade == "label":
+            show_rate(judged, implied_labels=filters.whose.implied_labels)
         empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
         return

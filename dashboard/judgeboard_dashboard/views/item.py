@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -474,8 +475,12 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         sentence = f"There are no items for you in “{work.queue.name}”."
     more = None if work.closed else tag("div", "Items that others have leased may become available later.")
     show(tag("div", tag("div", sentence), more, cls="jb-empty"))
+    main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
+    planned = work.queue.of_rate
     with st.container(horizontal=True, gap="small"):
-        if st.button("To the queues", key="end_to_queue", shortcut="Enter", type="primary"):
+        if planned and st.button("Share of bad answers", key="end_to_rate", icon=":material/percent:", **main):
+            open_rows("agreement")
+        if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
             open_rows("queue", show=QUEUES)
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from judgeboard.agreement.rates import RateResult, ToLabel, rate_of
+from judgeboard.agreement.rates import RateResult, rate_of
 from judgeboard.people.permissions import Action
 from judgeboard.reports.rates import agreement_table, rate_table
 from judgeboard.store.judge_versions import StoredVersion, get_version
@@ -10,8 +10,9 @@ from judgeboard.store.row_filter import hides_rows
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.queues import EVERY, QUEUES
-from judgeboard_dashboard.session import open_rows, reading, store
+from judgeboard_dashboard.review.queues import PLAN
+from judgeboard_dashboard.session import reading, store
+from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import bold_numbers, caption
 
@@ -24,7 +25,7 @@ def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
     result = _rate(version, implied_labels=implied_labels)
     show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
     if result.to_label is not None and permitted(Action.MAKE_QUEUES):
-        _queue_button(result.to_label)
+        open_button("Plan the labels", Rows("queue", {"show": PLAN}), key="rate_plan", icon=":material/playlist_add:")
     caption(*(each.text for each in result.warnings), result.left_out_sentence)
     if not result.n_labelled:
         return
@@ -38,16 +39,6 @@ def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
                 name="agreement_in_all",
                 under=("Column “In all answers”: a label counts more if its group has many answers and few labels.",),
             )
-
-
-def _queue_button(need: ToLabel) -> None:
-    """Show the button that opens the form of a new queue, filled in for these answers."""
-    if not st.button("Create queue to label them", key="rate_queue", icon=":material/playlist_add:"):
-        return
-    if need.queue is None:
-        open_rows("queue", show=QUEUES, new="1", rule="random_sample")
-    st.session_state["nq_subject"], st.session_state["nq_size"] = EVERY, need.queue
-    open_rows("queue", show=QUEUES, new="1")
 
 
 def _rate(version: StoredVersion, *, implied_labels: bool) -> RateResult:

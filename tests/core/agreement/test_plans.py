@@ -2,18 +2,24 @@
 
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.plans import LabelPlan, plan_labels, plan_versions
+from judgeboard.agreement.label_plans import LabelPlan
+from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
+from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.reviews.presets import PLANNED
+from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
+from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 from recordings import records
 
 JUDGE = "track_b_modernbert"
@@ -116,7 +122,18 @@ def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
     assert not plan.enough
     these = planned(log.store, 0.1, target="these")
     assert 30 < these.labels < 60
-    assert "worst case" in " ".join(these.sentences)
+    assert "the plan assumes the worst" in " ".join(these.sentences)
+
+
+def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
+    judged(log, [0.1] * 30 + [0.9] * 220)
+    with log.store.reading() as connection:
+        plans = plans_for_rate(connection, judging_version(connection))
+        exact = plans_for_rate(connection, judging_version(connection), target="these")[-1]
+    assert [plan.more for plan in plans] == [10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250]
+    assert [plan.reach for plan in plans] == sorted((plan.reach for plan in plans), reverse=True)
+    assert planned(log.store, plans[5].reach).more == 100
+    assert "±0 percentage points, label 250 answers" in exact.sentences[0]
 
 
 def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) -> None:
@@ -155,3 +172,47 @@ def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
     for reach, question, reason in ((1.5, "rate", "below 1"), (0.1, "judges", "twice"), (0.1, "x", "a plan is for")):
         with pytest.raises(BadInput, match=reason):
             planned(log.store, reach, question)
+
+
+def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> None:
+    """Draw a planned queue of 60 answers and label the first ones."""
+    with case.store.reading() as connection:
+        plan = draw_plan(connection, RowFilter())
+    create_queue(case.store, QueueRules("q", max_items=60, **PLANNED), by=case.lead, plan=plan, now=case.now)
+    for _ in range(labels):
+        leased = case.lease(case.mara)
+        case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)
+
+
+def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*([0.1] * 40), *([0.9] * 160))
+    before = planned(store, 0.5, "outcome")
+    assert (before.labels, before.so_far) == (30, None)
+    assert "first label 30 answers" in before.sentences[0]
+    labelled_queue(case, 12, lambda id_: id_ <= 40)
+    early = planned(store, 0.5, "outcome").so_far
+    assert (early.labels, early.answers, early.decided_after) == (12, 200, None)
+    assert early.low < 0.2 < early.high
+    assert "Not decided yet after 12 labels" in early.sentence
+    for _ in range(40):
+        leased = case.lease(case.mara)
+        case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
+    plan = planned(store, 0.5, "outcome")
+    assert 12 < plan.so_far.decided_after <= plan.so_far.labels <= 52
+    assert plan.more == 0
+    assert "You may stop: the share of bad answers is below 50 %" in " ".join(plan.sentences)
+    with pytest.raises(BadInput, match="--where instead of --by"):
+        planned(store, 0.5, "outcome", by_query_type=True)
+
+
+def test_labels_behind_an_unreviewed_answer_do_not_count_for_an_outcome(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*([0.9] * 100))
+    labelled_queue(case, 0, bool)
+    leased = case.lease(case.jon)
+    for _ in range(5):
+        case.review(case.mara, DISMISS)
+    assert planned(store, 0.5, "outcome").so_far is None
+    case.say(leased, case.jon, DISMISS)
+    assert planned(store, 0.5, "outcome").so_far.labels == 6

@@ -241,6 +241,25 @@ def test_labels_on_one_kind_of_difference_only_are_reported(log: GradedLog) -> N
     assert any(each.startswith("People labelled 100 % of the answers that only old v1") for each in result.warnings)
 
 
+def test_labels_only_where_the_versions_differ_show_the_same_change(log: GradedLog) -> None:
+    first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
+    people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
+    ids = two_judges(log, first, second, people[:50] + [None] * 150)
+    with log.store.reading() as connection:
+        alone = compare_versions(connection, "old", "new")
+    assert (alone.alone, alone.counts.n, alone.changes) == (True, 50, {})
+    assert "on 50 labelled answers on which they differ. How often each version is right is not known" in alone.sentence
+    log.reviews({each: {"label": label} for each, label in zip(ids[50:], people[50:], strict=True)})
+    with log.store.reading() as connection:
+        complete = compare_versions(connection, "old", "new")
+    assert (complete.alone, complete.counts.n) == (False, 200)
+    assert alone.counts.change.value == pytest.approx(complete.counts.change.value)
+    assert alone.counts.change.low == pytest.approx(complete.counts.change.low, abs=0.005)
+    assert alone.counts.change.high == pytest.approx(complete.counts.change.high, abs=0.005)
+    assert alone.conclusion is complete.conclusion is Conclusion.BETTER
+    assert (alone.differing, complete.differing) == (50, 50)
+
+
 def test_few_labels_show_nothing(log: GradedLog) -> None:
     two_judges(log, [GOOD] * 9, [BAD] * 9, [BAD] * 9)
     log.version("third")

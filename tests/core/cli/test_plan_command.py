@@ -33,7 +33,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     assert (plan["answers"], plan["labelled"], plan["enough"]) == (200, 0, True)
     assert sum(stratum["labels"] for stratum in plan["strata"]) == plan["more"] == plan["labels"]
     shown = typed("plan", "--reach", "0.1", "--target", "these")
-    assert f"{plan['labels']} labels are needed" in shown.out
+    assert f"label {plan['labels']} answers" in shown.out
     assert "flagged, judged bad" in shown.out
     assert f"next: judgeboard queue create rate --plan rate --n {plan['more']}" in shown.err
     made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--json")
@@ -41,6 +41,10 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     stored = typed("queue", "show", "rate", "--json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
+    queue = typed("queue", "show", "rate", "--json")["queue"]
+    assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (True, False, [], True)
+    typed("queue", "create", "graded", "--plan", "rate", "--n", "9", "--grades", "label,quality", "--json")
+    assert typed("queue", "show", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
 
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import Grouping, grouping
+from judgeboard.stats.intervals import wilson
 from judgeboard.stats.sample_size import (
     allocated,
     confidence_sequence,
@@ -22,6 +23,7 @@ from judgeboard.stats.sample_size import (
     labels_by_lot,
     labels_for_change,
     labels_for_kappa,
+    labels_for_outcome,
     labels_in_groups,
     planned_design_effect,
     smallest_change,
@@ -140,6 +142,34 @@ class TestPublished:
         assert (labels, of_groups) == (833, 951)
         assert (round(labels * differ), round(of_groups * differ)) == (149, 171)
 
+    def test_labels_for_an_outcome(self, known: Known) -> None:
+        assert [labels_for_outcome(bound, known.share) for bound in (0.25, 0.3, 0.2)] == [92, 301, 41]
+        assert labels_for_outcome(0.25, 0.25) is None
+
+    def test_which_answers_to_label(self, known: Known) -> None:
+        """The labels for an equal error, in percent of labels by lot without a judge: 3,000 draws of 200 labels."""
+        rng = np.random.default_rng(1)
+        verdicts = known.verdicts["track_b_modernbert"].astype(int)
+        scores = known.scores["track_b_modernbert"]
+        fourths = np.searchsorted(np.quantile(scores, [0.25, 0.5, 0.75]), scores, side="right")
+        alone = known.share * (1 - known.share) / 200 * (known.n - 200) / (known.n - 1)
+
+        cells = np.bincount(2 * verdicts + known.bad.astype(int), minlength=4)
+        drawn = rng.multivariate_hypergeometric(cells, 200, size=3_000).reshape(-1, 2, 2)
+        by_lot = (drawn[:, :, 1] / drawn.sum(axis=2)) @ (np.bincount(verdicts) / known.n)
+        assert 100 * float(np.square(by_lot - known.share).mean()) / alone == pytest.approx(61, abs=3)
+
+        sizes, bad = np.bincount(fourths), np.bincount(fourths, weights=known.bad).astype(int)
+        guessed = np.clip(np.bincount(fourths, weights=scores) / sizes, 0.1, 0.9)
+        found = []
+        for shares in (np.full(4, 0.5), guessed, bad / sizes):
+            n = np.array(allocated(200, sizes.tolist(), shares))
+            variances = bad / sizes * (1 - bad / sizes) / n * (sizes - n) / (sizes - 1)
+            found.append(100 * float(np.square(sizes / known.n) @ variances) / alone)
+        # The published figures come from draws, these from the variance: 57.9, 55.5 and 54.4.
+        assert found == pytest.approx([54, 53, 50], abs=5)
+        assert found == sorted(found, reverse=True)
+
     def test_confidence_sequences(self, known: Known) -> None:
         order = np.argsort(known.lots)
         lows, highs = confidence_sequence(known.bad[order], known.n)
@@ -153,6 +183,19 @@ class TestPublished:
             (0.2470, 0.4480),
         ]
         np.testing.assert_allclose(np.column_stack([lows, highs])[at], expected, atol=5e-5)
+
+    def test_stopping_at_a_width_is_harmless_and_at_a_difference_is_not(self, known: Known) -> None:
+        rng = np.random.default_rng(0)
+        labels = np.arange(1, known.n)
+        effective = labels / (1 - labels / known.n)  # for these answers, without replacement
+        bad = np.cumsum(rng.permuted(np.tile(known.bad, (600, 1)), axis=1), axis=1)[:, :-1]
+        lows, highs = wilson(bad / labels, effective)
+        wrong = (lows > known.share) | (highs < known.share)
+        narrow = highs - lows <= 0.1
+        stopped = narrow[:, 29:].argmax(axis=1) + 29
+        assert np.median(stopped + 1) == pytest.approx(280, abs=3)
+        assert 1 - wrong[np.arange(600), stopped].mean() == pytest.approx(0.95, abs=0.02)
+        assert wrong[:, 29:400].any(axis=1).mean() == pytest.approx(0.36, abs=0.04)
 
     def test_a_judge_decides_an_outcome_earlier(self, known: Known) -> None:
         rng = np.random.default_rng(0)

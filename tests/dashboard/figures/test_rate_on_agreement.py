@@ -43,16 +43,15 @@ def test_the_first_line_is_the_rate_of_the_command(open_page: OpenPage, sqlite_s
     assert any("In all answers" in table.value for table in app.dataframe)
 
 
-def test_where_the_rate_is_not_known_a_button_opens_the_queue_to_create(
-    open_page: OpenPage, sqlite_store: Store, ids: list[int]
+@pytest.mark.parametrize("labels", [0, 20])
+def test_where_the_rate_is_not_known_a_button_opens_the_plan(
+    open_page: OpenPage, sqlite_store: Store, ids: list[int], labels: int
 ) -> None:
-    GradedLog(sqlite_store).reviews({each: {"label": GOOD} for each in ids[:20]})
+    GradedLog(sqlite_store).reviews({each: {"label": GOOD} for each in ids[:labels]})
     app = open_page("agreement")
     (line,) = texts(app, "jb-rate")
     assert "has a label from a random sample" in line
-    button = next(each for each in app.button if each.label == "Create queue to label them")
-    button.click().run()
-    assert app.session_state["nq_size"] == 60
+    assert app.button(key="rate_plan").label == "Plan the labels"
 
 
 def test_one_person_alone_has_no_rate(open_page: OpenPage, sqlite_store: Store, ids: list[int]) -> None:

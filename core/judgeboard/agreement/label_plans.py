@@ -1,0 +1,172 @@
+"""A plan of labels as a result, and in words."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from judgeboard.agreement.outcomes import OutcomeSoFar
+from judgeboard.agreement.samples import JudgeVerdict, Picked
+from judgeboard.stats.estimates import percent
+from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, Target
+from judgeboard.text import counted
+
+Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
+QUESTIONS: dict[Question, str] = {
+    "rate": "the share of bad answers",
+    "outcome": "whether the share of bad answers is above or below a bound",
+    "kappa": "the kappa of the judge with people",
+    "judges": "which of two judge versions agrees more with people",
+    "versions": "which of two versions of the app has fewer bad answers",
+}
+"""What a plan can be for, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStratum:
+    """A stratum of a plan: ``labelled`` of its ``answers`` count already, ``labels`` more are sampled at random.
+
+    ``inclusion_probability`` is that of an answer without a label.
+    """
+
+    picked: Picked
+    verdict: JudgeVerdict | None
+    answers: int
+    labelled: int
+    labels: int
+    inclusion_probability: float
+
+    @property
+    def title(self) -> str:
+        """Its name in words."""
+        flagged = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}[self.picked]
+        judged = {None: "", "bad": ", judged bad", "good": ", judged good", "unusable": ", no usable verdict"}
+        return flagged + judged[self.verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPlan:
+    """How many ``labels`` in all reach the wanted precision; ``more`` of them are still to be made.
+
+    ``reach`` is the wanted plus or minus of a 95 % interval, the bound of an outcome, or the smallest change to be
+    found with probability 0.8.
+    ``shows`` is what the planned labels will show, on the same scale; it is above ``reach`` if the answers are too few
+    (``enough`` is False). ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of labels that
+    would be needed without the judge; for two judge versions, which need only labels of answers on which they differ,
+    it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
+    variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
+    ``so_far`` tells whether an outcome is decided already.
+    """
+
+    question: Question
+    reach: float
+    target: Target
+    judges: tuple[str, ...]
+    name: str | None = None
+    answers: int = 0
+    labelled: int = 0
+    labels: int = 0
+    more: int = 0
+    enough: bool = True
+    shows: float | None = None
+    minutes: float | None = None
+    seconds_per_review: float | None = None
+    by_lot: int | None = None
+    share: float | None = None
+    explained: float | None = None
+    design_effect: float = 1.0
+    strata: tuple[PlannedStratum, ...] = ()
+    sentences: tuple[str, ...] = ()
+    so_far: OutcomeSoFar | None = None
+
+
+def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
+    """Return what a plan means: how many labels, what the judge saves, what was assumed, and when to stop."""
+    parts: tuple[str | None, ...]
+    if plan.question == "outcome":
+        parts = (_of_outcome(plan), None if plan.so_far is None else plan.so_far.sentence, _of_pilot(plan))
+    else:
+        parts = (_first(plan), _of_judge(plan), _of_pilot(plan), *plan.sentences)
+    parts = (*parts, _stopping(plan))
+    return tuple(part for part in parts if part is not None)
+
+
+def _first(plan: LabelPlan) -> str | None:
+    if plan.question == "judges" and plan.by_lot is None:
+        return None  # the versions differ too little, which another sentence says
+    is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
+    wanted, shows = (points(x or 0.0, kappa=plan.question == "kappa") for x in (plan.reach, plan.shows))
+    goal = f"To know {QUESTIONS[plan.question]}{of}"
+    goal += f" to ±{wanted}" if is_interval else f", if they differ by {wanted} or more"
+    if not plan.enough:
+        return (
+            f"{goal}, the {plan.answers:,} answers are too few, even if all are labelled. Labelling all shows "
+            f"{'±' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
+        )
+    if not plan.more:
+        return f"{goal}, no more labels are needed: {counted(plan.labelled, 'answer')} {_have(plan.labelled)} one."
+    labels = f"{goal}, label {counted(plan.labels, 'answer')}"
+    if plan.labelled:
+        labels += f": {plan.labelled:,} {_have(plan.labelled)} a label, {plan.more:,} are left"
+    time = "" if plan.minutes is None else f" That takes about {_time(plan.minutes)}."
+    return f"{labels}.{time}"
+
+
+def _of_outcome(plan: LabelPlan) -> str:
+    goal = f"To know whether the share of bad answers is above or below {percent(plan.reach)}"
+    if plan.share is None:
+        return f"{goal}, first label {plan.more:,} answers. Then plan again."
+    share = f"if it is {percent(plan.share)}, as in the labels so far"
+    if not plan.enough:
+        return f"{goal}, even labels of all {plan.answers:,} answers may not suffice {share}."
+    return f"{goal}, label about {counted(plan.labels, 'answer')} {share}."
+
+
+def _have(answers: int) -> str:
+    return "has" if answers == 1 else "have"
+
+
+def _of_judge(plan: LabelPlan) -> str | None:
+    if plan.question not in {"rate", "versions"}:
+        return None
+    if not plan.judges:
+        return "There is no judge. With its verdicts on all answers, fewer labels may be needed."
+    if plan.explained is None:
+        return None
+    judge, by_lot = plan.judges[0], f"{plan.by_lot:,} labels of a random sample would be needed"
+    if plan.explained < LEAST_EXPLAINED:
+        explains = f"{judge} saves nothing: it explains {percent(plan.explained)} of the variance of people's labels."
+        return f"{explains} Without flags and verdicts, {by_lot}."
+    return f"Without flags and the verdicts of {judge}, {by_lot}."
+
+
+def _of_pilot(plan: LabelPlan) -> str | None:
+    if plan.question == "judges":
+        return None
+    if plan.share is None:
+        return (
+            f"With fewer than {LEAST_PILOT} labels, the plan assumes the worst: half of the answers are bad, and the "
+            f"judge is no help. Plan again after {LEAST_PILOT} labels."
+        )
+    judge = "" if plan.explained is None else f", and the judge explains {percent(plan.explained)} of the variance"
+    groups = f" Evidence groups multiply the variance by {plan.design_effect:.2f}." if plan.design_effect > 1 else ""
+    return f"In the labels so far, {percent(plan.share)} of all answers are bad{judge}.{groups}"
+
+
+def _stopping(plan: LabelPlan) -> str | None:
+    if plan.question == "outcome":
+        decided = plan.so_far is not None and plan.so_far.decided_after is not None
+        look = "You may run this command after every label, and stop when it says so."
+        return None if decided else f"{look} It reads the labels of a planned queue, in the order of the queue."
+    if plan.question in {"rate", "kappa"}:
+        return "You may look at the figure after every label, and stop when its interval is narrow enough."
+    return "Look at the result once, after the last label: stopping as soon as it differs finds differences by luck."
+
+
+def points(reach: float, *, kappa: bool = False) -> str:
+    """Return a precision or a change in percentage points, for ``kappa`` as a number."""
+    return f"{reach:.3g}" if kappa else f"{round(100 * reach, 1 if reach > 0.01 else 3):g} percentage points"
+
+
+def _time(minutes: float) -> str:
+    if minutes < 90:
+        return counted(max(round(minutes), 1), "minute")
+    return f"{minutes / 60:.1f} hours"

@@ -1,0 +1,93 @@
+"""A lead in a browser goes from a log without labels to the share of bad answers, by a plan and its queue."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import Decision
+from judgeboard.store.engine import open_store
+from judgeboard.store.tables import RESPONSE
+from page_state import idle, settled
+from queue_case import QueueCase, queue_case
+from queue_page import press
+from served import serving
+
+pytestmark = pytest.mark.browser
+
+ANSWERS, TYPED = 600, 4
+MADE_UP = "The wall is made of cheese."
+QUEUE = "Share of bad answers: 200 labels"
+
+
+@pytest.fixture(scope="module")
+def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A server on answers of which 30 % are bad; the judge finds two of three, and raises some false alarms."""
+    path = tmp_path_factory.mktemp("unlabelled") / "log.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    log = GradedLog(store)
+    verdicts = {}
+    for place in range(ANSWERS):
+        bad = place % 10 < 3
+        (answer,) = log.answers(answer=MADE_UP) if bad else log.answers()
+        judged_bad = place % 10 in {0, 1, 9}
+        verdicts[answer] = {"label": BAD if judged_bad else GOOD, "groundedness": 0.1 if judged_bad else 0.9}
+    log.say(log.version(), verdicts)
+    with serving(path) as url:
+        yield SimpleNamespace(url=url, case=queue_case(store))
+    store.close()
+
+
+def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -> None:
+    page = reviewer("Lead")
+    page.goto("/agreement")
+    expect(page.locator(".jb-rate")).to_contain_text("is not available")
+    page.get_by_role("button", name="Plan the labels").click()
+    expect(page.get_by_text("To know the share of bad answers to ±6.9 percentage points")).to_be_visible()
+    idle(page)
+    page.get_by_role("button", name="Create this queue").click()
+    expect(page.get_by_text(f"Created “{QUEUE}” with 200 answers")).to_be_visible()
+    page.get_by_role("button", name="Start reviewing").click()
+    settled(page)
+    expect(page.get_by_text("Y: hallucinated, N: grounded")).to_be_visible()
+    for _ in range(TYPED):
+        press(page, decision(page))
+    review_the_others(site.case)
+    for _ in range(site.case.item_states().count("open") - 1):  # the page has leased some items in advance
+        press(page, decision(page))
+    page.keyboard.press(decision(page))
+    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
+    page.get_by_role("button", name="Share of bad answers").click()
+    value, low, high = rate_of(page)
+    assert low < 30 < high
+    assert abs(value - 30) < 7
+    assert high - low <= 14
+
+
+def decision(page: Page) -> str:
+    """Return the key for the answer that the page shows."""
+    return "y" if page.get_by_text(MADE_UP).count() else "n"
+
+
+def review_the_others(case: QueueCase) -> None:
+    """Decide what the browser has not leased, as another person would."""
+    while (leased := case.take(case.mara, QUEUE)) is not None:
+        with case.store.reading() as connection:
+            stored = select(RESPONSE.c.answer).where(RESPONSE.c.id == leased.response_id)
+            answer = connection.execute(stored).scalar_one()
+        case.say(leased, case.mara, Decision.CONFIRM if answer == MADE_UP else Decision.DISMISS)
+
+
+def rate_of(page: Page) -> tuple[int, ...]:
+    line = page.locator(".jb-rate")
+    expect(line).to_contain_text("200 labels, 600 judged answers")
+    words = re.match(r"About (\d+) % of all answers are bad \(95 % CI (\d+)–(\d+) %\)", line.inner_text())
+    assert words is not None, line.inner_text()
+    return tuple(int(each) for each in words.groups())
