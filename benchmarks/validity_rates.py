@@ -1,7 +1,7 @@
-"""Measures `judgeboard rate`, `threshold` and `stand` on a large log.
+"""Measures `judgeboard rate`, `threshold`, `stand` and `plan` on a large log.
 
 The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and 20,000 labels of the
-random sample. Prints the seconds of each figure alone (bounds: rate 2 s, thresholds 1 s), and of the whole command.
+random sample. Prints the seconds of each figure alone (bounds: rate 2 s, the others 1 s), and of the whole command.
 
     python benchmarks/validity_rates.py [--answers 1000000] [--labels 20000] [--turns 3]
 """
@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+from judgeboard.agreement.plans import plan_labels, plan_versions
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.domain import JudgeVersion
@@ -82,6 +83,11 @@ def _threshold(store: Store) -> None:
         measure_threshold(connection, Goal("recall", 0.8), by_query_type=True)
 
 
+def _plan(store: Store) -> None:
+    with store.reading() as connection:
+        plan_labels(connection, 0.05, versions=plan_versions(connection))
+
+
 def _stand(store: Store) -> None:
     with store.reading() as connection:
         measure_confident_verdicts(connection, 0.9)
@@ -91,6 +97,7 @@ FIGURES: dict[str, Callable[[Store], None]] = {
     "rate --by query_type": _rate,
     "threshold --recall 0.8 --by query_type": _threshold,
     "stand --agreement 0.9": _stand,
+    "plan --reach 0.05": _plan,
 }
 
 
