@@ -12,10 +12,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.agreement.samples import LabelledAnswers, judging_version
+from judgeboard.agreement.samples import LabelledAnswers, scored_version
 from judgeboard.agreement.versus import points, start_words
 from judgeboard.domain import Estimate
-from judgeboard.errors import NotFound
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, grouping
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.paired import (
@@ -99,9 +98,7 @@ def compare_sources(
     ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is the increase of the
     bad share that still counts as good. Raises NotFound for unknown names.
     """
-    version = judging_version(connection, judge_version)
-    if version is None:
-        raise NotFound("there is no judge yet: run judgeboard judge")
+    version = scored_version(connection, judge_version)
     asked = same_questions(connection, a, b)
     known = LabelledAnswers(connection, version)
     answers = known.answers

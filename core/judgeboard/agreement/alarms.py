@@ -15,6 +15,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.model_changes import MODEL_CHANGED, new_models
+from judgeboard.agreement.samples import NO_JUDGE
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.monitor import DIRECTIONS
@@ -187,6 +188,8 @@ def promise_words(trend: CorrectedTrend) -> str:
             f"While nothing changes, each detector raises a false alarm at most once in {weeks} weeks on average.",
             "All detectors of a figure together raise at most one in a year on average.",
         ]
+    if trend.judge is None:
+        words.append(f"{NO_JUDGE}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
         words.append(f"No detector of the share of bad answers has data yet. {TO_LABEL}")
     return " ".join(words)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample, scored_version
+from judgeboard.agreement.samples import scored_version
+from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.calibration_maps import FOLDS, HOWS, ISOTONIC_LABELS, LEAST_LABELS, How, ScoreMap, calibrate

@@ -8,7 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, confidence, load_sample, scored_version
+from judgeboard.agreement.samples import scored_version
+from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, confidence, load_sample
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput

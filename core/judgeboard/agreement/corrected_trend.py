@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
+from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import AnyArray, IntArray, grouping
@@ -431,6 +431,7 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
     shares = [monitor for _, monitor in trend.monitors if monitor.watched == "bad_share" and monitor.seen is not None]
     still = [monitor.seen for monitor in shares if not monitor.changes and monitor.seen is not None]
     if not shares:
+        sentences += [] if trend.judge else [f"{NO_JUDGE}."]
         sentences.append(f"No query type has sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
     elif still:
         others = "No other change" if sentences else "No change"

@@ -98,7 +98,7 @@ def _first(plan: LabelPlan) -> str | None:
     goal += f" to ±{wanted}" if is_interval else f", if they differ by {wanted} or more"
     if not plan.enough:
         return (
-            f"{goal}, the {plan.answers:,} answers are too few, even if all are labelled. Labelling all shows "
+            f"{goal}, {counted(plan.answers, 'answer')} are too few, even if all are labelled. Labelling all shows "
             f"{'±' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
         )
     if not plan.more:

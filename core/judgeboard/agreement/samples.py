@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import combined_as, decoded, gold, people_values, person_grades
 from judgeboard.domain import Estimate, Label
+from judgeboard.errors import NotFound
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, strata_of, summed
@@ -39,6 +40,8 @@ from judgeboard.store.strata import (
 )
 from judgeboard.store.tables import CURRENT
 from judgeboard.store.verdicts import matching_answers
+
+NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
 Picked = Literal["no", "yes", "worst"]
 """Whether a rule other than the random sample flagged an answer.
@@ -120,6 +123,14 @@ def judging_version(
         if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id):
             return version
     return None
+
+
+def scored_version(connection: Connection, which: int | str | None) -> StoredVersion:
+    """Return what `judging_version` returns; raise NotFound if no judge has judged the log."""
+    version = judging_version(connection, which)
+    if version is None:
+        raise NotFound(NO_JUDGE)
+    return version
 
 
 def sampled_labels(

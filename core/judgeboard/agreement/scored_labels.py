@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import cuts_of
-from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.flags.rules import sampling_number
@@ -147,14 +147,6 @@ def drawn(name: str, groups: IntArray) -> FloatArray:
     return of_rows
 
 
-def scored_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return what `judging_version` returns; raise NotFound if no judge has judged the log."""
-    version = judging_version(connection, which)
-    if version is None:
-        raise NotFound("no judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`")
-    return version
-
-
 def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, alike: bool = False) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
@@ -252,5 +244,5 @@ def _unlabelled_words(sampled: SampledLabels) -> str | None:
     verdict = f" and the judge calls {name.verdict}" if name.verdict else ""
     return (
         f"Not available, because {counted(n, 'answer')} that {rule}{verdict} have no label that was drawn at random. "
-        "Label a random sample of them first."
+        "Label a random sample of them first: `judgeboard queue create NAME --plan rate --n 60`."
     )

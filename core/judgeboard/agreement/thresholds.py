@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import (
     DECIMALS,
     JudgedScores,
@@ -15,7 +16,6 @@ from judgeboard.agreement.scored_labels import (
     ScoredSample,
     flag_from,
     load_sample,
-    scored_version,
 )
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput

@@ -229,8 +229,9 @@ def _draw_plan(store: "Store", where: RowFilter, judge_versions: tuple[str, ...]
 def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:
     queue = created.queue
     sampled = f", {created.sampled:,} of them randomly sampled" if queue.sampling_rate else ""
-    short = f"; {created.short:,} more were requested, but none are left" if created.short else ""
-    yield f"{queue.name}: {created.joined:,} {queue.subject}{sampled}{short}"
+    missing = created.short or (queue.max_items or 0) - created.joined
+    short = f"; {missing:,} more were requested, but none are left" if created.joined and missing > 0 else ""
+    yield f"{queue.name}: {counted(created.joined, queue.subject.removesuffix('s'))}{sampled}{short}"
     if not created.joined:
         yield "Nothing matches the filter, so the queue is empty."
         return

@@ -156,7 +156,7 @@ class QueueRules:
         if self.subject == "pairs":
             raise BadInput("pairs have no flags: leave out the choice of flagged answers")
         if self.max_items is None and not self.training:
-            raise BadInput("a queue of all answers needs a number of items")
+            raise BadInput("a queue of all answers needs a number of items, for example --limit 200")
         if self.sampling_rate:
             raise BadInput("only a queue of flagged answers can have a share of randomly sampled answers")
         if self.order is QueueOrder.SEVERITY:

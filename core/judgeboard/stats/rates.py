@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, same_length
-from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
 from judgeboard.stats.intervals import SCALES, Scale, wilson
 
 Target = Literal["app", "these"]
@@ -257,7 +257,9 @@ def predicted_mean(
     residuals = labels.values - slopes[labels.strata] * labels.scores
     levels = _means(labels.strata, residuals, count) + slopes * means
     made = _linearised(population, labels, residuals, levels, slopes, target)
-    return _estimate(made, n, "the logit" if share else None, "prediction-powered", target)
+    return _estimate(
+        made, n, "the logit" if share else None, "prediction-powered", complete=_complete(population, n, target)
+    )
 
 
 def weighted_agreement(
@@ -275,16 +277,19 @@ def weighted_agreement(
     n = len(cells)
     if not n or (found.sum(axis=1)[answers > 0] == 0).any():
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers"))
+    if n < min(MIN_PAIRS, population.total):
+        return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
     inside = found / np.maximum(found.sum(axis=1, keepdims=True), 1)
     shares = answers @ inside / answers.sum()
     results = {}
+    complete = _complete(population, n, target)
     for name, (statistic, scale) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         if value is None:
             results[name] = unmeasured(n, _NO_CLASS)
             continue
         made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
-        results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", target)
+        results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", complete=complete)
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
     return results
@@ -380,8 +385,10 @@ def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate
     Only for labels that are no sample of these answers: on a sample, `rate` is narrower.
     """
     n = errors.bad + errors.good
-    if not errors.bad or not errors.good or not answers:
-        return unmeasured(n, "no label of one class")
+    if not answers:
+        return unmeasured(n, "no answers")
+    if not errors.bad or not errors.good:
+        return unmeasured(n, f"no label for the judge's errors says {'good' if errors.bad else 'bad'}")
     recall, specificity = errors.found / errors.bad, errors.passed / errors.good
     if recall + specificity <= 1:
         return unmeasured(n, NO_BETTER_THAN_CHANCE)
@@ -401,11 +408,15 @@ def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate
     return measured(value, n, (low, high), method="Rogan-Gladen, Lang-Reiczigel")
 
 
-def _estimate(made: _Linearised, n: int, scale: Scale | None, method: str, target: Target) -> Estimate:
+def _complete(population: Population, n: int, target: Target) -> bool:
+    return target == "these" and n == round(population.total)
+
+
+def _estimate(made: _Linearised, n: int, scale: Scale | None, method: str, *, complete: bool) -> Estimate:
     least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[scale]
     value = min(max(made.value, least), most)
     if made.error < _FLAT:
-        why = "all answers are labelled" if target == "these" else "all labelled answers have the same value"
+        why = "all answers are labelled" if complete else "all labelled answers have the same value"
         return measured(value, n, reason=f"no interval: {why}")
     if scale is None or not least < value < most:
         reach = float(t_quantile(made.df)) * made.error

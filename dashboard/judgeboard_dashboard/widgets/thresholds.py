@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 import streamlit as st
 
 from judgeboard.agreement.calibration import CalibrationResult, measure_calibration
-from judgeboard.agreement.scored_labels import ScoredSample, load_sample, scored_version
+from judgeboard.agreement.samples import scored_version
+from judgeboard.agreement.scored_labels import ScoredSample, load_sample
 from judgeboard.agreement.thresholds import (
     Aim,
     ChosenThreshold,

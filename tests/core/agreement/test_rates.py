@@ -314,6 +314,8 @@ def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]
         None,
         "the labels cover only 5 evidence groups, and at least 10 are needed",
     )
+    of_these = measure_rate(log.store, target="these").in_all_answers
+    assert {each.value for each in (*result.in_all_answers.values(), *of_these.values())} == {None}
 
 
 def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:
@@ -439,7 +441,7 @@ def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> 
     label(log, judged, judged[:20])
     everything = parse_where(["source=log"])
     assert measure_rate(log.store, where=nothing, labels_from=everything).sentence == (
-        "The share of bad answers is not available: no label of one class."
+        "The share of bad answers is not available: no answers."
     )
     log.say_all(log.version(), judged, label=BAD)
     assert measure_rate(log.store, labels_from=everything).sentence == (
