@@ -31,7 +31,7 @@ def anchors_command() -> None:
 def make(n: int, seed: str, *, replace: bool) -> None:
     """Fix a set of answers at random, labelled answers first.
 
-    Query types, and bad and good answers, get shares like those of all labelled answers.
+    The shares of query types and of bad answers are those of all labelled answers.
     """
     from judgeboard.agreement.anchors import make_anchors
 
@@ -83,10 +83,10 @@ def judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
     "--looks",
     type=click.IntRange(1, 10_000),
     default=52,
-    help="Number of reports that together show a false drift with a probability of at most 5 %; 52 is one a week.",
+    help="Planned number of reports. Together they show a false drift with a probability of at most 5 %.",
 )
 def report(judge_version: str | None, looks: int) -> int:
-    """Show whether the judge drifted: its newest verdicts on the anchors, its first ones and the last ones.
+    """Compare a judge's newest verdicts on the anchors with its first and its previous ones.
 
     Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
     """

@@ -84,7 +84,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     type=click.Choice(["mean", "alike", "cascade"]),
     default="mean",
     help="How a jury decides. mean: by the mean of the scores. alike: by the number of judges with the same verdict. "
-    "cascade: one judge after the other, each on the answers that the judges before it left.",
+    "cascade: each judge decides the answers of which the judges before it were not sure.",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
 def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:
