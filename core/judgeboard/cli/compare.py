@@ -47,20 +47,7 @@ if TYPE_CHECKING:
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
 @options.where
 @click.option("--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeatable.")
-@options.with_default(
-    "--unusable",
-    type=click.Choice(["drop", "tie", "wrong"]),
-    default="drop",
-    help="How an unusable verdict counts for agreement with gold or people.",
-)
-@options.with_default(
-    "--inconsistent",
-    type=click.Choice(["net", "drop", "wrong", "tie"]),
-    default="net",
-    help="How a pair counts for agreement with gold or people if the preference changes with the order. net: as "
-    "a tie if the two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. "
-    "wrong: as a wrong verdict. tie: as a tie.",
-)
+@options.pair_verdicts("for agreement with gold or people")
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")

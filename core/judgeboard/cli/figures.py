@@ -54,20 +54,7 @@ from judgeboard.text import as_utc, counted, utc_day
     "median (quality) or the mean (groundedness). majority: as gold, but without adjudications. each: every person's "
     "grade separately.",
 )
-@options.with_default(
-    "--unusable",
-    type=click.Choice(["drop", "wrong", "tie"]),
-    default="drop",
-    help="How an unusable verdict counts, for --unit pairs.",
-)
-@options.with_default(
-    "--inconsistent",
-    type=click.Choice(["net", "drop", "wrong", "tie"]),
-    default="net",
-    help="How a pair counts if the judge's preference changes with the order of the answers, for --unit pairs. net: "
-    "as a tie if the two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. "
-    "wrong: as a wrong verdict. tie: as a tie.",
-)
+@options.pair_verdicts("with --unit pairs")
 @click.option(
     "--by",
     metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",

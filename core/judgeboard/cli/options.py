@@ -128,6 +128,26 @@ def judge_name(help_text: str) -> Callable[[F], F]:
     return click.option("--name", callback=_checked_judge_name, help=help_text)
 
 
+def pair_verdicts(use: str) -> Callable[[F], F]:
+    """Return the options for verdicts on pairs that are unusable or differ between the orders."""
+    return decorator(
+        with_default(
+            "--unusable",
+            type=click.Choice(["drop", "tie", "wrong"]),
+            default="drop",
+            help=f"How an unusable verdict counts {use}.",
+        ),
+        with_default(
+            "--inconsistent",
+            type=click.Choice(["net", "drop", "wrong", "tie"]),
+            default="net",
+            help=f"How a pair counts {use} if the judge's preference changes with the order. net: as a tie if the "
+            "two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. wrong: as a "
+            "wrong verdict. tie: as a tie.",
+        ),
+    )
+
+
 where = click.option(
     "--where",
     multiple=True,
