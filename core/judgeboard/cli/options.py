@@ -142,8 +142,8 @@ def pair_verdicts(use: str) -> Callable[[F], F]:
             type=click.Choice(["net", "drop", "wrong", "tie"]),
             default="net",
             help=f"How a pair counts {use} if the judge's preference changes with the order. net: as a tie if the "
-            "two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. wrong: as a "
-            "wrong verdict. tie: as a tie.",
+            "two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. wrong: "
+            "as a wrong verdict. tie: as a tie.",
         ),
     )
 
