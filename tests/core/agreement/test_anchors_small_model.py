@@ -12,10 +12,9 @@ from judgeboard.store.tables import ANCHOR_JUDGMENT
 from judging_log import address, judgments
 from stored_rows import rows_of
 
-ANSWERS = [
-    ("How high is the wall at Sonnstein?", "It is 34 metres high.", ("Sonnstein: routes up to 34 m.",)),
-    ("Is chalk allowed there?", "Yes, white chalk is allowed everywhere.", ("Chalk is not allowed on sandstone.",)),
-]
+ANSWER = Response(
+    "log", "1", "How high is the wall at Sonnstein?", "It is 34 metres high.", ("Sonnstein: routes up to 34 m.",)
+)
 
 
 @pytest.mark.llm
@@ -24,17 +23,17 @@ def test_anchors_are_judged_again_by_a_real_model(
     small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite_store.writing() as connection:
-        store_responses(connection, [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)])
+        store_responses(connection, [ANSWER])
     database = ["--db", address(sqlite_store)]
-    model = ["--judge", "rag", "--model", "smollm2", "--base-url", small_model, "--max-output", "96"]
-    calls = [*model, "--timeout", "500", "--concurrency", "2", *database]
+    model = ["--judge", "rag", "--model", "smollm2", "--base-url", small_model, "--max-output", "64"]
+    calls = [*model, "--timeout", "500", *database]
     assert run(["judge", *calls]) in {0, 1}
-    assert run(["anchors", "make", "--n", "2", *database]) == 0
+    assert run(["anchors", "make", "--n", "1", *database]) == 0
     for _ in range(2):
         assert run(["anchors", "judge", *calls]) in {0, 1}
     rows = rows_of(sqlite_store, ANCHOR_JUDGMENT)
-    assert len(rows) == 4
-    assert len(judgments(sqlite_store)) == 2
+    assert len(rows) == 2
+    assert len(judgments(sqlite_store)) == 1
     assert all(row["raw"] and row["model_reported"] and row["prompt_tokens"] > 100 for row in rows)
     capsys.readouterr()
     code = run(["anchors", "report", "--json", *database])
@@ -42,5 +41,5 @@ def test_anchors_are_judged_again_by_a_real_model(
         assert code == 2
         return
     shown = json.loads(capsys.readouterr().out)
-    assert (code, shown["drift"], shown["judge"], shown["anchors"]) == (0, False, "rag v1", 2)
-    assert shown["usable"] <= 2
+    assert (code, shown["drift"], shown["judge"], shown["anchors"]) == (0, False, "rag v1", 1)
+    assert shown["usable"] <= 1

@@ -122,6 +122,7 @@ SAMPLES = {
     "judge": "m",
     "judge_version": "7",
     "samples": ["1", None],
+    "correct": [True, None],
     "models": ["m1", "m2"],
     "statuses": ["ok", "refused"],
     "raw": ["it is 1", "no"],

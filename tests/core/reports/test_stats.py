@@ -87,7 +87,7 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
     assert names == {
         "label": {"agreement", "kappa"},
         "groundedness": {"pearson", "spearman"},
-        "quality": {"agreement", "kappa", "weighted_kappa", "spearman"},
+        "quality": {"agreement", "kappa", "weighted_kappa", "pearson", "spearman"},
     }
 
 

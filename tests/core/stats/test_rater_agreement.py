@@ -109,7 +109,7 @@ def test_each_rater_against_gold_is_told_like_a_judge():
 def test_pairs_of_unordered_categories_have_no_weights():
     ratings, _ = made_ratings(k=3)
     (first, *_) = pairs_of_raters(Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
-    assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
+    assert set(first.statistics) == {"agreement", "kappa", "scott_pi", "alpha_nominal", "ac1"}
 
 
 @pytest.mark.parametrize(("scale", "name"), [(QUALITY, "weighted_kappa"), (GROUNDEDNESS, "spearman")])
