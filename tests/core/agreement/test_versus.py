@@ -48,25 +48,24 @@ def expected(shared: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def filled(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Callable[..., Store]:
-    """Return ``filled(name, is_labelled)``: RAGTruth with all verdicts, and labels on some of its answers."""
-    data = shared / "data"
+    """Return ``filled(is_labelled)``: RAGTruth with all verdicts, and labels on some of its answers."""
+    data, rejected = shared / "data", tmp_path / "rejected.jsonl"
 
-    def fill(new: Store, is_labelled: Callable[[dict[str, Any]], bool]) -> None:
-        answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
-        people = records(data / "ragtruth.human.jsonl.gz")
-        labels = [row for row in people if is_labelled(answers[row["response_id"]])]
-        (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    def fill(new: Store) -> None:
         with new.writing() as connection:
             set_setting(connection, "random_share", 0, "test")
-        import_file(new, data / "ragtruth.responses.jsonl.gz", rejected=tmp_path / "rejected.jsonl")
-        for file, kind in ((tmp_path / "people.jsonl", "grades"), (data / "ragtruth.judgements.jsonl.gz", "verdicts")):
-            import_file(new, file, kind=kind, rejected=tmp_path / "rejected.jsonl")
+        import_file(new, data / "ragtruth.responses.jsonl.gz", rejected=rejected)
+        import_file(new, data / "ragtruth.judgements.jsonl.gz", kind="verdicts", rejected=rejected)
 
-    def kept(name: str, is_labelled: Callable[[dict[str, Any]], bool]) -> Store:
-        fill_once(f"versus {name}", store, lambda new: fill(new, is_labelled))
+    def labelled(is_labelled: Callable[[dict[str, Any]], bool]) -> Store:
+        fill_once("ragtruth with all verdicts", store, fill)
+        answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
+        labels = [row for row in records(data / "ragtruth.human.jsonl.gz") if is_labelled(answers[row["response_id"]])]
+        (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
+        import_file(store, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
         return store
 
-    return kept
+    return labelled
 
 
 def by_source(name: str, below: float) -> Callable[[dict[str, Any]], bool]:
@@ -94,7 +93,7 @@ def expected_figures(known: Any) -> tuple[Any, ...]:
 def test_judge_versions_compare_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
-    store = filled("all", lambda _row: True)
+    store = filled(lambda _row: True)
     for first, second, name, reached, code in (
         ("approach_1_modernbert", "track_b_modernbert", "v1 approach_1, v2 track_b, all", "better", 0),
         ("track_b_arm_c", "track_b_modernbert", "v1 track_b_arm_c, v2 track_b", "not_shown", 2),
@@ -134,7 +133,7 @@ def test_some_labels_compare_as_published(
     code: int,
 ) -> None:
     words = ("--judge-version", "approach_1_modernbert", "--judge-version", "track_b_modernbert")
-    exit_code, output = command(filled(name, is_labelled), "versus", *words)
+    exit_code, output = command(filled(is_labelled), "versus", *words)
     assert exit_code == code
     assert versus_figures(output) == expected_figures(expected["e6_align"][name])
     assert output["differing"] == 241
@@ -145,7 +144,7 @@ def test_some_labels_compare_as_published(
 def test_generators_compare_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
-    store = filled("ab", by_source("ab", 0.3))
+    store = filled(by_source("ab", 0.3))
     for a, b, code in (
         ("llama-2-7b-chat", "llama-2-70b-chat", 0),  # as good: at most 0.0144 more bad answers
         ("mistral-7B-instruct", "llama-2-70b-chat", 0),
@@ -175,7 +174,7 @@ def test_generators_compare_as_published(
 
 @pytest.mark.shared
 def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected: dict[str, Any]) -> None:
-    with filled("all", lambda _row: True).reading() as connection:
+    with filled(lambda _row: True).reading() as connection:
         for name, known in expected["e7_versions"].items():
             b, minus, a = name.partition(" minus ")
             if not minus or name.startswith("pandalm"):
@@ -189,7 +188,7 @@ def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected
 @pytest.mark.shared
 def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
     """It finds 13b worse than 7b, and people do not."""
-    store = filled("ab", by_source("ab", 0.3))
+    store = filled(by_source("ab", 0.3))
     words = ["--a", "llama-2-7b-chat", "--b", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
     assert run(["ab", "--db", address(store), *words]) == 2
     printed = capsys.readouterr().out
