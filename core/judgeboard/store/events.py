@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import any_row, columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
 
@@ -124,13 +125,17 @@ def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) 
     """Return a person's notifications, the newest first, without notifications about hidden answers."""
     read_until = select(REVIEWER.c.notified_until).where(REVIEWER.c.id == reviewer_id)
     until = connection.execute(read_until).scalar_one_or_none() or 0
-    listed = [
-        record_of(Notification, event, read=event.id <= until)
-        for kind in (*ASSIGNED, CONFLICT, MENTION)  # one query per kind: each reads only the end of an index
-        for event in _events(connection, EVENT.c.kind == kind, limit=LATEST)
+    # One query per kind: each reads only the end of an index. Hidden rows are left out by the last query, because
+    # leaving them out of every query takes several times longer.
+    latest = select(EVENT.c.id, EVENT.c.details).order_by(EVENT.c.id.desc()).limit(LATEST)
+    about = [
+        event.id
+        for kind in (*ASSIGNED, CONFLICT, MENTION)
+        for event in connection.execute(with_hidden_rows(latest.where(EVENT.c.kind == kind)))
         if reviewer_id in event.details.get("people", event.details.get("assigned_to", ()))
     ]
-    return sorted(listed, key=lambda each: -each.id)[:limit]
+    listed = _events(connection, EVENT.c.id.in_(about), limit=limit) if about else ()
+    return [record_of(Notification, event, read=event.id <= until) for event in listed]
 
 
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:

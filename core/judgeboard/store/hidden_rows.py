@@ -8,7 +8,7 @@ functions read the texts for the review with `row_filter.with_hidden_rows`.
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -116,7 +116,7 @@ def hidden_answers(connection: Connection, reviewer_id: int, response_ids: Colle
 def hide_rows(connection: Connection, viewer: int | None) -> None:
     """Limit a connection to the rows that the viewer may see; a viewer of None sees everything."""
     read_as(connection, viewer)
-    if viewer is not None and connection.execute(_blind_items(viewer, QUEUE_ITEM.c.id).limit(1)).first() is not None:
+    if viewer is not None and connection.execute(_any_blind_item(viewer)).first() is not None:
         filter_rows(connection, _VisibleRows(connection, viewer).of_table)
 
 
@@ -139,6 +139,12 @@ def count_hidden(connection: Connection) -> int:
     return int(connection.execute(_blind_items(viewer, func.count(QUEUE_ITEM.c.response_id.distinct()))).scalar_one())
 
 
+@lru_cache(maxsize=256)  # to build it anew takes longer than to run it
+def _any_blind_item(viewer: int) -> Select[Any]:
+    return _blind_items(viewer, QUEUE_ITEM.c.id).limit(1)
+
+
+@lru_cache(maxsize=256)
 def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
     """Select the open blind items that a reviewer leases, or whose queue is assigned to them, until they review them.
 
@@ -211,6 +217,7 @@ class _VisibleRows:
         return or_(named.is_(None), outside) if getattr(named, "nullable", True) else outside
 
 
+@lru_cache(maxsize=256)
 def _hidden_ids(viewer: int) -> dict[str, FromClause]:
     """Return two subqueries of hidden ids: answers (including derived answers and sides of pairs), and pairs."""
 
