@@ -153,10 +153,10 @@ class Measure:
         errors = mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), design_effect)
         means = [total / n for n, total in zip(sums.n, sums.total, strict=True)]
         rates = list(zip(means, errors.tolist(), strict=True))
-        found = found_changes({direction: detect(rates, direction) for direction in DIRECTIONS}, limit)
-        if not found:
+        changes = found_changes({direction: detect(rates, direction) for direction in DIRECTIONS}, limit)
+        if not changes:
             return None
-        clearest = max(found, key=lambda each: each.evidence)
+        clearest = max(changes, key=lambda each: each.evidence)
         # Evidence can begin to grow by chance before the change: of these periods the one that separates means most.
         start = max(range(clearest.start, clearest.seen + 1), key=lambda place: _apart(sums, place))
         sides = (sums.whole(0, start), sums.whole(start, len(sums.n)))

@@ -71,15 +71,15 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
         models = new_models(connection, by, at)
         alarms = open_alarms(connection)
-    found = [
+    unreported = [
         (query_type, monitor.watched, monitor.limit, change)
         for query_type, monitor in trend.monitors
         for change in monitor.changes
         if _open_alarm(alarms, trend, query_type, monitor.watched, change.direction) is None
     ]
     new = list[int]()
-    if found or models:
-        rows = [*models, *(_row(trend, *each, by, at) for each in found)]
+    if unreported or models:
+        rows = [*models, *(_row(trend, *each, by, at) for each in unreported)]
         with store.writing() as connection:
             stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]

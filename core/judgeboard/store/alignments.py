@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -97,5 +98,5 @@ def shown_answers(connection: Connection) -> dict[int, frozenset[int]]:
     }
 
 
-def _look(details: dict[str, object]) -> Look:
-    return Look(**{name: tuple(value) if isinstance(value, list) else value for name, value in details.items()})  # type: ignore[arg-type]
+def _look(details: dict[str, Any]) -> Look:
+    return Look(**{name: tuple(value) if isinstance(value, list) else value for name, value in details.items()})

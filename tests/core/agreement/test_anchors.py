@@ -136,12 +136,12 @@ def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
 def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log: GradedLog) -> None:
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
-    found = report(log.store)
-    assert (found.drift, found.exit_code, found.changed) == (False, 0, ())
-    assert found.sentence.startswith("No drift shown.")
-    assert found.seen is not None
-    assert 0.1 < found.seen < 0.5
-    (first,) = found.comparisons
+    drift = report(log.store)
+    assert (drift.drift, drift.exit_code, drift.changed) == (False, 0, ())
+    assert drift.sentence.startswith("No drift shown.")
+    assert drift.seen is not None
+    assert 0.1 < drift.seen < 0.5
+    (first,) = drift.comparisons
     assert (first.change.n, first.change.agreement.n) == (60, 60)
 
 
@@ -149,13 +149,13 @@ def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_jud
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
     again(log.store, saying(lambda _number: True))
-    found = report(log.store)
-    assert (found.drift, found.exit_code) == (True, 1)
-    assert found.sentence.startswith("Drift is shown: rag v1 calls more answers bad")
-    assert [(each.change.to_bad, each.change.to_good) for each in found.comparisons] == [(40, 0), (40, 0)]
-    assert all({"direction", "agreement", "score"} <= set(each.shown) for each in found.comparisons)
-    assert len(found.changed) == 40
-    assert {(every_third(int(each.external_id)), each.now, each.people) for each in found.changed} == {
+    drift = report(log.store)
+    assert (drift.drift, drift.exit_code) == (True, 1)
+    assert drift.sentence.startswith("Drift is shown: rag v1 calls more answers bad")
+    assert [(each.change.to_bad, each.change.to_good) for each in drift.comparisons] == [(40, 0), (40, 0)]
+    assert all({"direction", "agreement", "score"} <= set(each.shown) for each in drift.comparisons)
+    assert len(drift.changed) == 40
+    assert {(every_third(int(each.external_id)), each.now, each.people) for each in drift.changed} == {
         (False, "bad", "good")
     }
     again(log.store, saying(lambda _number: True))

@@ -1,6 +1,7 @@
 """Drift of a judge on anchors: the published example, and what no drift may claim."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from judgeboard.stats.arrays import grouping
 from shared_answers import published, shared_answers
 
 
-def change(before: list[bool], now: list[bool], **more: object) -> AnchorChange:
+def change(before: list[bool], now: list[bool], **more: Any) -> AnchorChange:
     n = len(before)
     return anchor_change(
         np.array(before),
@@ -30,7 +31,7 @@ def change(before: list[bool], now: list[bool], **more: object) -> AnchorChange:
         labelled=np.zeros(n, dtype=bool),
         people_bad=np.zeros(n, dtype=bool),
         score_changes=np.full(n, np.nan),
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
