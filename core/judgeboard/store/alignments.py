@@ -99,4 +99,7 @@ def shown_answers(connection: Connection) -> dict[int, frozenset[int]]:
 
 
 def _look(details: dict[str, Any]) -> Look:
-    return Look(**{name: tuple(value) if isinstance(value, list) else value for name, value in details.items()})
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in details.items()
+    }
+    return Look(**fields)
