@@ -17,6 +17,7 @@ from judgeboard.stats.arrays import AnyArray, grouping
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale, positions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import FieldReview, field_reviews, schema_named
 from judgeboard.store.queue_items import answer_texts
@@ -52,6 +53,7 @@ def field_agreement(
     epsilon: float | None = None,
     small: Small = "skip",
     implied_labels: bool = True,
+    where: RowFilter | None = None,
 ) -> list[FieldAgreement]:
     """Return the agreement on each field of a label schema, in the reviews with any version of the schema.
 
@@ -64,7 +66,7 @@ def field_agreement(
     The options are as in `measure_agreement`. Raises NotFound if there is no such schema.
     """
     stored = schema_named(connection, schema)
-    reviews = field_reviews(connection, stored.schema, implied_labels=implied_labels)
+    reviews = field_reviews(connection, stored.schema, where or RowFilter(), implied_labels=implied_labels)
     names = reviewer_names(connection)
     fields = [field for field in stored.schema.fields if field.type != FieldType.TEXT]
     return [_of_field(connection, field, reviews, names, epsilon, small) for field in fields]

@@ -17,7 +17,7 @@ from judgeboard.text import as_utc, counted, utc_day
     "judgeboard agreement --unit pairs --judge-version pandalm-7b --alt-test --epsilon 0.2",
     "judgeboard agreement --unit pairs --judge-version gpt-4 --inconsistent drop",
     "judgeboard agreement --of repeats --judge-version gpt-4",
-    "judgeboard agreement --schema support",
+    "judgeboard agreement --schema support --where source=billing",
     "judgeboard agreement --report agreement.html",
 )
 @options.with_default(
@@ -107,6 +107,7 @@ def agreement_command(
     from judgeboard.agreement.result import shortened
     from judgeboard.reports.agreement import fields_table, result_lines
     from judgeboard.reports.output import text_lines
+    from judgeboard.store.filters import RowFilter, describe
 
     if epsilon is not None and not alt_test:
         raise BadInput("--epsilon needs --alt-test")
@@ -122,18 +123,20 @@ def agreement_command(
             "unusable",
             "inconsistent",
             "by",
-            "where",
             "report",
             "full",
         )
         refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
-        of_schema = {name: chosen[name] for name in ("small", "implied_labels")}
+        of_schema = {name: chosen[name] for name in ("small", "implied_labels", "where")}
         with options.seen(options.open_store()).reading() as connection:
             fields = field_agreement(connection, schema, epsilon=tested, **of_schema)
         tests = [
             f"{each.field}, {title}: {stand_in_sentence(test)}" for each in fields for title, test in each.tests.items()
         ]
-        options.show({"schema": schema, "fields": fields}, [*text_lines(fields_table(fields)), *tests])
+        where = chosen["where"]
+        filtered = [] if where == RowFilter() else [f"Filter: {describe(where)}."]
+        output = {"schema": schema, "where": where.as_dict(), "fields": fields}
+        options.show(output, [*filtered, *text_lines(fields_table(fields)), *tests])
         return
     store = options.seen(options.open_store())
     if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:

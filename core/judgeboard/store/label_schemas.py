@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Row, String, case, cast, func, select
 from judgeboard.domain import DimensionScore, Grade
 from judgeboard.errors import NotFound
 from judgeboard.formats.label_schema import LabelSchema, stored_schema
+from judgeboard.store.filter_conditions import response_conditions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
@@ -105,11 +107,14 @@ class FieldReview:
     values: dict[str, Any]
 
 
-def field_reviews(connection: Connection, schema: LabelSchema, *, implied_labels: bool = True) -> list[FieldReview]:
-    """Return, for each person and answer, the latest current review that used any version of the schema.
+def field_reviews(
+    connection: Connection, schema: LabelSchema, where: RowFilter, *, implied_labels: bool = True
+) -> list[FieldReview]:
+    """Return, for each person and answer that matches, the latest current review that used any version of the schema.
 
     Adjudications, reviews after the reveal and reviews of repeated, test and training items are left out. If
-    ``implied_labels`` is False, labels that a decision implied are left out too.
+    ``implied_labels`` is False, labels that a decision implied are left out too. Without a filter, answers outside the
+    log count.
     """
     versions = select(LABEL_SCHEMA.c.id).where(LABEL_SCHEMA.c.name == schema.name)
     columns = ("id", "response_id", "reviewer_id", "groundedness", "quality", "spans", "choices")
@@ -125,6 +130,7 @@ def field_reviews(connection: Connection, schema: LabelSchema, *, implied_labels
             func.coalesce(cast(REVIEW.c.stage, String), "").not_in(("revealed", "adjudication")),
             QUEUE_ITEM.c.repeat_for.is_(None),
             QUEUE_ITEM.c.test.is_not(True),
+            *([] if where == RowFilter() else response_conditions(connection, where)),
         )
         .order_by(REVIEW.c.id)
     )

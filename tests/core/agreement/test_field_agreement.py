@@ -15,6 +15,8 @@ from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.responses import external_ids
 from judging_log import number_in
 from queue_case import CONFIRM, queue_case
 
@@ -117,3 +119,31 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
     with store.reading() as connection:
         ((implied,), (own,)) = (field_agreement(connection, "l", implied_labels=each) for each in (True, False))
     assert (implied.n, own.n) == (1, 0)
+
+
+def test_a_filter_limits_people_and_judges_to_the_answers_that_match(store: Store) -> None:
+    case = queue_case(store)
+    responses = case.flagged(*[0.1] * 24)
+    add_schema(store, SCHEMA, by=case.lead)
+    create_queue(store, QueueRules("q", needed=2, blind_people=True), by=case.lead, schema="s", now=case.now)
+    for who in (case.mara, case.jon) * 24:
+        leased = case.lease(who)
+        number = responses.index(leased.response_id)
+        differs = number < 12 and who is case.jon
+        grade = SCHEMA.grade({"verdict": ("good", "bad")[(number + differs) % 2], "safe": True})
+        case.say(leased, who, CONFIRM, scores=grade.scores, choices=grade.choices)
+    with RecordingEndpoint(filled_in_by_the_judge) as endpoint:
+        judge = make_judge("rubric", rubric=rubric_of(SCHEMA), model="m", base_url=endpoint.base_url)
+        assert judge_pending(store, judge).exit_code == 0
+    with store.reading() as connection:
+        names = external_ids(connection, responses)
+        second_half = RowFilter(ids=tuple(names[each] for each in responses[12:]))
+        of_all, of_half, of_none = (
+            {each.field: each for each in field_agreement(connection, "s", where=where)}["verdict"]
+            for where in (None, second_half, RowFilter(query_types=("no such type",)))
+        )
+    assert (of_all.n, of_half.n, of_none.n) == (24, 12, 0)
+    assert (of_all.statistics["agreement"].value, of_half.statistics["agreement"].value) == (0.5, 1)
+    assert [each.judges["s v1"]["agreement"].n for each in (of_all, of_half)] == [48, 24]
+    assert of_half.judges["s v1"]["agreement"].value == 1
+    assert of_none.judges == {}

@@ -7,7 +7,12 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.formats.label_schema import schema_in
+from judgeboard.reviews.label_schemas import add_schema
+from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.store.engine import Store
 from judging_log import address
+from queue_case import CONFIRM, queue_case
 
 
 @pytest.fixture
@@ -121,3 +126,21 @@ def test_what_cannot_be_measured_is_one_line_and_exit_code_2(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1, 0.1)
+    case.flagged(0.1, query_type="Summary")
+    add_schema(sqlite_store, schema_in("name: s\nfields: [{name: safe, type: yes_no}]"), by=case.lead)
+    create_queue(sqlite_store, QueueRules("q", needed=2, blind_people=True), by=case.lead, schema="s", now=case.now)
+    for who in (case.mara, case.jon) * 3:
+        case.say(case.lease(who), who, CONFIRM, choices={"safe": True})
+    words = ["agreement", "--db", address(sqlite_store), "--schema", "s", "--where", "query_type=QA"]
+    assert run(words) == 0
+    assert capsys.readouterr().out.startswith("Filter: QA.")
+    assert run([*words, "--json"]) == 0
+    output = json.loads(capsys.readouterr().out)
+    assert (output["where"], [each["n"] for each in output["fields"]]) == ({"query_types": ["QA"]}, [2])
