@@ -88,7 +88,7 @@ _COMPILED = CompiledStatements()
 
 @event.listens_for(Engine, "engine_connect")
 def share_compiled_statements(connection: Connection) -> None:
-    """Let every connection use them; one that hides rows uses none."""
+    """Let every connection use them."""
     connection.execution_options(compiled_cache=_COMPILED)
 
 

@@ -5,15 +5,17 @@ Every query of a connection leaves out whole rows, so that lists, figures, searc
 functions read the texts for the review with `row_filter.with_hidden_rows`.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    CompoundSelect,
     Connection,
     FromClause,
     Select,
@@ -21,11 +23,13 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
+    literal,
     literal_column,
     or_,
     select,
     true,
     union,
+    union_all,
 )
 from sqlalchemy import cast as sql_cast
 
@@ -46,6 +50,7 @@ OPEN: frozenset[str] = frozenset(
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 
 _VIEWER = "judgeboard_viewer"
+_REVIEWER = bindparam("hidden_from", type_=BigInteger)
 _FEW = 1_000  # up to this number, ids are written into the statement; above it, a subquery selects them
 
 Reading = AbstractContextManager[Connection]
@@ -98,7 +103,7 @@ def hidden_of(
         return NOTHING_HIDDEN
     of = QUEUE_ITEM.c.pair_id == pair_id if response_id is None else QUEUE_ITEM.c.response_id == response_id
     columns = (QUEUE.c.name, QUEUE.c.blind_judge, QUEUE.c.blind_people, QUEUE_ITEM.c.repeat_for)
-    rows = connection.execute(_blind_items(reviewer_id, *columns).where(of)).all()
+    rows = connection.execute(_blind_items(*columns).where(of), {_REVIEWER.key: reviewer_id}).all()
     return Hidden(
         judge=any(row.blind_judge for row in rows),
         people=any(row.blind_people or row.repeat_for is not None for row in rows),
@@ -109,15 +114,23 @@ def hidden_of(
 
 def hidden_answers(connection: Connection, reviewer_id: int, response_ids: Collection[int]) -> set[int]:
     """Return which of these answers have any part that is hidden from a reviewer (`hidden_of`)."""
-    query = _blind_items(reviewer_id, QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.response_id.in_(response_ids))
-    return set(connection.execute(query).scalars())
+    query = _blind_items(QUEUE_ITEM.c.response_id).where(QUEUE_ITEM.c.response_id.in_(response_ids))
+    return set(connection.execute(query, {_REVIEWER.key: reviewer_id}).scalars())
 
 
 def hide_rows(connection: Connection, viewer: int | None) -> None:
     """Limit a connection to the rows that the viewer may see; a viewer of None sees everything."""
     read_as(connection, viewer)
-    if viewer is not None and connection.execute(_any_blind_item(viewer)).first() is not None:
-        filter_rows(connection, _VisibleRows(connection, viewer).of_table)
+    of_viewer = {_REVIEWER.key: viewer}
+    if viewer is None or connection.execute(_any_blind_item(), of_viewer).first() is None:
+        return
+    ids: dict[str, list[int]] = {kind: [] for kind in _hidden_ids()}
+    for kind, hidden in connection.execute(_some_hidden_ids(), of_viewer):
+        ids[kind].append(hidden)
+    forms = {kind: _Form.of(len(hidden)) for kind, hidden in ids.items()}
+    parameters = {_parameter(kind, form): ids[kind] for kind, form in forms.items()}
+    rows = _VisibleRows(forms, postgresql=connection.dialect.name != "sqlite")
+    filter_rows(connection, rows.of_table, of_viewer | parameters)
 
 
 def read_as(connection: Connection, viewer: int | None) -> None:
@@ -136,25 +149,26 @@ def count_hidden(connection: Connection) -> int:
     viewer = viewer_of(connection)
     if viewer is None:
         return 0
-    return int(connection.execute(_blind_items(viewer, func.count(QUEUE_ITEM.c.response_id.distinct()))).scalar_one())
+    query = _blind_items(func.count(QUEUE_ITEM.c.response_id.distinct()))
+    return int(connection.execute(query, {_REVIEWER.key: viewer}).scalar_one())
 
 
-@lru_cache(maxsize=256)  # to build it anew takes longer than to run it
-def _any_blind_item(viewer: int) -> Select[Any]:
-    return _blind_items(viewer, QUEUE_ITEM.c.id).limit(1)
+@cache
+def _any_blind_item() -> Select[Any]:
+    return _blind_items(QUEUE_ITEM.c.id).limit(1)
 
 
-@lru_cache(maxsize=256)
-def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
+@cache  # to build it anew takes longer than to run it
+def _blind_items(*columns: Any) -> Select[Any]:
     """Select the open blind items that a reviewer leases, or whose queue is assigned to them, until they review them.
 
     An item in conflict is not blind: a lead sees all of it.
     """
     # Subqueries instead of conditions on each item: they read only the reviewer's own leases and assignments.
-    leased = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False))
-    assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id)
+    leased = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(False))
+    assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == _REVIEWER)
     reviewed = exists().where(
-        LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
+        LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(True)
     )
     return (
         select(*columns)
@@ -164,23 +178,35 @@ def _blind_items(reviewer_id: int, *columns: Any) -> Select[Any]:
             QUEUE.c.state == QueueState.OPEN.value,
             or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), QUEUE_ITEM.c.repeat_for.is_not(None)),
             QUEUE_ITEM.c.state == ItemState.OPEN.value,
-            or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
+            or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == _REVIEWER),
             or_(QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned)),
             ~reviewed,
         )
     )
 
 
-class _VisibleRows:
-    """The visible rows of each table for one viewer."""
+class _Form(StrEnum):
+    """How a statement leaves out the hidden ids of a kind: not at all, as a list, or by a subquery."""
 
-    def __init__(self, connection: Connection, viewer: int) -> None:
-        self._postgresql = connection.dialect.name != "sqlite"
-        self._gone = _hidden_ids(viewer)
-        self._few: dict[str, list[int] | None] = {}
-        for name, gone in self._gone.items():
-            ids = list(connection.execute(select(gone.c.id).limit(_FEW + 1)).scalars())
-            self._few[name] = None if len(ids) > _FEW else ids
+    NONE = "none"
+    FEW = "few"
+    MANY = "many"
+
+    @classmethod
+    def of(cls, ids: int) -> "_Form":
+        return cls.NONE if ids == 0 else cls.FEW if ids <= _FEW else cls.MANY
+
+
+def _parameter(kind: str, form: _Form) -> str:
+    return f"hidden_{kind}_{form}"
+
+
+@dataclass(frozen=True, slots=True)
+class _VisibleRows:
+    """The visible rows of each table; ``forms`` is by kind, "response" or "pair"."""
+
+    forms: Mapping[str, _Form]
+    postgresql: bool
 
     def of_table(self, name: str) -> Select[Any] | None:
         """The query of the visible rows of a table, None if all are visible."""
@@ -204,21 +230,28 @@ class _VisibleRows:
 
     def _outside(self, name: str, stored: FromClause) -> list[ColumnElement[bool]]:
         named = hidden_by(name).items()
-        return [self._not_among(stored.c[column], whole) for column, whole in named if self._few[whole] != []]
+        return [self._not_among(stored.c[column], kind) for column, kind in named if self.forms[kind] is not _Form.NONE]
 
     def _not_among(self, named: ColumnElement[Any], kind: str) -> ColumnElement[bool]:
-        few, gone = self._few[kind], self._gone[kind]
-        if few is None and self._postgresql:  # PostgreSQL would scan a long list for every row
+        form, gone = self.forms[kind], _hidden_ids()[kind]
+        if form is _Form.MANY and self.postgresql:  # PostgreSQL would scan a long list for every row
             return ~exists().where(gone.c.id == named)
         ids: Any = select(gone.c.id)
-        if few is not None:
-            ids = bindparam(None, few, BigInteger, unique=True, expanding=True, literal_execute=True)
+        if form is _Form.FEW:
+            ids = bindparam(_parameter(kind, form), type_=BigInteger, expanding=True, literal_execute=True)
         outside = named.not_in(ids)
         return or_(named.is_(None), outside) if getattr(named, "nullable", True) else outside
 
 
-@lru_cache(maxsize=256)
-def _hidden_ids(viewer: int) -> dict[str, FromClause]:
+@cache
+def _some_hidden_ids() -> CompoundSelect[Any]:
+    """Select the kind and id of hidden answers and pairs, of each kind at most one more than few."""
+    some = {kind: select(gone.c.id).limit(_FEW + 1).subquery() for kind, gone in _hidden_ids().items()}
+    return union_all(*(select(literal(kind), ids.c.id) for kind, ids in some.items()))
+
+
+@cache
+def _hidden_ids() -> dict[str, FromClause]:
     """Return two subqueries of hidden ids: answers (including derived answers and sides of pairs), and pairs."""
 
     def worked_out(query: Any, name: str) -> FromClause:
@@ -226,7 +259,7 @@ def _hidden_ids(viewer: int) -> dict[str, FromClause]:
         return cte
 
     response, pair = _stored("response").c, _stored("pair").c
-    blind = worked_out(_blind_items(viewer, QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id), "blind_item").c
+    blind = worked_out(_blind_items(QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.pair_id), "blind_item").c
     sides = (pair.response_a_id, pair.response_b_id)
     of_item = pair.id.in_(select(blind.pair_id).where(blind.pair_id.is_not(None)))
     side = worked_out(

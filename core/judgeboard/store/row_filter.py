@@ -4,11 +4,14 @@ SQLAlchemy compiles every statement through one compiler. On a connection with a
 table in a FROM clause by a subquery of its visible rows. It does so in joins, aliases, subqueries and common table
 expressions. SQL given as text and statements that write cannot be filtered, so they are refused.
 
+The engine keeps compiled statements by their form and the names of their parameters. A filter adds parameters, so its
+statements are never mixed up with those of another filter, or with unfiltered ones. The hidden ids are their values.
+
 SQLite has no statistics here and assumes that every equality selects few rows. A hint makes it read the rows of a page
 in the order of an index. PostgreSQL keeps statistics and takes no index hints.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from sqlalchemy import Alias, Connection, Engine, FromClause, Select, SelectBase, event
@@ -81,15 +84,18 @@ def prepare_compiler(engine: Engine) -> None:
     engine.dialect.statement_compiler = type(compiler.__name__, (_RowFilterCompiler, compiler), {})
 
 
-def filter_rows(connection: Connection, row_filter: HiddenRowsFilter) -> None:
-    """Limit a connection to the rows that the filter leaves of each table; refuse statements other than queries."""
+def filter_rows(connection: Connection, row_filter: HiddenRowsFilter, parameters: Mapping[str, Any]) -> None:
+    """Limit a connection to the rows that the filter leaves of each table; refuse statements other than queries.
+
+    ``parameters`` are those of the filter's queries. Filters with other queries must have parameters with other names.
+    """
 
     def with_filter(_on: Connection, statement: Executable, multiparams: Any, params: Any, _options: Any) -> Any:
-        if not isinstance(statement, SelectBase):
+        if multiparams or not isinstance(statement, SelectBase):
             raise ValueError("a connection with hidden rows answers only queries")
-        if not statement.get_execution_options().get(_HIDDEN_TOO):
-            statement = statement.execution_options(**{_FILTER: row_filter})
-        return statement, multiparams, params
+        if statement.get_execution_options().get(_HIDDEN_TOO):
+            return statement, multiparams, params
+        return statement.execution_options(**{_FILTER: row_filter}), (), {**params, **parameters}
 
     def refuse_text(
         _connection: Connection, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool
@@ -99,8 +105,7 @@ def filter_rows(connection: Connection, row_filter: HiddenRowsFilter) -> None:
 
     event.listen(connection, "before_execute", with_filter, retval=True)
     event.listen(connection, "before_cursor_execute", refuse_text)
-    # The engine's cache contains statements that were compiled without the filter.
-    connection.execution_options(compiled_cache=None, **{_FILTER: row_filter})
+    connection.execution_options(**{_FILTER: row_filter})
 
 
 def hides_rows(connection: Connection) -> bool:

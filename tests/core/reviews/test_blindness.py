@@ -140,6 +140,18 @@ def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked: Marked) -> None
     ]
 
 
+def test_each_blind_reviewer_misses_only_their_own_answers(marked: Marked) -> None:
+    case = marked.case
+    case.flagged(0.1)
+    marked.give()
+    case.queue("other", where=RowFilter(ids=("a0",)), assigned=(case.jon,), blind_judge=True, order=QueueOrder.OLDEST)
+    listed = {
+        person.name: {line.external_id for line in marked.read(person, lambda c: response_page(c, RowFilter())).lines}
+        for person in (case.mara, case.jon, case.ada)
+    }
+    assert listed == {"Mara": {"plain", "a0"}, "Jon": {"plain", "marked"}, "Ada": {"plain", "marked", "a0"}}
+
+
 def _flag(response_id: int) -> dict[str, Any]:
     about = {"response_id": response_id, "query_type": "QA", "source": "log", "rule": "low_quality", "severity": 0.5}
     return about | {"raise_key": "key", "params": {}, "details": {}, "state": "open", "created_at": NOW}
