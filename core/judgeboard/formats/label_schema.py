@@ -326,6 +326,12 @@ class LabelSchema:
         """The fields that are not part of the built-in grade."""
         return tuple(field for field in self.fields if not field.built_in)
 
+    @property
+    def is_label_set(self) -> bool:
+        """Whether its only field is a category with its name, so that the import can add labels as options."""
+        own = [(field.name, field.type, field.many) for field in self.own]
+        return own == [(self.name, FieldType.CATEGORY, False)] and len(self.fields) == 1
+
     def of_type(self, *types: FieldType) -> tuple[SchemaField, ...]:
         """Return the fields of these types that are not part of the built-in grade."""
         return tuple(field for field in self.own if field.type in types)

@@ -116,7 +116,7 @@ def label_set_field(
     except NotFound:
         schema = stored_schema(name, [{"name": name, "type": FieldType.CATEGORY.value}])
     field = schema.fields[0]
-    if len(schema.fields) > 1 or (field.name, field.type, field.many) != (name, FieldType.CATEGORY, False):
+    if not schema.is_label_set:
         raise BadInput(f"--label-set {name}: a label schema with other fields has this name, choose another name")
     new = sorted(set(words) - set(field.values))
     if not new:

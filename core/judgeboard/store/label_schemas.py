@@ -87,6 +87,12 @@ def list_schemas(connection: Connection) -> list[StoredSchema]:
     return [_stored(row) for row in connection.execute(query)]
 
 
+def list_label_sets(connection: Connection) -> dict[str, StoredSchema]:
+    """Return the newest version of each label set by name (`LabelSchema.is_label_set`)."""
+    newest = {each.schema.name: each for each in reversed(list_schemas(connection))}
+    return {name: each for name, each in sorted(newest.items()) if each.schema.is_label_set}
+
+
 def _stored(row: Row[Any]) -> StoredSchema:
     schema = _parsed(row.name, json.dumps(row.fields))
     return StoredSchema(row.id, row.number, schema, row.created_by, row.created_at)

@@ -9,15 +9,16 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.domain import Label, Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import ColumnUse, nested_names
-from judgeboard.imports.importing import DEFAULT_SOURCE, ImportSummary
+from judgeboard.imports.importing import DEFAULT_SOURCE, LABELLED, ImportSummary
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.labels import RATINGS, LabelWord, in_other_words, labels_sentence
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.label_schemas import list_label_sets, schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, stacking_columns
+from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -102,7 +103,9 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     if upload is None:
         return None
     mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, _labels))
-    return Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels), cast("BinaryIO", upload)
+    label_set = st.session_state.get(_label_set_key(upload.file_id, kind))
+    choice = Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels, label_set)
+    return choice, cast("BinaryIO", upload)
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Imported | None:
@@ -147,6 +150,7 @@ def _understood(trial: Imported) -> None:
     columns = columns_table(trial.choice.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
     _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
+    _ask_label_set(trial)
     _ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
@@ -231,6 +235,30 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -
     )
 
 
+def _ask_label_set(trial: Imported) -> None:
+    """Ask whether labels are good or bad, or the options of a stored label set."""
+    has_labels = any(use.ours == "label" and use.theirs is not None for use in trial.summary.columns)
+    if trial.choice.kind not in LABELLED or not has_labels:
+        return
+    with reading() as connection:
+        label_sets = list_label_sets(connection)
+    if label_sets:
+        st.selectbox(
+            "Label set",
+            list(label_sets),
+            index=None,
+            placeholder="none: labels are good or bad",
+            key=_label_set_key(trial.choice.file_id, trial.choice.kind),
+            width=320,
+            help="Label schema whose options are the labels of this file. New labels become options of its next "
+            "version. To make a label set, use a terminal: `judgeboard import FILE --label-set NAME`",
+        )
+
+
+def _label_set_key(file_id: str, kind: str) -> str:
+    return f"import_label_set_{file_id}_{kind}"
+
+
 def _ask_labels(file_id: str, kind: str, words: Sequence[LabelWord]) -> None:
     """Show the label of each word that is not the name of a label, so that a person can change it."""
     others = list({each.word: each for each in words if each.word not in set(Label)}.values())
@@ -306,6 +334,9 @@ def _trial_card(trial: Imported) -> Reviewer | None:
 def _done_card(done: Imported) -> None:
     summary = done.summary
     label, rows, hint = NEXT.get(summary.kind, (None, None, ""))
+    if done.choice.label_set is not None:
+        with reading() as connection:
+            rows = Rows("schemas", {"version": schema_named(connection, done.choice.label_set).title})
     with st.container(border=True, key="import_card"):
         show(tag("div", tag("b", done_lead(summary)), f" {hint}", cls="jb-say"))
         _unreadable(summary)

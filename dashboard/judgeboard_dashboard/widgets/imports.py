@@ -79,7 +79,8 @@ _WIDTHS = {
 class Choice:
     """A file and how to read it; equal choices give equal trials.
 
-    An empty ``source`` means the default. ``labels`` has the label of words.
+    An empty ``source`` means the default. ``labels`` has the label of words. With a ``label_set``, labels are its
+    options.
     """
 
     file_id: str
@@ -88,6 +89,7 @@ class Choice:
     source: str
     mapping: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
+    label_set: str | None = None
 
 
 @dataclass(slots=True)
@@ -128,10 +130,10 @@ def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], b
     Raises BadInput if the file has no rows, or the mapping cannot be used.
     """
     trial = import_upload(stream, choice, on_rows, dry_run=True)
-    plain = replace(choice, mapping=(), labels=())
+    plain = replace(choice, mapping=(), labels=(), label_set=None)
     if not choice.mapping:
         unmapped = trial.summary.columns
-    elif before is not None and replace(before.choice, mapping=(), labels=()) == plain:
+    elif before is not None and replace(before.choice, mapping=(), labels=(), label_set=None) == plain:
         unmapped = before.unmapped
     else:
         unmapped = import_upload(stream, plain, on_rows, dry_run=True).summary.columns
@@ -152,6 +154,7 @@ def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], Non
         mapping=dict(choice.mapping),
         values={"label": dict(choice.labels)} if choice.labels else None,
         source=choice.source or None,
+        label_set=choice.label_set,
         name=choice.name,
         on_progress=lambda rows, _share: on_rows(rows),
         on_rejected=rejected.add,

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from graded_log import GradedLog
 from judgeboard.agreement.fields import field_agreement
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
+from judgeboard.formats.label_schema import stored_schema
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale
 from judgeboard.store.engine import Store
-from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.label_schemas import ensure_schema, list_label_sets, list_schemas
 from judging_log import address
 
 NAME = "claims"
@@ -79,6 +81,22 @@ def test_a_new_class_becomes_the_last_option_of_a_new_version(answers: Store) ->
         newest, oldest = list_schemas(connection)
     assert oldest.schema.fields[0].values == CLASSES
     assert newest.schema.fields[0].values == (*CLASSES, "both")
+
+
+def test_only_schemas_that_can_take_labels_are_label_sets(answers: Store) -> None:
+    bring(answers, "grades", grades("mara", 4))
+    category = {"name": "tone", "type": "category", "options": ["rude", "polite"]}
+    with answers.writing() as connection:
+        for name, fields in {
+            "label": [{"name": "label"}],
+            "two": [{**category, "name": "two"}, category],
+            "several": [{**category, "name": "several", "many": True}],
+            "other name": [category],
+            "tone": [category],
+        }.items():
+            ensure_schema(connection, stored_schema(name, fields), "ada", datetime.now(UTC))
+        newest = list_label_sets(connection)
+    assert {name: each.title for name, each in newest.items()} == {NAME: "claims v1", "tone": "tone v1"}
 
 
 def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:

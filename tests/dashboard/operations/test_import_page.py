@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import markup
 from judgeboard.domain import Pair
+from judgeboard.formats.label_schema import stored_schema
 from judgeboard.store.engine import Store
+from judgeboard.store.label_schemas import ensure_schema, list_label_sets
 from judgeboard.store.overview import count_responses
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
@@ -180,6 +183,33 @@ def test_grades_find_their_answers(upload) -> None:
     assert page.dataframe[1].value["Reviewer"].tolist() == ["Jon", "Jon"]
     page.button(key="import_start").click().run()
     assert "1 grade was imported." in markup(page)
+
+
+def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_store: Store) -> None:
+    upload(LOG).button(key="import_start").click().run()
+    words = ("supports", "refutes", "unclear")
+    rows = [{"response_id": f"a{n}", "annotator": "Jon", "label": words[n % 3]} for n in range(4)]
+    page = upload(rows, "labels.jsonl", kind="People's grades")
+    assert "None of 4 rows can be imported." in markup(page)
+    assert "Label set" not in [each.label for each in page.selectbox], "no label set is stored"
+    with sqlite_store.writing() as connection:
+        for name in ("claims", "label"):
+            field = {"name": name} | ({"type": "category", "options": ["supports"]} if name == "claims" else {})
+            ensure_schema(connection, stored_schema(name, [field]), "ada", datetime.now(UTC))
+    page = upload(rows, "labels.jsonl", kind="People's grades")
+    (label_set,) = (each for each in page.selectbox if each.label == "Label set")
+    assert (label_set.options, label_set.value) == (["claims"], None)
+    page = label_set.set_value("claims").run()
+    assert "4 of 4 rows can be imported." in markup(page)
+    page.button(key="import_start").click().run()
+    assert "4 grades were imported." in markup(page)
+    with sqlite_store.reading() as connection:
+        newest = list_label_sets(connection)["claims"]
+        assert newest.title == "claims v2"
+        assert newest.schema.fields[0].values == ("supports", "refutes", "unclear")
+    without = [{"response_id": "a0", "annotator": "Jon", "quality": 2}]
+    page = upload(without, "grades.jsonl", kind="People's grades")
+    assert "Label set" not in [each.label for each in page.selectbox], "the file has no labels"
 
 
 def test_import_takes_the_name_in_its_field(sqlite_store: Store, upload) -> None:
