@@ -1,6 +1,6 @@
 """Drift of a judge: answers that are fixed once, judged again and again, and compared with their earlier verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import decoded, is_given, judge_values, people_values
+from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.versus import points
 from judgeboard.domain import Label, Verdict
@@ -29,6 +30,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grou
 from judgeboard.stats.estimates import number_words, percent, percent_words
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import allocated
+from judgeboard.store.alignments import anchor_groups, stored_looks
 from judgeboard.store.anchors import (
     AnchorCandidates,
     AnchorRun,
@@ -56,18 +58,26 @@ SIZE = 60
 SEED = "anchors"
 TO_MAKE = "To fix anchors: `judgeboard anchors make`"
 _UNLABELLED, _GOOD, _BAD = range(3)
+_LEFT_OUT = {
+    "prompt": "they have the evidence of an example in a judge's prompt",
+    "align": "`judgeboard align` chose or tested a prompt with labels of their evidence",
+}
 _LISTED = 1_000
 _HALLUCINATED = LABELS.index(Label.HALLUCINATED.value)
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorsMade:
-    """A set of anchors. ``labelled`` of them have a label of people; people call ``bad`` of these bad."""
+    """A set of anchors. ``labelled`` of them have a label of people; people call ``bad`` of these bad.
+
+    ``left_out`` counts the labelled answers that could not be drawn, by reason: ``prompt`` and ``align``.
+    """
 
     anchors: int
     labelled: int
     bad: int
     evidence_groups: int
+    left_out: Mapping[str, int]
     seed: str
     sentence: str
 
@@ -78,8 +88,8 @@ def make_anchors(
     """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
 
     Query types, and bad and good answers, get shares like those of all labelled answers. Groups with an answer in a
-    judge's prompt are not drawn. Raises BadInput if there is no answer to draw, or if anchors exist and ``replace`` is
-    False.
+    judge's prompt are not drawn, and neither are groups with a label that `align` used. Raises BadInput if there is no
+    answer to draw, or if anchors exist and ``replace`` is False.
     """
     at = now or datetime.now(UTC)
     with store.reading() as connection:
@@ -90,17 +100,24 @@ def make_anchors(
                 "To draw others, which are compared anew: --replace"
             )
         labels = _Labels(connection)
-        prompts = _groups_in_prompts(connection)
         answers = anchor_candidates(connection, labels.response_ids.tolist())
-        chosen = _drawn(answers, labels.kinds(answers.response_ids), prompts, n, seed)
+        prompts, aligned = _groups_in_prompts(connection), _groups_of_align(connection)
+        seen = among(answers.evidence_groups, prompts)
+        left_out = {"prompt": int(seen.sum()), "align": int((among(answers.evidence_groups, aligned) & ~seen).sum())}
+        chosen = _drawn(answers, labels.kinds(answers.response_ids), np.union1d(prompts, aligned), n, seed)
         if len(chosen.response_ids) < n:
             others = anchor_candidates(connection, None)
             taken = np.unique(np.concatenate([prompts, answers.evidence_groups]))
             kinds = np.full(len(others.response_ids), _UNLABELLED)
             more = _drawn(others, kinds, taken, n - len(chosen.response_ids), seed)
             chosen = _Drawn(*(np.concatenate(both) for both in zip(chosen, more, strict=True)))
+    reasons = "".join(
+        f" {counted(left_out[reason], 'labelled answer')} left out: {words}."
+        for reason, words in _LEFT_OUT.items()
+        if left_out[reason]
+    )
     if not len(chosen.response_ids):
-        raise BadInput("there are no answers to draw anchors from. To import a log: `judgeboard import FILE`")
+        raise BadInput(f"there are no answers to draw anchors from.{reasons} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
         anchors = insert_anchor_set(connection, chosen.response_ids.tolist(), seed, by, at)
         record_event(connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at)
@@ -109,9 +126,9 @@ def make_anchors(
     sentence = (
         f"{counted(count, 'anchor')} in {counted(groups, 'evidence group')}: {labelled:,} with a label, {bad:,} of "
         f"them bad. If a change of the judge affects {percent(one_flip_share(count))} of all answers, at least one "
-        "verdict on the anchors flips, with a probability of 95 %."
+        f"verdict on the anchors flips, with a probability of 95 %.{reasons}"
     )
-    return AnchorsMade(count, labelled, bad, groups, seed, sentence)
+    return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, sentence)
 
 
 class _Labels:
@@ -141,6 +158,17 @@ def _groups_in_prompts(connection: Connection) -> IntArray:
     """Return the evidence groups, ascending, of the answers that any judge version saw as examples."""
     examples = {id_ for version in list_versions(connection) for id_ in example_responses(version.params)}
     return np.unique(anchor_candidates(connection, examples).evidence_groups)
+
+
+def _groups_of_align(connection: Connection) -> IntArray:
+    """Return the evidence groups, ascending, whose labels chose or tested a prompt in `align`.
+
+    Present anchors are not among them: `align` leaves them out.
+    """
+    versions = sorted({each.look.version_id for each in stored_looks(connection)})
+    loaded = [LabelledAnswers(connection, get_version(connection, version)) for version in versions]
+    groups = {group for each in loaded for group in each.answers.evidence_groups[each.labelled].tolist()}
+    return np.array(sorted(groups - anchor_groups(connection)), dtype=np.int64)
 
 
 def _drawn(answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int, seed: str) -> _Drawn:

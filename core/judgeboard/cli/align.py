@@ -42,9 +42,9 @@ def align_command(
     """Let a model improve a judge's instructions, and test the best of them on held-out labels.
 
     Each evidence group has one role: held out (half of them), develop (30 %) or examples (20 %). The model sees develop
-    answers on which the judge and people differ. Candidates are compared on develop labels, and the best one once on
-    held-out labels. Each candidate judges all develop answers. The candidate's verdicts are not stored. The page Judges
-    shows the result, and a lead accepts the candidate there.
+    answers on which the judge and people differ. Evidence groups of anchors have no role. Candidates are compared on
+    develop labels, and the best one once on held-out labels. Each candidate judges all develop answers. The candidate's
+    verdicts are not stored. The page Judges shows the result, and a lead accepts the candidate there.
 
     Exit code 0: the candidate is better; 1: worse; 2: not shown, with the reason. Looks at the same held-out labels are
     counted: the interval and p are corrected for their number. With --replies, the response ids are "candidate 1" for
@@ -76,6 +76,8 @@ def _lines(result: "Alignment") -> Iterator[str]:
         yield from result.held_out.warnings
     roles = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in result.labelled.items())
     yield f"labelled answers: {roles}"
+    if anchors := result.left_out.get("anchors"):
+        yield f"left out: {counted(anchors, 'labelled answer')} with the evidence of an anchor"
     if result.differences:
         reasons = ", ".join(f"{reason} {n:,}" for reason, n in result.differences.items())
         yield f"develop answers on which {result.judge} and people differ, by reason: {reasons}"

@@ -31,7 +31,8 @@ def anchors_command() -> None:
 def make(n: int, seed: str, *, replace: bool) -> None:
     """Fix a set of answers at random, labelled answers first.
 
-    The shares of query types and of bad answers are those of all labelled answers.
+    The shares of query types and of bad answers are those of all labelled answers. Answers are left out if a judge's
+    prompt has an answer with the same evidence, or if `judgeboard align` used a label of the same evidence.
     """
     from judgeboard.agreement.anchors import make_anchors
 

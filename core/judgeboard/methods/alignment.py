@@ -34,13 +34,14 @@ from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import RunOptions, check_limits
 from judgeboard.runs.runner import blocking
-from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.estimates import percent
 from judgeboard.stats.paired import MIN_GROUPS, Conclusion
 from judgeboard.store.alignments import (
     EvidenceRole,
     Look,
     StoredLook,
+    anchor_groups,
     evidence_role,
     record_accepted,
     record_look,
@@ -68,7 +69,8 @@ class Alignment:
     """The outcome of aligning a judge version. JSON has the same fields.
 
     ``labelled`` counts the labelled answers by role, ``differences`` the develop answers on which the judge and people
-    differ, by the reason that people recorded. ``right`` counts the develop answers on which the judge is right.
+    differ, by the reason that people recorded. ``left_out`` counts the labelled answers without a role: ``anchors``
+    have the evidence of an anchor. ``right`` counts the develop answers on which the judge is right.
     ``look`` is the id of the stored look, and ``held_out`` its comparison; both are None without a look.
     """
 
@@ -78,6 +80,7 @@ class Alignment:
     exit_code: int
     sentence: str
     labelled: Mapping[str, int]
+    left_out: Mapping[str, int]
     differences: Mapping[str, int]
     right: int
     candidates: tuple[Candidate, ...] = ()
@@ -130,7 +133,7 @@ async def align_async(
     with store.reading() as connection:
         version = get_version(connection, which)
         spec = _spec(connection, version) | dict(judge or {})
-        labelled = _labelled(connection, version)
+        labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
         items = _inputs(connection, [*held_out.ids.tolist(), *develop.ids.tolist()])
         cases = _cases(connection, version, develop, items)
@@ -145,6 +148,7 @@ async def align_async(
         exit_code=Conclusion.NOT_SHOWN.exit_code,
         sentence="",
         labelled={role.value: len(labelled.of(role).ids) for role in EvidenceRole},
+        left_out=left_out,
         differences=dict(Counter(case.reason for case in cases).most_common()),
         right=int(develop.right.sum()),
     )
@@ -247,12 +251,17 @@ def _spec(connection: Connection, version: StoredVersion) -> dict[str, Any]:
     return spec
 
 
-def _labelled(connection: Connection, version: StoredVersion) -> _Labelled:
+def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled, dict[str, int]]:
+    """Return the labelled answers with a role, and how many have none, by reason."""
     loaded = LabelledAnswers(connection, version)
-    at, answers = loaded.labelled, loaded.answers
+    answers = loaded.answers
+    at_anchors = among(answers.evidence_groups, np.array(sorted(anchor_groups(connection)), dtype=np.int64))
+    at = loaded.labelled & ~at_anchors
+    left_out = int((loaded.labelled & at_anchors).sum())
     groups = answers.evidence_groups[at]
     roles = np.array([evidence_role(group).value for group in groups.tolist()], dtype=np.str_)
-    return _Labelled(answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles)
+    labelled = _Labelled(answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles)
+    return labelled, {"anchors": left_out} if left_out else {}
 
 
 def _pairs(labelled: _Labelled) -> tuple[list[int], list[bool]]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.material import Example
 from judgeboard.judges.rubric_file import EXPECTED
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.store.alignments import EvidenceRole, evidence_role
+from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_imported, is_test
 from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
@@ -208,16 +208,17 @@ def examples_from_reviews(
 ) -> tuple[Example, ...]:
     """Return ``count`` answers with people's grades; the same reviews always give the same answers.
 
-    Answers on which people differ, and answers that are held out (`evidence_role`), are left out. Levels (mean scores)
-    take turns, the lowest first, so that good and bad answers are included. Within a level, adjudicated answers come
-    first, then the oldest. The scores are on these ``dimensions`` of a rubric (default: groundedness and quality).
-    Raises BadInput if there are too few usable answers.
+    Answers on which people differ, answers that are held out (`evidence_role`), and answers in evidence groups of
+    anchors are left out. Levels (mean scores) take turns, the lowest first, so that good and bad answers are included.
+    Within a level, adjudicated answers come first, then the oldest. The scores are on these ``dimensions`` of a rubric
+    (default: groundedness and quality). Raises BadInput if there are too few usable answers.
     """
-    usable = _readable(connection, _agreed(_graded(connection, dimensions)))
+    usable, left_out = _readable(connection, _agreed(_graded(connection, dimensions)))
     if len(usable) < count:
+        reasons = "".join(f"; {n:,} more {reason}" for reason, n in left_out.items())
         raise BadInput(
-            f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on and are not "
-            "held out to test prompts"
+            f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on and may be "
+            f"examples{reasons}"
         )
     return tuple(_example(connection, review) for review in _in_turn(usable, count))
 
@@ -266,16 +267,23 @@ def _agreed(reviews: Iterable[_Graded]) -> list[_Graded]:
     return agreed
 
 
-def _readable(connection: Connection, agreed: Sequence[_Graded]) -> list[_Graded]:
-    """Return the reviews whose answers are logged and not forgotten, and are not held out for tests of prompts."""
+def _readable(connection: Connection, agreed: Sequence[_Graded]) -> tuple[list[_Graded], Counter[str]]:
+    """Return the reviews whose answers are logged, not forgotten and may be examples; count the others by reason."""
     query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(RESPONSE.c.answer.is_not(None))
     rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
-    readable = {
-        row.id
-        for row in rows
-        if row.kind == ResponseKind.LOG and evidence_role(row.evidence_group) is not EvidenceRole.HELD_OUT
-    }
-    return [review for review in agreed if review.response_id in readable]
+    anchors = anchor_groups(connection)
+    readable: set[int] = set()
+    left_out: Counter[str] = Counter()
+    for row in rows:
+        if row.kind != ResponseKind.LOG:
+            continue
+        if row.evidence_group in anchors:
+            left_out["have the evidence of an anchor"] += 1
+        elif evidence_role(row.evidence_group) is EvidenceRole.HELD_OUT:
+            left_out["are held out to test prompts"] += 1
+        else:
+            readable.add(row.id)
+    return [review for review in agreed if review.response_id in readable], left_out
 
 
 def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:

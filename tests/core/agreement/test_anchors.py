@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import alarm_sentence, watch
 from judgeboard.agreement.anchors import AnchorReport, anchor_report, make_anchors, stored_anchors
@@ -17,6 +19,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Response, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
+from judgeboard.methods.alignment import align
 from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.anchors import newest_anchors
 from judgeboard.store.engine import Store
@@ -121,6 +124,32 @@ def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
     make_anchors(store, n=20, by="cli:mara")
     with store.reading() as connection:
         assert stored_anchors(connection).response_ids == tuple(ids[1:])
+
+
+def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(store: Store, tmp_path: Path) -> None:
+    _, ids = measured_routes(store, 80)
+    with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
+        kind_judge(store, endpoint, tmp_path)
+        make_anchors(store, n=10, by="cli:mara")
+        with store.reading() as connection:
+            first = stored_anchors(connection).response_ids
+        local = {"base_url": endpoint.base_url}
+        aligned = align(store, "rag v1", candidates=1, model={"model": STRONG, **local}, judge=local)
+        asked = "\n".join(asked_of(endpoint, STRONG))
+    assert aligned.left_out == {"anchors": 10}
+    assert sum(aligned.labelled.values()) == 70
+    assert not {*first} & {*aligned.mended, *aligned.broken}
+    assert not any(QUESTION.format(ids.index(anchor)) in asked for anchor in first)
+    make_anchors(store, n=10, replace=True, by="cli:mara")
+    with store.reading() as connection:
+        assert stored_anchors(connection).response_ids == first
+    with store.writing() as connection:
+        unlabelled = store_responses(connection, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]).new
+    made = make_anchors(store, n=15, replace=True, by="cli:mara")
+    assert (made.left_out, made.anchors, made.labelled) == ({"align": 70}, 15, 10)
+    assert "70 labelled answers left out: `judgeboard align`" in made.sentence
+    with store.reading() as connection:
+        assert stored_anchors(connection).response_ids == (*first, *unlabelled)
 
 
 def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:

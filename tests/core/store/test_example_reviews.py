@@ -1,6 +1,7 @@
 """Examples for a judge out of people's grades: which answers are taken, and that agreement leaves them out."""
 
 import itertools
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,6 +12,7 @@ from judgeboard.judges.material import example_params
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.alignments import EvidenceRole, evidence_role
+from judgeboard.store.anchors import insert_anchor_set
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews
 from judgeboard.store.judge_versions import ensure_version
@@ -79,8 +81,20 @@ def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
         quality(sqlite_store, response_id, "mara", 3)
     usable = [response_id for response_id, (_, role) in zip(ids, groups, strict=True) if role is not HELD_OUT]
     assert taken(sqlite_store, len(usable)) == usable
-    with pytest.raises(BadInput, match="not held out"):
+    with pytest.raises(BadInput, match=f"{40 - len(usable)} more are held out to test prompts"):
         taken(sqlite_store, len(usable) + 1)
+
+
+def test_the_evidence_of_anchors_is_never_in_examples(store: Store) -> None:
+    ids = add(store, 6)
+    for response_id in ids:
+        quality(store, response_id, "mara", 3)
+    with store.writing() as connection:
+        insert_anchor_set(connection, ids[:2], "seed", "mara", datetime.now(UTC))
+        insert_anchor_set(connection, ids[1:3], "seed", "mara", datetime.now(UTC))
+    assert taken(store, 4) == [ids[0], *ids[3:]], "the earlier anchors are free again"
+    with pytest.raises(BadInput, match="2 more have the evidence of an anchor"):
+        taken(store, 5)
 
 
 def test_a_rubric_takes_grades_on_its_own_dimensions(sqlite_store: Store) -> None:
