@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import call_options, run_options
+from judgeboard.cli.asking import call_options, refuse_given, run_options
+from judgeboard.errors import BadInput
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
@@ -16,23 +17,29 @@ if TYPE_CHECKING:
 @options.command(
     "judgeboard align --judge-version rag --model gpt-4o",
     "judgeboard align --judge-version 'rag v2' --model gpt-4o --candidates 3 --max-cost 5 --json",
+    "judgeboard align --judge-version 'rag v2' --accept 'rag candidate v1'",
 )
 @options.judge_version(
     required=True, help="Judge version of the kind rag or grade: a fingerprint, 'rag v1', or a name for its newest."
 )
-@click.option(
-    "--model", required=True, help="Chat model that proposes changed instructions. It should be a strong one."
-)
+@click.option("--model", help="Chat model that proposes changed instructions, a strong one. Required without --accept.")
 @options.with_default(
     "--candidates", type=click.IntRange(1, 50), default=5, help="Number of changed prompts that the model proposes."
 )
 @click.option("--judge-base-url", help="Address of the judge's endpoint, with /v1 (default: --base-url).")
+@click.option(
+    "--accept",
+    metavar="CANDIDATE",
+    help="Accept this candidate, for example 'rag candidate v1', as the next version of the judge. Its latest look "
+    "must have shown that it is better. Makes no model calls.",
+)
 @call_options
 @options.with_default(
     "--max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens of a proposal."
 )
 def align_command(
     judge_version: str,
+    accept: str | None,
     candidates: int,
     judge_base_url: str | None,
     max_cost: float | None,
@@ -44,14 +51,24 @@ def align_command(
     Each evidence group has one role: held out (half of them), develop (30 %) or examples (20 %). The model sees develop
     answers on which the judge and people differ. Evidence groups of anchors have no role. Candidates are compared on
     develop labels, and the best one once on held-out labels. Each candidate judges all develop answers. The candidate's
-    verdicts are not stored. The page Judges shows the result, and a lead accepts the candidate there.
+    verdicts are not stored. The page Judges shows the result. A lead accepts a better candidate there or with --accept.
 
     Exit code 0: the candidate is better; 1: worse; 2: not shown, with the reason. Looks at the same held-out labels are
     counted: the interval and p are corrected for their number. With --replies, the response ids are "candidate 1" for
     the model, and "candidate 1/ID" for the judge's verdict on the answer ID.
     """
-    from judgeboard.methods.alignment import align
+    from judgeboard.methods.alignment import accept_latest, align
 
+    if accept is not None:
+        context = click.get_current_context()
+        unread = {each.name for each in context.command.params if each.name} - {"judge_version", "accept", "db", "json"}
+        refuse_given(context, "--accept makes no model calls", unread)
+        accepted = accept_latest(options.open_store(), judge_version, accept, options.actor())
+        options.show(accepted, [f"{accept} is accepted: it is {accepted.title}, which has judged nothing yet."])
+        options.suggest("prompt", accepted.title)
+        return 0
+    if chosen["model"] is None:
+        raise BadInput("--model is required, except with --accept")
     shared = {name: chosen[name] for name in ("replies", "concurrency", "prices", "timeout_s")}
     model = {name: chosen[name] for name in ("model", "provider", "base_url")} | shared
     judge = {"base_url": judge_base_url or chosen["base_url"]} | shared
@@ -90,3 +107,5 @@ def _lines(result: "Alignment") -> Iterator[str]:
     if result.held_out is not None:
         yield f"mended {len(result.mended):,}, broken {len(result.broken):,} held-out answers"
         yield f"To read the prompt: judgeboard prompt '{result.held_out.second}'"
+        if result.exit_code == 0:
+            yield f"To accept it: judgeboard align --judge-version '{result.judge}' --accept '{result.held_out.second}'"

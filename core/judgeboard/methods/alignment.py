@@ -184,6 +184,19 @@ async def align_async(
 align = blocking(align_async)
 
 
+def accept_latest(store: Store, which: int | str, candidate: int | str, actor: Actor) -> StoredVersion:
+    """Accept a candidate by the latest look that compared it with a judge version, as `accept_candidate` does.
+
+    Raises NotFound if no look compared them.
+    """
+    with store.reading() as connection:
+        version, tested = get_version(connection, which), get_version(connection, candidate)
+        looks = [each.id for each in stored_looks(connection, version.id) if each.look.candidate_id == tested.id]
+    if not looks:
+        raise NotFound(f"no look at held-out answers compared {tested.title} with {version.title}")
+    return accept_candidate(store, looks[0], actor)
+
+
 def accept_candidate(store: Store, look_id: int, actor: Actor) -> StoredVersion:
     """Store the candidate of a look as a new version of the judge, and return it. Idempotent.
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_
 from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, list_versions
-from judgeboard.store.tables import JUDGMENT
+from judgeboard.store.tables import EVENT, JUDGMENT
 from judging_log import address
 from stored_rows import rows_of
 
@@ -101,6 +102,35 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
         assert LabelledAnswers(connection, accepted).left_out["prompt_examples"] == len(look.look.shown)
         compared = compare_versions(connection, "rag v1", "rag v2")
     assert compared.counts.n == 80 - len(look.look.shown)
+
+
+def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
+    store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured_routes(store, 80)
+    kind_judge(store, endpoint, tmp_path)
+    accept = ["align", "--judge-version", "rag", "--accept", "rag candidate v1", "--db", address(store)]
+    assert run(accept) == 2
+    assert "no judge version 'rag candidate v1'" in capsys.readouterr().err
+    look = aligned(store, endpoint).look
+    asked = len(endpoint.requests)
+    assert run([*accept, "--candidates", "2"]) == 2
+    assert "--accept makes no model calls: remove --candidates" in capsys.readouterr().err
+    for _ in range(2):  # idempotent
+        assert run(accept) == 0
+        assert capsys.readouterr().out.startswith("rag candidate v1 is accepted: it is rag v2")
+        accept[2] = "rag v1"  # "rag" now means the accepted version
+    [event] = [row for row in rows_of(store, EVENT) if row["kind"] == "accept_aligned_judge"]
+    assert event["details"]["look"] == look
+    with store.reading() as connection:
+        [stored] = stored_looks(connection)
+        accepted = get_version(connection, "rag v2")
+    assert stored.accepted_id == accepted.id
+    assert len(endpoint.requests) == asked
+    with store.writing() as connection:
+        record_look(connection, replace(stored.look, conclusion="not_shown"), "test")
+    assert run([*accept, "--json"]) == 2
+    assert "not shown to be better" in capsys.readouterr().err
 
 
 def test_with_too_few_labels_no_model_is_asked(
