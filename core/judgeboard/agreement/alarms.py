@@ -14,7 +14,7 @@ from judgeboard.agreement.corrected_trend import (
     changed_words,
     corrected_trend,
 )
-from judgeboard.agreement.model_changes import MODEL_CHANGED, new_models
+from judgeboard.agreement.model_changes import MODEL_CHANGED, new_models, with_later_change
 from judgeboard.agreement.samples import NO_JUDGE
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -64,7 +64,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
 
     Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After an acknowledged
     alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
-    second alarm.
+    second alarm, and neither does another change of a judge's model: the open alarm then names both changes.
     """
     at = now or datetime.now(UTC)
     with store.reading() as connection:
@@ -167,13 +167,16 @@ def _alarm(connection: Connection, alarm_id: int) -> Alarm:
 
 def open_alarms(connection: Connection) -> list[Alarm]:
     """Return the alarms that nobody has acknowledged, the newest first."""
-    return [alarm for alarm in list_alarms(connection) if alarm.is_open]
+    return [with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open]
 
 
 def alarm_sentence(alarm: Alarm) -> str:
     """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
     if alarm.measure == MODEL_CHANGED:
-        return f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
+        changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
+        if alarm.later_day is None:
+            return changed
+        return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
     when = f"in the week of {day_words(alarm.from_day)}"
     return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
 

@@ -18,8 +18,9 @@ class Alarm:
     The change is dated to the period that starts on ``from_day``; the detector raised the alarm in the period that
     starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and ``rate_after`` are the rates before and
     since the change when the alarm was stored. With the measure ``model_changed``, ``direction`` names the judge
-    version and both models, and the rates are shares of judgments by the new model. The last three fields are None
-    until a lead acknowledges the alarm.
+    version and both models, and the rates are shares of judgments by the new model. If the model changed again while
+    such an alarm is open, ``later_model`` is the model since ``later_day``. The acknowledgement is None until a lead
+    acknowledges the alarm.
     """
 
     id: int
@@ -38,6 +39,8 @@ class Alarm:
     acknowledged_by: str | None = None
     acknowledged_at: datetime | None = None
     note: str | None = None
+    later_model: str | None = None
+    later_day: int | None = None
 
     @property
     def is_open(self) -> bool:

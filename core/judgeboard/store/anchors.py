@@ -161,24 +161,40 @@ def first_verdicts(
 
 
 class ReportedModel(NamedTuple):
-    """A model name that a provider reported for a judge version, the first time, and the number of judgments."""
+    """A model name that a provider reported for a judge version: the first and last time, and how many judgments."""
 
     judge_version_id: int
     model: str
     first_at: datetime
+    last_at: datetime
     judgments: int
 
 
-def reported_models(connection: Connection) -> list[ReportedModel]:
-    """Return the model names that providers reported, of each judge version in the order of their first judgments."""
-    parts = [
-        select(each.c.judge_version_id, each.c.model_reported, func.min(each.c.created_at).label("at"), func.count())
-        .where(each.c.model_reported.is_not(None))
-        .group_by(each.c.judge_version_id, each.c.model_reported)
-        for each in (JUDGMENT, ANCHOR_JUDGMENT)
-    ]
-    both = union_all(*parts).subquery()
-    version, model, at, n = both.c
-    query = select(version, model, func.min(at).label("first_at"), func.sum(n)).group_by(version, model)
-    rows = connection.execute(query.order_by(version, "first_at"))
-    return [ReportedModel(version_id, name, first_at, int(count)) for version_id, name, first_at, count in rows]
+def reported_models(
+    connection: Connection,
+    version_id: int | None = None,
+    *,
+    after: datetime | None = None,
+    until: datetime | None = None,
+) -> list[ReportedModel]:
+    """Return the model names that providers reported, of each judge version in the order of their first judgments.
+
+    Only the judgments of a version (default: all), made ``after`` and ``until`` a time, count.
+    """
+    parts = []
+    for each in (JUDGMENT.c, ANCHOR_JUDGMENT.c):
+        times = func.min(each.created_at).label("first_at"), func.max(each.created_at).label("last_at")
+        part = select(each.judge_version_id, each.model_reported, *times, func.count().label("judgments"))
+        part = part.where(each.model_reported.is_not(None))
+        if version_id is not None:
+            part = part.where(each.judge_version_id == version_id)
+        if after is not None:
+            part = part.where(each.created_at > after)
+        if until is not None:
+            part = part.where(each.created_at <= until)
+        parts.append(part.group_by(each.judge_version_id, each.model_reported))
+    version, model, first_at, last_at, judgments = union_all(*parts).subquery().c
+    first = func.min(first_at).label("first_at")
+    query = select(version, model, first, func.max(last_at), func.sum(judgments)).group_by(version, model)
+    rows = connection.execute(query.order_by(version, first))
+    return [ReportedModel(*row[:-1], int(row[-1])) for row in rows]

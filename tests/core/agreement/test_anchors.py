@@ -11,12 +11,12 @@ from sqlalchemy import select
 
 from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.alarms import alarm_sentence, watch
+from judgeboard.agreement.alarms import acknowledge, alarm_sentence, open_alarms, watch
 from judgeboard.agreement.anchors import AnchorReport, anchor_report, make_anchors, stored_anchors
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
-from judgeboard.domain import Response, RunState
+from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
 from judgeboard.methods.alignment import align
@@ -24,6 +24,7 @@ from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.anchors import newest_anchors
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
@@ -224,6 +225,35 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> 
     assert (alarm.measure, alarm.evidence, alarm.rate_after) == ("model_changed", 60, pytest.approx(1 / 3))
     assert "rag v1 from m-1 to m-2" in alarm_sentence(alarm)
     assert watch(store, by="cli:mara", now=later).new == ()
+
+
+def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(log: GradedLog) -> None:
+    store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
+    with store.writing() as connection:
+        lead = store_reviewer(connection, "page", "Lia", role=Role.LEAD)
+    make_anchors(store, by="cli:mara")
+
+    def changed(model: str) -> tuple[list[str], list[str]]:
+        """Judge the anchors with this model, and return the new and the open alarms in words."""
+        again(store, saying(every_third, model=model))
+        result = watch(store, by="cli:mara", now=later)
+        sentences = {alarm.id: alarm_sentence(alarm).partition("changed: ")[2] for alarm in result.alarms}
+        return [sentences[each] for each in result.new], list(sentences.values())
+
+    def acknowledged() -> None:
+        with store.reading() as connection:
+            (alarm,) = open_alarms(connection)
+        acknowledge(store, alarm.id, "The provider did it.", by=lead)
+
+    assert changed("m-2")[0] == ["rag v1 from m-1 to m-2."]
+    new, (still,) = changed("m-1")
+    assert new == []
+    assert still.startswith("rag v1 from m-1 to m-2. It has changed again since: m-1 since ")
+    acknowledged()
+    assert changed("m-1") == ([], []), "the alarm has said so"
+    assert changed("m-2")[0] == ["rag v1 again from m-1 to m-2."]
+    acknowledged()
+    assert changed("m-1")[0] == ["rag v1 from m-2 to m-1."]
 
 
 def test_the_commands_go_from_draw_to_report(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
