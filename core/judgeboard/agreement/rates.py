@@ -27,11 +27,13 @@ from judgeboard.stats.estimates import (
 )
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.rates import (
+    FEW_GROUPS,
     JudgeErrors,
     Stratum,
     Target,
     bounds,
     design_effect,
+    judge_alone,
     predicted_mean,
     rate,
     rogan_gladen,
@@ -46,7 +48,7 @@ from judgeboard.text import counted
 ALL = "all"
 """The name of the result about all answers that match, beside its slices."""
 
-_FEW_GROUPS, _FEW_OF_RARER, _MOST_UNDECIDED = 30, 15, 0.05
+_FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 _LEFT_OUT = {
@@ -92,10 +94,10 @@ class RateResult:
 
     ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. ``bounds``
     are the least and the greatest possible value where a stratum has no label, or where people did not decide on more
-    than 5 % of the sampled answers. ``judge_share`` is the judge's own share of bad answers (or its mean grade),
-    ``labels_only`` that of all labels. ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision
-    of the judge in all answers, ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is
-    Krippendorff's alpha among people.
+    than 5 % of the sampled answers. ``judge_share`` is the judge's own share of bad answers (or its mean grade). Its
+    interval covers chance only, not the judge's errors. ``labels_only`` is the share of all labels. ``in_all_answers``
+    has agreement, kappa, sensitivity, specificity and precision of the judge in all answers, ``in_graded_answers`` in
+    those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among people.
     """
 
     name: str
@@ -113,7 +115,7 @@ class RateResult:
     groups: int
     design_effect: float | None
     strata: tuple[StratumCount, ...]
-    judge_share: float | None
+    judge_share: Estimate | None
     labels_only: Estimate
     bounds: tuple[float, float] | None
     extras: int
@@ -265,7 +267,7 @@ class _Measure:
             groups=sample.population.groups,
             design_effect=effect,
             strata=counts,
-            judge_share=_judge_share(sample, grade) if version is not None else None,
+            judge_share=_judge_share(sample, grade, self.target) if version is not None else None,
             labels_only=_labels_only(sample, grade),
             bounds=between,
             extras=sample.extras,
@@ -291,7 +293,7 @@ class _Measure:
             return rate(sample.counts, "these"), None
         effect = design_effect(population, labels)
         # With few groups the variance is uncertain too: Student's t instead of the normal quantile.
-        wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < _FEW_GROUPS else 1.0
+        wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < FEW_GROUPS else 1.0
         return rate(sample.counts, "app", effect * wider), round(effect, 6)
 
     def _agreement(
@@ -322,12 +324,10 @@ def _counts(sample: SampledLabels, grade: GradeName) -> tuple[StratumCount, ...]
     )
 
 
-def _judge_share(sample: SampledLabels, grade: GradeName) -> float | None:
-    if grade == "label":
-        return sample.judged_bad / sample.judged if sample.judged else None
-    scored = [at for at, name in enumerate(sample.strata) if name.verdict != "unusable"]
-    answers = float(sample.population.answers[scored].sum())
-    return float(sample.population.scores[scored].sum()) / answers if answers else None
+def _judge_share(sample: SampledLabels, grade: GradeName, target: Target) -> Estimate:
+    scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
+    hits = (sample.judged_bad, sample.judged) if grade == "label" else None
+    return judge_alone(sample.population, scored, hits, "the logit" if grade == "groundedness" else None, target)
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:
@@ -424,7 +424,7 @@ def _warnings(
             f"Only {rarer:,} of the {n:,} labels {'says' if rarer == 1 else 'say'} “{kind}”, so the interval is rough.",
         )
     groups = len(sample.population.of_labelled)
-    if target == "app" and MIN_PAIRS <= groups < _FEW_GROUPS:
+    if target == "app" and MIN_PAIRS <= groups < FEW_GROUPS:
         yield Note("few_groups", f"The labels are in only {groups} evidence groups, so the interval is rough.")
 
 

@@ -6,18 +6,18 @@ from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
 
+JUDGE_ALONE = "Judge alone: the interval covers chance only, not the judge's errors."
 _PICKED = {"no": "no", "yes": "yes", "worst": "yes, the worst"}
 
 
 def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     """Return the rate of all answers and of each slice, beside the judge's own share and the labels alone."""
     is_label = result.grade == "label"
-    number: Format = "share" if is_label else "number"
     estimate: Format = "share estimate" if is_label else "estimate"
     columns = (
         Column(title),
         Column("Bad answers" if is_label else f"Mean {result.grade}", estimate),
-        Column("Judge alone", number),
+        Column("Judge alone", estimate),
         Column("Labels alone", estimate),
         Column("Labels", "count"),
         Column("Answers", "count"),
@@ -75,6 +75,8 @@ def rate_lines(result: RateResult) -> Iterator[str]:
         yield result.left_out_sentence
     yield ""
     yield from text_lines(rate_table(result, (result.by or "Answers").replace("_", " ").capitalize()))
+    if result.judge_share is not None:
+        yield JUDGE_ALONE
     if not result.n_answers:
         return
     yield ""

@@ -23,6 +23,9 @@ Target = Literal["app", "these"]
 NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
 UNLABELLED = "a part of the answers has no label"
 
+FEW_GROUPS = 30
+"""With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
+
 _FLAT = 1e-12
 
 
@@ -260,6 +263,40 @@ def predicted_mean(
     return _estimate(
         made, n, "the logit" if share else None, "prediction-powered", complete=_complete(population, n, target)
     )
+
+
+def judge_alone(
+    population: Population, scored: BoolArray, hits: tuple[int, int] | None, scale: Scale | None, target: Target
+) -> Estimate:
+    """Return the judge's mean score of the answers in the strata ``scored``, without labels.
+
+    The interval covers chance only, not the judge's errors: for the app, the chance which answers it gave; there is
+    none for these answers. ``hits``, the number of answers that the judge calls bad and that it judged, gives a share
+    with the Wilson interval, as `rate` of verdicts in place of labels. Other means have Student's t on ``scale``. Both
+    are by evidence group.
+    """
+    answers, total, squares = (
+        float(sums[scored].sum()) for sums in (population.answers, population.scores, population.squares)
+    )
+    n = round(answers) if hits is None else hits[1]
+    if not n:
+        return unmeasured(0, "no usable verdict")
+    value = total / answers if hits is None else hits[0] / n
+    groups = population.groups
+    if target == "these":
+        return measured(value, n, (value, value), method="no chance: all answers are judged")
+    if groups < MIN_PAIRS:
+        return measured(value, n, reason=f"no interval: {groups} evidence groups, at least {MIN_PAIRS} are needed")
+    factors = np.concatenate([-total / answers * scored, scored])
+    by_group = max(float(factors @ population.moments @ factors), 0.0) * groups / (groups - 1)
+    if hits is None:
+        made = _Linearised(value, math.sqrt(by_group) / answers, groups - 1)
+        return _estimate(made, n, scale, "chance only, by evidence group", complete=False)
+    by_answer = (squares - total**2 / answers) * answers / max(answers - 1, 1)
+    effect = max(1.0, by_group / by_answer) if by_answer > _FLAT else 1.0
+    wider = (float(t_quantile(groups - 1)) / Z) ** 2 if groups < FEW_GROUPS else 1.0
+    (low,), (high,) = wilson([value], [n / (effect * wider)])
+    return measured(value, n, (float(low), float(high)), method="Wilson, chance only, by evidence group")
 
 
 def weighted_agreement(

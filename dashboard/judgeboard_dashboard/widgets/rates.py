@@ -4,7 +4,7 @@ import streamlit as st
 
 from judgeboard.agreement.rates import RateResult, rate_of
 from judgeboard.people.permissions import Action
-from judgeboard.reports.rates import agreement_table, rate_table
+from judgeboard.reports.rates import JUDGE_ALONE, agreement_table, rate_table
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.row_filter import hides_rows
 from judgeboard.store.strata import rate_mark
@@ -31,7 +31,7 @@ def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
         return
     with st.expander("Bad answers by query type, and agreement in all answers", key="rate_tables"):
         if len(result.slices) > _WITH_ONE_TYPE:
-            table(rate_table(result, "Query type"), key="rate_types", name="rates")
+            table(rate_table(result, "Query type"), key="rate_types", name="rates", under=(JUDGE_ALONE,))
         if any(each.value is not None for each in result.in_all_answers.values()):
             table(
                 agreement_table(result),

@@ -19,6 +19,8 @@ from judgeboard.domain import Decision, FlagState, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.means import mean_interval
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.settings import set_setting
@@ -102,9 +104,18 @@ def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any,
         ("good", 896, 135, 22),
         ("bad", 448, 58, 47),
     ]
-    assert found["judge_share"] == pytest.approx(1 / 3)
+    alone = found["judge_share"]
+    assert (alone["value"], alone["n"]) == (pytest.approx(1 / 3), 1344)
+    by_answer = share_intervals([448], [1344])[0]
+    assert alone["low"] < (by_answer.low or 0), "answers of one evidence group are alike"
+    assert alone["high"] > (by_answer.high or 1)
+    assert "chance only" in alone["method"]
     same(found["labels_only"], expected["labels_only_wilson"])
-    same(rate_json(example_a, "--target", "these"), expected["poststratified_these_mover"])
+    these = rate_json(example_a, "--target", "these")
+    same(these, expected["poststratified_these_mover"])
+    assert these["judge_share"]["low"] == these["judge_share"]["high"] == pytest.approx(1 / 3), (
+        "nothing is left to chance"
+    )
     elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
     same(elsewhere, expected[f"rogan_gladen_{JUDGE}"])
     assert elsewhere["sentence"].startswith("If the judge errs as often as on 193 labels from elsewhere, about 41 %")
@@ -279,7 +290,8 @@ def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int
     result = measure_rate(log.store)
     assert ("yes", "unusable", 10, 5) in strata_in(result)
     assert result.n_answers == 50
-    assert result.judge_share == pytest.approx(0.25)
+    assert result.judge_share is not None
+    assert (result.judge_share.value, result.judge_share.n) == (pytest.approx(0.25), 40)
     assert result.in_all_answers["agreement"].n == 20
 
 
@@ -358,7 +370,13 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     result = measure_rate(log.store, grade="groundedness")
     assert result.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
     assert result.sentence.startswith("The mean groundedness of all answers is about 0.5")
-    assert result.judge_share == pytest.approx(59 / 120)
+    assert result.judge_share is not None
+    assert result.judge_share.value == pytest.approx(59 / 120)
+    (mean,) = mean_interval(60, 59 / 2, sum((place / 60) ** 2 for place in range(60)))
+    assert (result.judge_share.low, result.judge_share.high) == (
+        pytest.approx(mean.low, abs=0.01),
+        pytest.approx(mean.high, abs=0.01),
+    ), "the logit differs little from the plain scale here"
 
 
 def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, judged: list[int]) -> None:

@@ -16,6 +16,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.confusion import matthews
 from judgeboard.stats.estimates import t_quantile
+from judgeboard.stats.intervals import wilson
 from judgeboard.stats.rates import (
     NO_BETTER_THAN_CHANCE,
     JudgeErrors,
@@ -24,6 +25,7 @@ from judgeboard.stats.rates import (
     Stratum,
     bounds,
     design_effect,
+    judge_alone,
     predicted_mean,
     rate,
     rogan_gladen,
@@ -385,3 +387,39 @@ def test_the_bounds_contain_the_rate_that_labels_of_the_rest_would_give(made) ->
     first, *rest = made
     low, high = bounds((Stratum(first.answers, 0, 0), *rest))
     assert 0 <= low <= rate(made).value + 1e-9 <= high + 2e-9 <= 1 + 2e-9
+
+
+def alone(verdicts: FloatArray, groups: IntArray, **more: Any) -> Estimate:
+    """Return the judge's own share of answers without labels."""
+    nothing = np.zeros(len(verdicts), dtype=np.bool_)
+    strata = verdicts.astype(np.int64)
+    population, _ = summed(strata, verdicts, groups, 2, nothing, np.empty(0))
+    hits = int(verdicts.sum()), len(verdicts)
+    return judge_alone(population, np.ones(2, dtype=np.bool_), hits, None, more.get("target", "app"))
+
+
+def test_the_judge_alone_has_the_interval_of_chance() -> None:
+    random = np.random.default_rng(3)
+    verdicts = (random.random(300) < 0.3).astype(np.float64)
+    single = alone(verdicts, np.arange(300))
+    low, high = wilson(verdicts.mean(), 300)
+    assert (single.low, single.high) == (pytest.approx(float(low)), pytest.approx(float(high)))
+    copied = alone(np.repeat(verdicts, 6), np.repeat(np.arange(300), 6))
+    assert copied.n == 1800
+    assert (copied.low, copied.high) == (pytest.approx(single.low, abs=1e-4), pytest.approx(single.high, abs=1e-4))
+    these = alone(verdicts, np.arange(300), target="these")
+    assert these.low == these.value == these.high
+    few = alone(verdicts[:5], np.arange(5))
+    assert (few.low, few.value) == (None, pytest.approx(verdicts[:5].mean()))
+    assert (few.reason or "").startswith("no interval: 5 evidence groups")
+
+
+def test_the_interval_of_the_judge_alone_holds_its_share_of_the_app() -> None:
+    """Groups of 6 answers with a share of their own: how often the interval has the share of all groups."""
+    random = np.random.default_rng(11)
+    held = 0
+    for _ in range(400):
+        verdicts = (random.random((60, 6)) < random.beta(1.5, 3.0, (60, 1))).astype(np.float64).ravel()
+        made = alone(verdicts, np.repeat(np.arange(60), 6))
+        held += (made.low or 0) <= 1 / 3 <= (made.high or 0)
+    assert 0.92 <= held / 400 <= 0.98
