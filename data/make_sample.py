@@ -12,9 +12,10 @@ from sample_source.dice import Dice
 from sample_source.log import Log
 from sample_source.manners import prompt
 from sample_source.plan import Answer
-from sample_source.reviewers import grade
+from sample_source.replay import replays
+from sample_source.reviewers import REVIEWERS, grade
 from sample_source.second_judge import verdict
-from sample_source.selection import JUDGED, assignments, even
+from sample_source.selection import JUDGED, assignments, even, sampled
 from sample_source.users import feedback
 
 SEED = 20261101
@@ -44,6 +45,20 @@ def response(dice: Dice, answer: Answer) -> dict[str, Any]:
     return row
 
 
+def replay(answer: Answer) -> dict[str, Any]:
+    """Return the row of ``replays.jsonl``: nobody asked, so there is no time, no prompt and no feedback."""
+    draft = answer.draft
+    return {
+        "id": answer.id,
+        "query": draft.query,
+        "context": draft.passages,
+        "answer": draft.answer,
+        "query_type": draft.query_type,
+        "model": answer.model,
+        "metadata": draft.metadata,
+    }
+
+
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """Write ``rows`` as gzipped JSON lines without a time stamp and return their number."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
@@ -70,6 +85,11 @@ def main(folder: Path = FOLDER) -> None:
     # Answers that nobody graded: the decisions leave the agreement of judges and people as it is.
     graded = {row["response_id"] for row in rows["grades"]}
     rows["queue_reviews"] = methods.decisions(dice, [answer for answer in answers if answer.id not in graded])
+    dice = Dice(SEED + 3)
+    replayed = replays(dice, answers)
+    rows["replays"] = [replay(answer) for answer in replayed]
+    drawn = [answer for answer in answers if answer.id not in graded and sampled("sample", answer.id)]
+    rows["random_grades"] = [grade(dice, dice.pick(REVIEWERS), answer) for answer in drawn + replayed]
     (folder / "suite.yaml").write_text(f"{json.dumps(suite, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
     for name, content in rows.items():
         print(f"{name}: {write(folder / f'{name}.jsonl.gz', content)}")

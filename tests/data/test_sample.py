@@ -15,10 +15,23 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgeboard.cli.demo import sample_folder
+from judgeboard.cli.demo import RANDOM_SHARE, SOURCE, sample_folder
+from judgeboard.flags.rule import Thresholds
+from judgeboard.flags.rules import sampling_number
 
 DATA = Path(__file__).parents[2] / "data"
-FILES = ("responses", "grades", "verdicts", "pairs", "samples", "suite_answers", "queue_reviews")
+FILES = (
+    "responses",
+    "grades",
+    "verdicts",
+    "pairs",
+    "samples",
+    "suite_answers",
+    "queue_reviews",
+    "replays",
+    "random_grades",
+)
+SEED = Thresholds().random_seed
 FIRST_MONDAY = date(2026, 8, 24)
 WEEKS = 10
 WEEKS_BEFORE = range(7)
@@ -36,6 +49,8 @@ def rows(name: str) -> list[dict[str, Any]]:
 RESPONSES = rows("responses")
 GRADES = rows("grades")
 VERDICTS = rows("verdicts")
+REPLAYS = rows("replays")
+RANDOM_GRADES = rows("random_grades")
 BY_ID = {row["id"]: row for row in RESPONSES}
 
 
@@ -121,6 +136,25 @@ def test_three_reviewers_grade_150_answers_and_share_40():
     assert len(graded) == 150
     assert sum(count > 1 for count in graded.values()) == 40
     assert set(graded) <= set(BY_ID)
+
+
+def test_every_answer_of_the_random_sample_has_a_grade_and_so_has_every_replay():
+    drawn = {row["id"] for row in RESPONSES if sampling_number(SEED, SOURCE, row["id"]) < RANDOM_SHARE}
+    more = [row["response_id"] for row in RANDOM_GRADES]
+
+    assert 0.4 <= len(drawn) / len(RESPONSES) <= 0.6
+    assert drawn <= {row["response_id"] for row in GRADES} | set(more)
+    assert set(more) - drawn == {row["id"] for row in REPLAYS}
+    assert len(more) == len(set(more))
+
+
+def test_a_replay_answers_the_same_question_from_the_same_passages_with_the_model_before_the_drop():
+    for row in REPLAYS:
+        asked = BY_ID[row["metadata"]["replay_of"]]
+        assert (row["query"], row["context"]) == (asked["query"], asked["context"])
+        assert (asked["model"], row["model"]) == ("tarn-large-3-preview", "tarn-large-2")
+        assert row["answer"] != asked["answer"]
+    assert len(REPLAYS) == 48
 
 
 def test_reviewers_of_the_same_answer_mostly_agree_and_sometimes_differ():

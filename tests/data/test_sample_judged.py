@@ -10,8 +10,11 @@ import pytest
 from scipy import stats
 from sqlalchemy import text
 
+from judgeboard.agreement.flag_worth import flags_worth
+from judgeboard.cli.app import run
 from judgeboard.cli.demo import fill
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.strata import drawn_answers, picked_answers
 from judgeboard.trends import Panel, Point, trend
 
 WEEKS_BEFORE = 7
@@ -82,3 +85,39 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
     assert len(flags) >= 20
     for auto_score, params in flags:
         assert auto_score < json.loads(params)["threshold"]
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("rate --by source", "of all answers are bad (95 % CI"),
+        ("threshold --recall 0.8", "Flag answers with groundedness below"),
+        ("stand --agreement 0.8", "need no review"),
+        ("stand --agreement 0.8 --jury lexical,climb-judge-8b --combine cascade", "need no review"),
+        ("calibrate", "A score of 0.7 means"),
+        ("trends --corrected", "The share of bad answers of complex rose in the week of 12 Oct 2026"),
+        ("watch", "New alarm 1: The share of bad answers of complex rose"),
+        ("versus --judge-version lexical --judge-version climb-judge-8b", "points (95 % CI"),
+        ("ab --a tarn-large-3-preview --b tarn-large-2", "tarn-large-2 is better than tarn-large-3-preview"),
+        ("plan --reach 0.05", "have a label"),
+    ],
+)
+def test_commands_of_random_labels_show_a_figure(
+    judged: Store, command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "demo.db"
+    shutil.copyfile(str(judged.engine.url.database), path)
+    run([*command.split(), "--db", str(path)])
+    assert shown in capsys.readouterr().out
+
+
+def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(judged: Store) -> None:
+    with judged.reading() as connection:
+        alone = set(drawn_answers(connection).tolist()) - set(picked_answers(connection).tolist())
+        graded = set(connection.execute(text("SELECT response_id FROM review WHERE label IS NOT NULL")).scalars())
+        waiting = set(connection.execute(text("SELECT response_id FROM flag WHERE state = 'open'")).scalars())
+        worth = flags_worth(connection)
+    assert len(alone & graded) > 80
+    # Reviewers differ on a few of them.
+    assert len(alone & graded & waiting) <= 5
+    assert worth.random_bad.value is not None

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.domain import Decision, DimensionScore, Grade, JudgeInput, JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.domain import (
+    Decision,
+    DimensionScore,
+    Grade,
+    JudgeInput,
+    JudgeVersion,
+    Label,
+    QueueOrder,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import BadInput
 from judgeboard.text import counted
 
@@ -20,20 +30,25 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
 
 ACTOR = "demo"
-SOURCE = "sample"
+SOURCE, REPLAY = "sample", "replay"
 FILLED = "demo filled"
 SECOND_JUDGE = "climb-judge-8b"
 SUITE_JUDGE = "climb-rubric-8b"
 QUEUE = "Complex answers"
 FAILURE_MODE = "unsupported statement"
 CONTROLS_EACH = 5
-# Name of the rows in messages -> their file and its kind.
+RANDOM_SHARE = 0.5  # as in data/sample_source/selection.py, which grades these answers
+RANDOM_GRADES = "random_grades.jsonl.gz"
+REPLAYS = "answers of a replay"
+# Name of the rows in messages -> their file, its kind and its source (None: the rows are about both sources).
 FILES = {
-    "answers": ("responses.jsonl.gz", "responses"),
-    "verdicts of a second judge": ("verdicts.jsonl.gz", "verdicts"),
-    "grades by people": ("grades.jsonl.gz", "grades"),
-    "pairs": ("pairs.jsonl.gz", "pairs"),
-    "sampled questions": ("samples.jsonl.gz", "samples"),
+    "answers": ("responses.jsonl.gz", "responses", SOURCE),
+    REPLAYS: ("replays.jsonl.gz", "responses", REPLAY),
+    "verdicts of a second judge": ("verdicts.jsonl.gz", "verdicts", SOURCE),
+    "grades by people": ("grades.jsonl.gz", "grades", SOURCE),
+    "grades of a random sample": (RANDOM_GRADES, "grades", None),
+    "pairs": ("pairs.jsonl.gz", "pairs", SOURCE),
+    "sampled questions": ("samples.jsonl.gz", "samples", SOURCE),
 }
 _PACKAGE = Path(__file__).parents[1]
 _PLACES = (_PACKAGE / "bundled_sample", _PACKAGE.parents[1] / "data" / "sample")
@@ -71,18 +86,42 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
 def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
     """Return the number of usable rows per file."""
     from judgeboard.imports.importing import import_file
+    from judgeboard.people.roster import change_settings
     from judgeboard.runs.judging import judge_pending, make_judge
 
+    change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
     stored = {}
-    for what, (file, kind) in FILES.items():
-        summary = import_file(store, folder / file, kind=kind, source=SOURCE, actor=ACTOR)
+    for what, (file, kind, source) in FILES.items():
+        summary = import_file(store, folder / file, kind=kind, source=source, actor=ACTOR)
         say(_imported(summary.new, summary.unchanged, what))
         stored[what] = summary.usable
-        if kind == "responses":
+        if what == REPLAYS:
             judged = judge_pending(store, make_judge("lexical"), actor=ACTOR)
             line = f"{counted(judged.ok, 'answer')} judged offline by {judged.judge}"
             say(line if judged.selected else "all answers are judged")
+    _decide_samples(store, folder)
     return stored
+
+
+def _decide_samples(store: "Store", folder: Path) -> None:
+    """Confirm or dismiss the graded answers that only the random sample selected, so that they leave the queue."""
+    from judgeboard.people.roster import ensure_reviewer
+    from judgeboard.reviews.bulk import decide_many
+    from judgeboard.store.responses import responses_named
+    from judgeboard.store.strata import drawn_answers, picked_answers
+
+    labels: dict[str, set[str]] = {}
+    for file in ("grades.jsonl.gz", RANDOM_GRADES):
+        for row in _rows(folder / file):
+            if "label" in row:
+                labels.setdefault(row["response_id"], set()).add(row["label"])
+    with store.reading() as connection:
+        alone = set(drawn_answers(connection).tolist()) - set(picked_answers(connection).tolist())
+        named = responses_named(connection, labels)
+    lead = ensure_reviewer(store, "page", "Ines")
+    for decision, label in ((Decision.CONFIRM, Label.HALLUCINATED), (Decision.DISMISS, Label.GROUNDED)):
+        ids = {each.id for name, matches in named.items() if labels[name] == {label} for each in matches}
+        decide_many(store, ids & alone, reviewer=lead, decision=decision, bulk_id=f"demo:{decision}")
 
 
 def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
@@ -144,7 +183,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Create the queue and store the recorded decisions of three reviewers; return how many were stored now."""
-    from judgeboard.flags.rules import LOW_GROUNDEDNESS
+    from judgeboard.flags.rules import LOW_GROUNDEDNESS, RANDOM_SAMPLE, RULE_NAMED
     from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.issues import save_issue
@@ -163,7 +202,8 @@ def _review_queue(store: "Store", folder: Path) -> int:
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)
     if queue is None:
-        where = RowFilter(query_types=("complex",), sources=(SOURCE,))
+        selective = tuple(rule for rule in RULE_NAMED if rule != RANDOM_SAMPLE)
+        where = RowFilter(query_types=("complex",), sources=(SOURCE,), rules=selective)
         rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
         queue = create_queue(store, rules, by=ACTOR).queue
         flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))

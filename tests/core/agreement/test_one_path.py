@@ -123,16 +123,16 @@ def test_the_figures_of_published_pairs_are_those_of_the_command(
 
 
 def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
-    """Kappa is 0.75 on the 79 answers of both judges. With people it is 0.62 on 146 answers, but 0.71 on these 79."""
+    """Kappa is 0.63 on the 130 answers of both judges. With people it is 0.58 on 307 answers, but 0.68 on these 130."""
     with demo.reading() as connection:
         ratings = AnswerRatings(PairSource(connection), "label")
         lexical, climb = (ratings.compared(version).pairs for version in ratings.versions)
-    assert (lexical.n, climb.n) == (146, 79)
+    assert (lexical.n, climb.n) == (307, 130)
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
     shared = judges_and_people(both.judge, climb.judge, both.people, both.scale, grouping_of(both, "responses", "gold"))
     assert shared is not None
     assert shared.with_people == pytest.approx([measured(each).kappa.value for each in (both, climb)], abs=1e-9)
-    assert [round(each, 2) for each in (shared.between, *shared.with_people)] == [0.75, 0.71, 0.77]
+    assert [round(each, 2) for each in (shared.between, *shared.with_people)] == [0.63, 0.68, 0.73]
     for title in ("lexical v1", "climb-judge-8b v1"):
         shown = the_page(demo, title, "label", "gold", "query_type")
         result = measure_agreement(demo, judge_versions=[title], by="query_type")

@@ -42,8 +42,8 @@ def reading(kinds: list[str]) -> Callable[..., ImportSummary]:
 def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store) -> None:
     fill(sqlite_store)
     filled = json.loads(numbers(sqlite_store))
-    assert filled["responses"] == 400
-    assert filled["judgments"]["ok"] == 600
+    assert filled["responses"] == 448
+    assert filled["judgments"]["ok"] == 648
     assert filled["reviews"] > 198, "grades from the file, and decisions in the queue"
     assert filled["flags"]["by_state"]["open"] > 100
 
@@ -56,8 +56,10 @@ def test_a_second_demo_changes_nothing(sqlite_store: Store) -> None:
     assert numbers(sqlite_store) == before
     assert [line for line in lines if line.startswith("0 ")] == [
         "0 answers imported, 400 already stored",
+        "0 answers of a replay imported, 48 already stored",
         "0 verdicts of a second judge imported, 200 already stored",
         "0 grades by people imported, 198 already stored",
+        "0 grades of a random sample imported, 163 already stored",
         "0 pairs imported, 53 already stored",
         "0 sampled questions imported, 40 already stored",
     ]
@@ -70,15 +72,15 @@ def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
         fill(sqlite_store, stop_after("answers judged"))
     fill(sqlite_store)
     before = json.loads(numbers(sqlite_store))
-    assert (before["responses"], before["judgments"]["ok"]) == (400, 600)
+    assert (before["responses"], before["judgments"]["ok"]) == (448, 648)
     assert before["reviews"] > 198
     read: list[str] = []
     monkeypatch.setattr("judgeboard.cli.demo.version", lambda _name: "later")
     monkeypatch.setattr("judgeboard.imports.importing.import_file", reading(read))
     fill(sqlite_store)
-    assert read == ["responses", "verdicts", "grades", "pairs", "samples"]
+    assert read == ["responses", "responses", "verdicts", "grades", "grades", "pairs", "samples"]
     fill(sqlite_store)
-    assert len(read) == 5, "the same release again reads nothing"
+    assert len(read) == 7, "the same release again reads nothing"
     assert json.loads(numbers(sqlite_store)) == before
 
 
@@ -91,7 +93,7 @@ def test_both_engines_give_the_same_numbers_to_the_byte(sqlite_store: Store, pos
 def test_the_demo_tells_every_step(sqlite_store: Store, tmp_path: Path) -> None:
     lines: list[str] = []
     fill(sqlite_store, lines.append)
-    assert len(lines) == 10
+    assert len(lines) == 12
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
