@@ -1,6 +1,8 @@
 """What a newcomer sees of the bundled sample: the offline judge finds the drop that was planted in it."""
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,16 +19,25 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.strata import drawn_answers, picked_answers
 from judgeboard.trends import Panel, Point, trend
 
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 WEEKS_BEFORE = 7
 
 
 @pytest.fixture(scope="module")
-def judged(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """The demo's database."""
+def database(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's database, closed: tests copy it."""
     path = tmp_path_factory.mktemp("demo") / "demo.db"
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
     fill(store)
+    store.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def judged(database: Path) -> Iterator[Store]:
+    """The demo, open."""
+    store = open_store(database)
     yield store
     store.close()
 
@@ -103,10 +114,10 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
     ],
 )
 def test_commands_of_random_labels_show_a_figure(
-    judged: Store, command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    database: Path, command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "demo.db"
-    shutil.copyfile(str(judged.engine.url.database), path)
+    shutil.copyfile(database, path)
     run([*command.split(), "--db", str(path)])
     assert shown in capsys.readouterr().out
 
@@ -121,3 +132,19 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
     # Reviewers differ on a few of them.
     assert len(alone & graded & waiting) <= 5
     assert worth.random_bad.value is not None
+
+
+@pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versus"])
+def test_the_output_in_a_how_to_page_is_that_of_the_demo(
+    database: Path, page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sample.db"
+    shutil.copyfile(database, path)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(path))
+    written = (HOW_TO / f"{page}.md").read_text(encoding="utf-8")
+    printed = re.findall(r"(?:^|\n)judgeboard ([^\n]+)\n```\n\n```text\n(.+?)```", written, re.DOTALL)
+    assert printed
+    for command, lines in printed:
+        run(shlex.split(command))
+        output = "".join(capsys.readouterr()).splitlines()
+        assert [line for line in lines.splitlines() if line not in output] == [], command
