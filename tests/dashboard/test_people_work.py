@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from app_pages import press, shown, table, table_rows, texts
 from judgeboard.cli.app import run
@@ -122,6 +123,14 @@ def test_agreement_over_time_is_the_same_on_both_pages_and_in_the_command(
     ]
     assert table_rows(open_page("my_reviews"), "From the week of") == expected
     people = open_page("people", reviewer="Lead")
+    for page, values in ((open_page("my_reviews"), [1, 0]), (people, [0, 1])):
+        [chart] = page.get("vega_lite_chart")
+        [data] = [convert_arrow_bytes_to_pandas_df(each.data.data) for each in chart.proto.datasets]
+        assert [*zip(data["value"], data["n"], strict=True)] == [(value, 10) for value in values]
+        assert (data["low"] < data["high"]).all()
+        assert data["tip"][0].endswith("on 10 comparisons")
+        assert "Reviews agree" in chart.proto.spec, "the axis has a title"
+        assert "Agreement with self" not in shown(page), "nobody has repeated items"
     assert [row[2:] for row in table_rows(people, "From the week of")] == [
         [1, "0 % [0, 28], n = 10"],
         [1, "100 % [72, 100], n = 10"],

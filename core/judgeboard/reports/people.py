@@ -40,8 +40,8 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
 def over_time_table(everybody: Sequence[PersonWork]) -> Table:
     """Return the agreement of people with gold labels and with themselves over time, one row for each point."""
     columns = (
-        *(Column("Person", width=130), Column("Agreement", width=130, help=f"{SAME}.")),
-        *(Column("From the week of", width=140), Column("Weeks", "count", width=70), Column("Share", width=190)),
+        *(Column("Person", width=130), Column("Agreement", width=115, help=f"{SAME}.")),
+        *(Column("From the week of", width=125), Column("Weeks", "count", width=65), Column("Share", width=190)),
     )
     rows = (
         (work.person.name, name, day_words(point.start, year=True), point.weeks, share_words(point.share))

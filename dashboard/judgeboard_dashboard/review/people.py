@@ -45,6 +45,7 @@ _RESULT = "reassigned"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
 _DAY_COLUMNS = (Column("Day (UTC)", width=110), Column("Reviews", "count", width=80))
 _FIGURE_COLUMNS = (Column("Reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
+_FEWEST_POINTS = 2  # of agreement over time
 FIELDS = ("on",)
 ON_PAIRS = "pairs"
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
@@ -130,6 +131,7 @@ def own_work(reviewer: Reviewer) -> None:
         if work.days:
             days = tuple((day(at), number) for at, number in work.days)
             show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
+    _over_time(work)
     caption(f"Agreement covers your latest {counted(work.reviews, 'review')}, with 95 % intervals.")
 
 
@@ -143,12 +145,28 @@ def _agreement(work: PersonWork, whose: str) -> None:
     shares = tuple((name, share_words(estimate)) for name, estimate in compared.items() if estimate.value is not None)
     if shares:
         show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
-        if max(len(work.gold_over_time), len(work.own_over_time)) > 1:
-            caption("Over time, newest last. Weeks are joined until they have 10 comparisons.")
-            over_time = over_time_table([work]).without({"Person"})
-            show_rows(over_time, key=f"over_time_{work.person.id}_{len(over_time.rows)}", most=8)
     else:
         caption(f"{whose} is shown after items have been adjudicated, repeated, or reviewed by others.")
+
+
+def _over_time(work: PersonWork) -> None:
+    """Show the agreement over time as charts and as a table, if there are two points of a kind."""
+    series = {
+        "Agreement with gold labels": work.gold_over_time,
+        "Agreement with self": work.own_over_time,
+    }
+    if max(map(len, series.values())) < _FEWEST_POINTS:
+        return
+    from judgeboard_dashboard.widgets.charts.trend import agreement_charts
+
+    drawn = {title: points for title, points in series.items() if points}
+    *columns, last = stacking_columns("over_time", [*[1.0] * len(drawn), 1.4])
+    agreement_charts(drawn, columns, f"over_time_{work.person.id}")
+    with last:
+        heading("Agreement over time")
+        over_time = over_time_table([work]).without({"Person"})
+        show_rows(over_time, key=f"over_time_{work.person.id}_{len(over_time.rows)}", most=8)
+        caption("Newest last. Weeks are joined until they have 10 comparisons. Bars: number of comparisons.")
 
 
 def streak_words(streak: Streak) -> str:
@@ -190,6 +208,7 @@ def people() -> None:
             _reassign(chosen, lead)
     with right_side:
         _agreement(chosen, "Agreement")
+    _over_time(chosen)
 
 
 def _queues(work: PersonWork, key: str) -> None:

@@ -1,6 +1,6 @@
 """A trend as a table, or as charts that show values with intervals, gaps, n per point, and new judge versions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -12,6 +12,7 @@ import streamlit as st
 from judgeboard.agreement.corrected_trend import CorrectedPanel, CorrectedTrend
 from judgeboard.agreement.page import TimePoint
 from judgeboard.reports.trends import corrected_table, trend_table
+from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import counted, shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
@@ -19,7 +20,7 @@ from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, pick
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption, heading
+from judgeboard_dashboard.widgets.texts import capital, caption, heading
 
 HEIGHT = 340
 _STRIP = 0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
@@ -30,7 +31,10 @@ _LONGEST_TITLE = 22
 
 @dataclass(frozen=True, slots=True)
 class TrendAxis:
-    """The axes that all panels share: values from ``low`` to ``high``, and periods of ``days`` from first to last."""
+    """The axes that all panels share: values from ``low`` to ``high``, and periods of ``days`` from first to last.
+
+    A point is about ``unit``s; ``dated`` names its time.
+    """
 
     title: str
     low: float
@@ -41,6 +45,8 @@ class TrendAxis:
     last: int
     most: int
     threshold: float | None = None
+    unit: str = "answer"
+    dated: str = "Asked"
 
     @property
     def floor(self) -> float:
@@ -109,7 +115,7 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             # 0: the interval is part of a band. 1: it is drawn as a whisker. 2: the point has no interval.
             "alone": 2 if not whole[place] else int(not joined and not follows),
             "estimate": words,
-            "tip": f"{asked}: {words} on {counted(estimate.n, 'answer')}",
+            "tip": f"{asked}: {words} on {counted(estimate.n, axis.unit)}",
         }
 
 
@@ -185,9 +191,9 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
 def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Chart]:
     chosen = pick()
     tips = [
-        alt.Tooltip("words:N", title="Asked"),
+        alt.Tooltip("words:N", title=axis.dated),
         alt.Tooltip("estimate:N", title=axis.title),
-        alt.Tooltip("n:Q", title="Answers", format=","),
+        alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
     ]
     seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
     return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
@@ -244,11 +250,51 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -
 
 def _plain_points(panel: CorrectedPanel) -> list[Point]:
     """Return the points for `trend_chart`. A line connects points that follow each other without a gap."""
-    points, segment = list[Point](), 0
-    for place, each in enumerate(panel.points):
-        segment += place > 0 and each.start != panel.points[place - 1].end + 1
-        points.append(Point(each.start, each.end, each.share, segment, each.where))
-    return points
+    parts = segments([(each.start, each.end) for each in panel.points])
+    return [
+        Point(each.start, each.end, each.share, segment, each.where)
+        for each, segment in zip(panel.points, parts, strict=True)
+    ]
+
+
+def agreement_charts(over_time: Mapping[str, Sequence[AgreementPoint]], columns: Sequence[Any], key: str) -> None:
+    """Show agreement over time, one chart in each column; ``over_time`` has the points by title."""
+    every = [point for points in over_time.values() for point in points]
+    starts, most = [point.start for point in every], max(point.share.n for point in every)
+    axis = TrendAxis(
+        "Reviews agree",
+        0.0,
+        1.0,
+        True,
+        PERIOD_DAYS["week"],
+        min(starts),
+        max(starts),
+        most,
+        unit="comparison",
+        dated="Reviewed from",
+    )
+    for column, (title, points) in zip(columns, over_time.items(), strict=False):
+        drawn = [
+            TimePoint(point.start, point.share, segment)
+            for point, segment in zip(points, segments([(each.start, each.end) for each in points]), strict=True)
+        ]
+        with column:
+            heading(title)
+            clickable_chart(
+                trend_chart(drawn, [], axis),
+                260,
+                [None] * len(drawn),
+                key=f"{key}_{title}",
+                says=f"{title}, {len(drawn)} points with 95 % intervals",
+            )
+
+
+def segments(periods: Sequence[tuple[int, int]]) -> Iterator[int]:
+    """Yield the segment of each period (first and last day): a new one after a gap."""
+    segment = 0
+    for place, (start, _) in enumerate(periods):
+        segment += place > 0 and start != periods[place - 1][1] + 1
+        yield segment
 
 
 def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
