@@ -145,8 +145,7 @@ def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, Bool
 
 def cuts_of(cuts: Cuts, names: Sequence[str], codes: IntArray) -> FloatArray:
     """Return the cut of each row; ``codes`` are positions in the query types ``names``."""
-    of_rows: FloatArray = np.array([cuts.of(name) for name in names], dtype=np.float64)[codes]
-    return of_rows
+    return np.array([cuts.of(name) for name in names], dtype=np.float64)[codes]
 
 
 def decoded(values: AnyArray, grade: str) -> AnyArray:

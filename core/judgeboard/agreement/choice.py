@@ -182,5 +182,4 @@ def _slice_names(connection: Connection, unit: Unit, by: By, known: IntArray) ->
 
 
 def _texts(column: TextColumn) -> AnyArray:
-    texts: AnyArray = np.array(column.names or ("",), dtype=np.str_)[column.codes]
-    return texts
+    return np.array(column.names or ("",), dtype=np.str_)[column.codes]

@@ -69,8 +69,7 @@ class _Pilot:
         """How many answers each label stands for."""
         counts = self.sample.counts
         by_stratum = np.array([each.answers / max(each.labelled, 1) for each in counts])
-        weights: FloatArray = by_stratum[self.sample.labels.strata]
-        return weights
+        return by_stratum[self.sample.labels.strata]
 
     @property
     def explained(self) -> float:

@@ -58,8 +58,7 @@ class ScoredLabels(Columns):
     @property
     def choosing(self) -> BoolArray:
         """Which answers are in the half that chooses a threshold; the others report what it does."""
-        chosen: BoolArray = drawn("cal", self.groups) < 0.5
-        return chosen
+        return drawn("cal", self.groups) < 0.5
 
     @property
     def confidence(self) -> FloatArray:
@@ -135,16 +134,14 @@ def flag_from(low_groundedness: AnyArray | float) -> AnyArray:
 
 def confidence(badness: FloatArray) -> FloatArray:
     """Return how sure the judge is of each verdict: the larger of badness and groundedness."""
-    sure: FloatArray = np.maximum(badness, 1 - badness)
-    return sure
+    return np.maximum(badness, 1 - badness)
 
 
 def drawn(name: str, groups: IntArray) -> FloatArray:
     """Return a number from 0 to below 1 per row that depends only on the name and the evidence group."""
     distinct, at = np.unique(groups, return_inverse=True)
     numbers = np.array([sampling_number(name, _EVIDENCE, str(group)) for group in distinct.tolist()], dtype=np.float64)
-    of_rows: FloatArray = numbers[at]
-    return of_rows
+    return numbers[at]
 
 
 def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, alike: bool = False) -> ScoredSample:

@@ -62,8 +62,7 @@ class ScoreMap:
 
 def _logit(scores: FloatArray) -> FloatArray:
     kept = np.clip(scores, _CUT, 1 - _CUT)
-    logits: FloatArray = np.log(kept / (1 - kept))
-    return logits
+    return np.log(kept / (1 - kept))
 
 
 def fit_map(how: How, scores: FloatArray, good: FloatArray, weights: FloatArray | None = None) -> ScoreMap:

@@ -205,8 +205,7 @@ class WithoutOne:
 
     @property
     def _apart(self) -> FloatArray:
-        apart: FloatArray = np.average(self.values, weights=self.groups) - self.values
-        return apart
+        return np.average(self.values, weights=self.groups) - self.values
 
 
 _JACKKNIFE_CHUNK = 1 << 20  # numbers in memory at once

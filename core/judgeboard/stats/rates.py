@@ -178,8 +178,7 @@ class _Linearised:
 
 def _means(strata: IntArray, values: FloatArray, count: int) -> FloatArray:
     totals = np.bincount(strata, weights=values, minlength=count)
-    means: FloatArray = totals / np.maximum(np.bincount(strata, minlength=count), 1)
-    return means
+    return totals / np.maximum(np.bincount(strata, minlength=count), 1)
 
 
 def _linearised(
@@ -366,8 +365,7 @@ def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, 
 
 
 def _cells(values: FloatArray, verdicts: FloatArray) -> IntArray:
-    cells: IntArray = (2 * values + verdicts).astype(np.int64)
-    return cells
+    return (2 * values + verdicts).astype(np.int64)
 
 
 def _kappa(shares: FloatArray) -> tuple[float | None, FloatArray]:

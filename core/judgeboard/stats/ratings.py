@@ -99,8 +99,7 @@ class Ratings:
         """Return positions as the declared categories; scores unchanged."""
         if self.scale.categories is None:
             return values
-        categories: AnyArray = np.array(self.scale.categories)[values.astype(np.int64)]
-        return categories
+        return np.array(self.scale.categories)[values.astype(np.int64)]
 
     def at(self, rows: AnyArray) -> "Ratings":
         """Return the ratings of some of the items, by a mask or by positions."""

@@ -157,8 +157,7 @@ def _missed(thresholds: FloatArray, badness: FloatArray) -> Iterator[tuple[float
 
 def mistakes(flagged: BoolArray, bad: BoolArray, cost: float) -> FloatArray:
     """Return the cost of each answer: 1 if it is flagged, ``cost`` if it is bad and not flagged, otherwise 0."""
-    costs: FloatArray = np.where(flagged, 1.0, cost * bad)
-    return costs
+    return np.where(flagged, 1.0, cost * bad)
 
 
 def cheapest_threshold(thresholds: FloatArray, badness: FloatArray, bad: BoolArray, cost: float) -> float:
@@ -199,8 +198,7 @@ def equal_chances(answers: IntArray, labelled: IntArray) -> FloatArray:
     shares = labelled / answers
     low, high = wilson(np.minimum(shares, 1.0), answers)
     rarest = int(np.argmin(shares))
-    kept: FloatArray = np.where(low > high[rarest], shares[rarest] / shares, 1.0)
-    return kept
+    return np.where(low > high[rarest], shares[rarest] / shares, 1.0)
 
 
 def alike_counts(verdicts: AnyArray) -> IntArray:

@@ -63,8 +63,7 @@ def list_alarms(connection: Connection) -> list[Alarm]:
 def insert_alarm(connection: Connection, row: Mapping[str, Any]) -> int | None:
     """Store an alarm and return its id; None if it is stored already."""
     statement = insert_or_skip(connection, ALARM).returning(ALARM.c.id)
-    id_: int | None = connection.execute(statement, dict(row)).scalar()
-    return id_
+    return connection.execute(statement, dict(row)).scalar()
 
 
 def insert_acknowledgement(connection: Connection, row: Mapping[str, Any]) -> None:

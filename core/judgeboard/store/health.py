@@ -248,8 +248,7 @@ class ControlScores:
 
     def judged(self, measure: str) -> BoolArray:
         """Return which control answers have a score both before and after the change."""
-        judged: BoolArray = ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
-        return judged
+        return ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
 
 
 def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredAnswers:

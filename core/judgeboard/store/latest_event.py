@@ -10,5 +10,4 @@ EVENT = table("event", column("id"), column("kind"), column("details", JSON))
 def latest_event(connection: Connection, kind: str) -> dict[str, Any] | None:
     """Return the details of the latest event of a kind, or None."""
     newest = select(EVENT.c.details).where(EVENT.c.kind == kind).order_by(EVENT.c.id.desc()).limit(1)
-    details: dict[str, Any] | None = connection.execute(newest).scalar()
-    return details
+    return connection.execute(newest).scalar()

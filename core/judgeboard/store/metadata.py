@@ -68,8 +68,7 @@ def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE
     """Return the expression for a metadata field's value, by which it is compared and sorted; NULL if it is missing."""
     extra, path = of.c.extra, metadata_path(field)
     if connection.dialect.name == "sqlite":
-        value: ColumnElement[Any] = func.json_extract(extra, _written(_sqlite_path(path)))
-        return value
+        return func.json_extract(extra, _written(_sqlite_path(path)))
     shown = extra.op("#>>", return_type=String())(_written(_array(path)))
     as_jsonb = cast(extra, _Jsonb()).op("#>", return_type=_Jsonb())(_written(_array(path)))
     return case((func.length(shown) <= _written(_LONGEST), as_jsonb))

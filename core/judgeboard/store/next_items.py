@@ -79,8 +79,7 @@ def _answer_to_repeat(connection: Connection, queue: Queue, reviewer_id: int, no
         .order_by(REVIEW.c.id)
         .limit(1)
     )
-    response_id: int | None = connection.execute(query).scalar_one_or_none()
-    return response_id
+    return connection.execute(query).scalar_one_or_none()
 
 
 def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> bool:

@@ -106,8 +106,7 @@ class WholeReview:
 def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[str, Any] | None:
     """Return the content of a person's draft, or None."""
     query = select(DRAFT.c.content).where(DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, [subject]))
-    content: dict[str, Any] | None = connection.execute(query).scalar_one_or_none()
-    return content
+    return connection.execute(query).scalar_one_or_none()
 
 
 def save_draft(

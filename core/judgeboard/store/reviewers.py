@@ -75,8 +75,7 @@ def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) ->
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
     """Return whether a person wants their decisions to imply labels; None if they have not been asked yet."""
     query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
-    answer: bool | None = connection.execute(query).scalar_one_or_none()
-    return answer
+    return connection.execute(query).scalar_one_or_none()
 
 
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:

@@ -76,8 +76,7 @@ def has_grade() -> ColumnElement[bool]:
 
 def is_imported(review: FromClause = REVIEW) -> ColumnElement[bool]:
     """Return the condition that a review came from a file."""
-    condition: ColumnElement[bool] = review.c.request_key.startswith("import:")
-    return condition
+    return review.c.request_key.startswith("import:")
 
 
 def is_test(review: FromClause = REVIEW) -> ColumnElement[bool]:

@@ -361,14 +361,13 @@ def _old_field(compare: Compare) -> int:
     key = f"beside_{compare.run_id}"
     if key not in st.session_state:
         st.session_state[key] = BEFORE if compare.read(limit=1).comparison.rows else min(others)
-    chosen: int = st.selectbox(
+    return st.selectbox(
         "Compare with",
         [BEFORE, *others],
         format_func=lambda version_id: others.get(version_id, "the earlier verdict"),
         key=key,
         width=260,
     )
-    return chosen
 
 
 def _change_rows(changes: ComparisonPage) -> Table:
