@@ -16,7 +16,7 @@ from judgeboard.agreement.samples import LabelledAnswers, scored_version
 from judgeboard.agreement.versus import points, start_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, grouping
-from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.estimates import complement, unmeasured
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -25,7 +25,6 @@ from judgeboard.stats.paired import (
     change_of_shares,
     conclusion,
     holm,
-    opposite,
     without_spread,
 )
 from judgeboard.stats.rates import predicted_mean, summed
@@ -236,7 +235,7 @@ class _Changes:
 def _conclusion(change: Estimate, changes: _Changes, within: float) -> Conclusion:
     if changes.labelled_groups < MIN_GROUPS:
         return Conclusion.NOT_SHOWN
-    return conclusion(opposite(change), within)
+    return conclusion(complement(change, 0), within)
 
 
 def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within: float) -> tuple[TypeChange, ...]:
@@ -268,7 +267,7 @@ def _with_words(result: SourcesCompared, usable: BoolArray) -> SourcesCompared:
     warnings = []
     if unusable:
         warnings.append(f"On {counted(unusable, 'question')} the judge has no usable verdict on both answers.")
-    alone = conclusion(opposite(result.judge_alone))
+    alone = conclusion(complement(result.judge_alone, 0))
     if alone not in {Conclusion.NOT_SHOWN, result.conclusion}:
         warnings.append(
             f"The judge alone would find {result.b} {alone.value} than {result.a}. The labels do not show it."

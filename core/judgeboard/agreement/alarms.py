@@ -22,6 +22,7 @@ from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alarms import Alarm, insert_acknowledgement, insert_alarm, list_alarms
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.statements import record_of
 from judgeboard.text import day_words, unstorable
 from judgeboard.trends import Change, Period
 
@@ -75,7 +76,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         (query_type, monitor.watched, monitor.limit, change)
         for query_type, monitor in trend.monitors
         for change in monitor.changes
-        if _open_alarm(alarms, trend, query_type, monitor.watched, change.direction) is None
+        if (monitor.watched, change.direction, query_type, trend.version_id) not in _numbers(alarms)
     ]
     new = list[int]()
     if unreported or models:
@@ -84,16 +85,17 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
             stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]
             alarms = open_alarms(connection)
+    numbers = _numbers(alarms)
     detectors = (
-        Detector(
-            query_type,
-            monitor.watched,
-            direction,
-            monitor.periods,
-            getattr(monitor, direction),
-            monitor.limit,
-            monitor.seen,
-            _open_alarm(alarms, trend, query_type, monitor.watched, direction),
+        record_of(
+            Detector,
+            monitor,
+            query_type=query_type,
+            measure=monitor.watched,
+            direction=direction,
+            weeks=monitor.periods,
+            evidence=getattr(monitor, direction),
+            alarm=numbers.get((monitor.watched, direction, query_type, trend.version_id)),
         )
         for query_type, monitor in trend.monitors
         for direction in DIRECTIONS
@@ -101,14 +103,9 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     return WatchResult(trend.judge, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
 
 
-def _open_alarm(
-    alarms: Iterable[Alarm], trend: CorrectedTrend, query_type: str, watched: Watched, direction: str
-) -> int | None:
-    key = (watched, direction, query_type, trend.version_id)
-    for alarm in alarms:
-        if alarm.is_open and key == (alarm.measure, alarm.direction, alarm.query_type, alarm.judge_version_id):
-            return alarm.id
-    return None
+def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], int]:
+    """Return the numbers of open alarms by figure, direction, query type and judge version."""
+    return {(each.measure, each.direction, each.query_type, each.judge_version_id): each.id for each in alarms}
 
 
 def _row(

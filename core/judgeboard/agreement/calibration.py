@@ -10,7 +10,8 @@ from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.calibration_maps import FOLDS, HOWS, ISOTONIC_LABELS, LEAST_LABELS, How, ScoreMap, calibrate
-from judgeboard.stats.detection import Tenth, calibration, missing_class
+from judgeboard.stats.detection import Tenth, calibration
+from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
 SHOWN_SCORES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -74,35 +75,29 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
             f"No map: {counted(labels.n, 'label')}, at least {LEAST_LABELS} needed. With fewer, a map is worse than "
             "the raw score."
         )
-    if reason is None and (missing := missing_class(labels.bad)) is not None:
-        reason = f"No map: {missing}."
-    if reason is not None:
-        return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
     folds = np.floor(drawn("fold", labels.groups) * FOLDS).astype(np.int64)
     try:
-        made = calibrate(how, scores, good, folds, labels.grouping, labels.weights)
+        if reason is None:
+            made = calibrate(how, scores, good, folds, labels.grouping, labels.weights)
     except ValueError as error:
-        return CalibrationResult(sample.title, how, labels.n, f"No map: {error}.", left_out=sample.left_out)
+        reason = f"No map: {error}."
+    if reason is not None:
+        return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
     at = np.array(SHOWN_SCORES)
     meaning = tuple(zip(SHOWN_SCORES, made.score_map(at).tolist(), strict=True))
-    return CalibrationResult(
-        sample.title,
-        how,
-        labels.n,
-        _ONE_SCORE if not np.ptp(scores) else _sentence(made.score_map, made.brier_after, made.constant_brier),
-        made.score_map,
-        meaning,
-        made.brier_before,
-        made.brier_after,
-        made.brier_change,
-        made.ece_before,
-        made.ece_after,
-        made.ece_by_luck,
-        made.constant_brier,
-        calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
-        calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
-        tuple(_notes(how, labels.n)),
-        sample.left_out,
+    better = f"With {labels.n:,} labels, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."
+    return record_of(
+        CalibrationResult,
+        made,
+        judge_version=sample.title,
+        how=how,
+        n=labels.n,
+        sentence=_sentence(made.score_map, made.brier_after, made.constant_brier) if np.ptp(scores) else _ONE_SCORE,
+        meaning=meaning,
+        before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
+        after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
+        notes=(better,) if how == "isotonic" and labels.n < ISOTONIC_LABELS else (),
+        left_out=sample.left_out,
     )
 
 
@@ -116,9 +111,3 @@ def _sentence(score_map: ScoreMap, brier: float, constant: float) -> str:
     if brier > _LITTLE * constant:
         words += " Even calibrated, the score tells little: one probability for all answers is nearly as good."
     return words
-
-
-def _notes(how: How, n: int) -> list[str]:
-    if how == "isotonic" and n < ISOTONIC_LABELS:
-        return [f"With {n:,} labels, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."]
-    return []

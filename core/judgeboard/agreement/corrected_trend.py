@@ -81,18 +81,14 @@ class TypeAnswers:
 
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
-        days = first, last
-        if days not in self._samples:
-            self._samples[days] = self._sample(self._rows[self._between(first, last)])
-        return self._samples[days]
+        if (first, last) not in self._samples:
+            self._samples[first, last] = self._sample(self._rows[self._between(first, last)])
+        return self._samples[first, last]
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
-        return self.window_of(self.sample(first, last))
-
-    def window_of(self, sampled: SampledLabels) -> Window:
-        """Return the strata of sampled labels, with the design effect of the query type."""
-        return Window(tuple(stratum for stratum in sampled.counts if stratum.answers), self.design_effect)
+        strata = (stratum for stratum in self.sample(first, last).counts if stratum.answers)
+        return Window(tuple(strata), self.design_effect)
 
     def figure(self, watched: Watched, first: int, last: int) -> tuple[Estimate, float] | None:
         """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
@@ -105,8 +101,7 @@ class TypeAnswers:
                 return None
             whole = Window((Stratum(len(unusable), len(unusable), int(unusable.sum())),), self._unusable_effect)
             return whole.rate, whole.error
-        sampled = self.sample(first, last)
-        window = self.window_of(sampled)
+        sampled, window = self.sample(first, last), self.window(first, last)
         if not window.strata or any(not stratum.labelled for stratum in window.strata):
             return None
         if watched == "bad_share":
@@ -206,10 +201,6 @@ class CorrectedPanel:
     without_time: int
     design_effect: float
     monitors: tuple[Monitor, ...]
-
-    def monitor(self, watched: Watched) -> Monitor | None:
-        """Return the monitor of a figure; None if it has read nothing."""
-        return next((each for each in self.monitors if each.watched == watched), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,11 +392,11 @@ def changed_words(
     """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
     first, last = (_side_words(watched, each) for each in (before, after))
     words = f"The {WATCHED_WORDS[watched]} of {query_type} {direction} {when}, from {first} to {last}."
-    if watched == "judge_error":
-        words += (
-            f" Compared with people, it calls {'more' if direction == 'rose' else 'fewer'} answers bad than before."
-        )
-    return words
+    if watched != "judge_error":
+        return words
+    return (
+        f"{words} Compared with people, it calls {'more' if direction == 'rose' else 'fewer'} answers bad than before."
+    )
 
 
 def _side_words(watched: str, side: Estimate | float) -> str:
@@ -497,13 +488,11 @@ def compare_windows(
 
 def window_sentence(line: WindowLine) -> str:
     """Return whether a share rose or fell between two windows, or which change would have been seen."""
-    change = line.change
-    if change.change.value is None or change.seen is None or line.p is None:
-        return f"{line.query_type}: not available ({change.change.reason})."
+    change, seen = line.change.change, line.change.seen
+    if change.value is None or seen is None or line.p is None:
+        return f"{line.query_type}: not available ({change.reason})."
     if line.p < 0.05:
-        verb = "rose" if change.change.value > 0 else "fell"
+        verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
-        return (
-            f"{line.query_type}: the share of bad answers {verb} {shares}, by {number_words(change.change, sign=True)}."
-        )
-    return f"{line.query_type}: no change that these labels can show; {_seen_words(change.seen)}."
+        return f"{line.query_type}: the share of bad answers {verb} {shares}, by {number_words(change, sign=True)}."
+    return f"{line.query_type}: no change that these labels can show; {_seen_words(seen)}."

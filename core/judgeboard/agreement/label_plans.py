@@ -6,7 +6,8 @@ from typing import Literal
 from judgeboard.agreement.outcomes import OutcomeSoFar
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.stats.estimates import percent
-from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, Target
+from judgeboard.stats.rates import Target
+from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT
 from judgeboard.text import counted
 
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]

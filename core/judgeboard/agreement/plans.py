@@ -14,10 +14,10 @@ from judgeboard.agreement.outcomes import outcome_so_far
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, among, grouping
+from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     LEAST_PILOT,
     UNKNOWN_SHARE,
-    Target,
     allocated,
     correlation_in_groups,
     explained_by_strata,
@@ -297,7 +297,7 @@ def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     deviation, correlation = 1.0, 0.0
     if usable.sum() >= LEAST_PILOT and 0 < labels.values[usable].mean() < 1:
         weights = pilot.weights[usable]
-        influence = kappa_influence(verdicts[usable] == 1, labels.values[usable] == 1, weights)
+        _, influence = kappa_influence(verdicts[usable] == 1, labels.values[usable] == 1, weights)
         deviation = math.sqrt(float(np.average(np.square(influence), weights=weights)))
         correlation = correlation_in_groups(influence, pilot.groups.at(usable)) or 0.0
     needed, effect = labels_in_groups(

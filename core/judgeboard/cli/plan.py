@@ -10,7 +10,7 @@ from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
     from judgeboard.agreement.label_plans import LabelPlan, Question
-    from judgeboard.stats.sample_size import Target
+    from judgeboard.stats.rates import Target
 
 
 @options.command(

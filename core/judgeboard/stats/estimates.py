@@ -53,13 +53,13 @@ def leaving_out(estimate: Estimate, *left_out: tuple[str, int]) -> Estimate:
     return replace(estimate, left_out=(*estimate.left_out, *(each for each in left_out if each[1])))
 
 
-def complement(share: Estimate) -> Estimate:
-    """Return one minus ``share``, with its interval reversed."""
-    if share.value is None:
-        return share
-    interval = None if share.low is None or share.high is None else (1 - share.high, 1 - share.low)
-    turned = measured(1 - share.value, share.n, interval, method=share.method, unit=share.unit, reason=share.reason)
-    return leaving_out(turned, *share.left_out)
+def complement(estimate: Estimate, whole: float = 1) -> Estimate:
+    """Return ``whole`` minus the estimate, with its interval reversed."""
+    if estimate.value is None:
+        return estimate
+    ends = None if estimate.low is None or estimate.high is None else (whole - estimate.high, whole - estimate.low)
+    unchanged = {name: getattr(estimate, name) for name in ("method", "unit", "reason")}
+    return leaving_out(measured(whole - estimate.value, estimate.n, ends, **unchanged), *estimate.left_out)
 
 
 def _rounded(number: float) -> float:
@@ -70,6 +70,9 @@ def _rounded(number: float) -> float:
 
 Z = NormalDist().inv_cdf(0.975)
 """The 97.5 % quantile of the normal distribution, 1.95996."""
+
+Z_80 = NormalDist().inv_cdf(0.8)
+"""Its 80 % quantile: what "would have been seen" is found in 80 % of cases."""
 
 
 def t_quantile(df: "npt.ArrayLike") -> "FloatArray":

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray
-from judgeboard.stats.estimates import measured, unmeasured
+from judgeboard.stats.estimates import Z_80, Z, measured, unmeasured
 from judgeboard.stats.rates import Stratum, rate
 
 Direction = Literal["rose", "fell"]
@@ -23,9 +23,6 @@ DIRECTIONS: tuple[Direction, ...] = ("rose", "fell")
 
 STEP = 0.7
 """The size of a change, in standard errors of a period, that a detector finds fastest."""
-
-POWER = NormalDist().inv_cdf(0.8)
-"""A change that "would have been seen" is found in 80 % of cases."""
 
 _LARGEST = 700.0  # the logarithm of the largest evidence; exp() of more is not a float
 
@@ -130,11 +127,10 @@ def window_change(before: Window, after: Window) -> WindowChange:
     low = value - math.hypot(second.value - second.low, first.high - first.value)
     high = value + math.hypot(second.high - second.value, first.value - first.low)
     error = math.hypot(before.error, after.error)
-    normal = NormalDist()
     return WindowChange(
         measured(value, n, (low, high), method="post-stratified, MOVER"),
-        2 * normal.cdf(-abs(value / error)),
-        (normal.inv_cdf(0.975) + POWER) * error,
+        2 * NormalDist().cdf(-abs(value / error)),
+        (Z + Z_80) * error,
     )
 
 
@@ -220,7 +216,7 @@ def smallest_change(errors: Sequence[float], limit: float) -> float | None:
             # The periods since the change are part of the reference, too.
             reach += (1 - changed / weight) / math.sqrt(error**2 + 1 / weight)
             n = period - middle + 1
-            needed = (math.log(limit) + n * STEP**2 / 2) / STEP + POWER * math.sqrt(n)
+            needed = (math.log(limit) + n * STEP**2 / 2) / STEP + Z_80 * math.sqrt(n)
             smallest = min(needed / reach, math.inf if smallest is None else smallest)
             changed += error**-2
         weight += error**-2

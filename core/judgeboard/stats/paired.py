@@ -10,18 +10,16 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
-from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
 from judgeboard.stats.proportions import mcnemar
+from judgeboard.stats.sample_size import POWER, kappa_influence
 
 WITHIN = 0.02
 """The loss that still counts as "as good", as a share."""
 
 MIN_GROUPS = 10
 """The minimum number of evidence groups for a conclusion."""
-
-POWER = Z + NormalDist().inv_cdf(0.8)
-"""How many standard errors a change must be for a test at 5 % to find it in 80 of 100 samples, 2.80."""
 
 
 class Conclusion(StrEnum):
@@ -50,15 +48,6 @@ def conclusion(change: Estimate, within: float = 0.0) -> Conclusion:
     if change.high < 0:
         return Conclusion.WORSE
     return Conclusion.AS_GOOD if change.low > -within else Conclusion.NOT_SHOWN
-
-
-def opposite(change: Estimate) -> Estimate:
-    """Return the change in the other direction."""
-    if change.value is None:
-        return change
-    interval = None if change.low is None or change.high is None else (-change.high, -change.low)
-    turned = measured(-change.value, change.n, interval, method=change.method, unit=change.unit, reason=change.reason)
-    return leaving_out(turned, *change.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,25 +147,10 @@ def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, gro
 
 
 def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> Estimate:
-    before, after = (_kappa(each, people) for each in (first, second))
-    if before is None or after is None:
+    if any(len(np.unique((each, people))) < 2 for each in (first, second)):
         return unmeasured(len(people), "all labels are the same")
-    return influence_estimate(after[0] - before[0], after[1] - before[1], groups)
-
-
-def _kappa(judge: BoolArray, people: BoolArray) -> tuple[float, FloatArray] | None:
-    """Return Cohen's kappa and the influence of each answer on it; None if chance alone would agree always."""
-    if not len(people):
-        return None
-    judged, bad = judge.astype(np.float64), people.astype(np.float64)
-    agree = (judge == people).astype(np.float64)
-    share_judged, share_bad, seen = float(judged.mean()), float(bad.mean()), float(agree.mean())
-    chance = share_judged * share_bad + (1 - share_judged) * (1 - share_bad)
-    if chance == 1:
-        return None
-    of_chance = (judged - share_judged) * (2 * share_bad - 1) + (bad - share_bad) * (2 * share_judged - 1)
-    influence = (agree - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
-    return (seen - chance) / (1 - chance), influence
+    (before, of_before), (after, of_after) = (kappa_influence(each, people) for each in (first, second))
+    return influence_estimate(after - before, of_after - of_before, groups)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -7,15 +7,12 @@ allocation to strata (Neyman, 1934); confidence sequences by betting (Waudby-Smi
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import Literal
 
 import numpy as np
 
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
-from judgeboard.stats.estimates import Z
-
-Target = Literal["app", "these"]
-"""What a share is about: these answers as they are, or the app, of which they are a sample."""
+from judgeboard.stats.estimates import Z_80, Z
+from judgeboard.stats.rates import Target
 
 UNKNOWN_SHARE = 0.5
 """The share with the largest variance, for a plan without labels."""
@@ -26,9 +23,9 @@ LEAST_PILOT = 30
 LEAST_EXPLAINED = 0.05
 """A judge that explains less of the variance of people's labels saves no labels."""
 
-_ONE_SIDED, _BETA = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
+_ONE_SIDED = NormalDist().inv_cdf(0.95)
 
-POWER = Z + _BETA
+POWER = Z + Z_80
 """A change of this many standard errors is found with probability 0.8."""
 
 _ROUNDS = 60  # bisections of an allocation, and steps towards a design effect
@@ -84,7 +81,7 @@ def labels_for_outcome(bound: float, share: float) -> int | None:
     """
     if share == bound:
         return None
-    spread = _ONE_SIDED * math.sqrt(bound * (1 - bound)) + _BETA * math.sqrt(share * (1 - share))
+    spread = _ONE_SIDED * math.sqrt(bound * (1 - bound)) + Z_80 * math.sqrt(share * (1 - share))
     return _whole((spread / (share - bound)) ** 2)
 
 
@@ -189,18 +186,19 @@ def allocated(
     return tuple(counts.astype(int).tolist())
 
 
-def kappa_influence(judge_bad: BoolArray, people_bad: BoolArray, weights: FloatArray | None = None) -> FloatArray:
-    """Return the influence of each labelled answer on Cohen's kappa; ``weights`` (default: equal) are those of answers.
+def kappa_influence(
+    judge_bad: BoolArray, people_bad: BoolArray, weights: FloatArray | None = None
+) -> tuple[float, FloatArray]:
+    """Return Cohen's kappa, and the influence of each labelled answer on it.
 
-    Not defined if judge and people called all answers the same.
+    ``weights`` (default: equal) are those of answers. Not defined if judge and people called all answers the same.
     """
     a, b = judge_bad.astype(np.float64), people_bad.astype(np.float64)
     agree = (a == b).astype(np.float64)
     judged, bad, seen = (float(np.average(each, weights=weights)) for each in (a, b, agree))
     chance = judged * bad + (1 - judged) * (1 - bad)
-    of_chance: FloatArray = (a - judged) * (2 * bad - 1) + (b - bad) * (2 * judged - 1)
-    influence: FloatArray = (agree - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
-    return influence
+    of_chance = (a - judged) * (2 * bad - 1) + (b - bad) * (2 * judged - 1)
+    return (seen - chance) / (1 - chance), (agree - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
 
 
 def confidence_sequence(

@@ -10,7 +10,7 @@ from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
-from judgeboard.stats.sample_size import Target
+from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.reviewers import Reviewer

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.estimates import complement
 from judgeboard.stats.paired import (
     Conclusion,
     MeanChange,
@@ -19,7 +20,6 @@ from judgeboard.stats.paired import (
     changes_by_class,
     conclusion,
     holm,
-    opposite,
     paired_shares,
 )
 from judgeboard.stats.rates import predicted_mean, summed
@@ -191,7 +191,7 @@ def test_the_other_way_round_is_the_mirror(rows: list[tuple[bool, bool, int]]) -
     first, second = (np.array([row[side] for row in rows]) for side in (0, 1))
     groups = grouping(np.array([row[2] for row in rows]), len(rows))
     there, back = paired_shares(first, second, groups), paired_shares(second, first, groups)
-    assert opposite(there.change) == back.change
+    assert complement(there.change, 0) == back.change
     assert (there.only_first, there.p, there.labels_needed) == (back.only_second, back.p, back.labels_needed)
     if there.change.low is not None and there.change.high is not None:
         assert there.change.low <= (there.change.value or 0) <= there.change.high

@@ -121,14 +121,14 @@ class TestPublished:
         assert planned_design_effect(group_size(sizes.tolist()), correlation) == pytest.approx(effect)
 
     def test_kappa(self, known: Known) -> None:
-        influence = kappa_influence(known.verdicts["track_b_modernbert"] == 1, known.bad == 1)
+        _, influence = kappa_influence(known.verdicts["track_b_modernbert"] == 1, known.bad == 1)
         deviation = float(influence.std())
         few_groups = known.groups.count / (known.groups.count - 1)  # a correction that the published figures lack
         effect = design_effect_of_mean(influence, known.groups) / few_groups
         assert deviation == pytest.approx(0.8087, abs=5e-5)
         assert [labels_for_kappa(x, deviation) for x in (0.1, 0.05)] == [251, 1005]
         assert labels_for_kappa(0.1, deviation, effect) == 341
-        other = kappa_influence(known.verdicts["approach_1_modernbert"] == 1, known.bad == 1)
+        _, other = kappa_influence(known.verdicts["approach_1_modernbert"] == 1, known.bad == 1)
         other_effect = design_effect_of_mean(other, known.groups) / few_groups
         assert labels_for_kappa(0.1, float(other.std()), other_effect) == 313
 
