@@ -52,9 +52,7 @@ def flags_worth(connection: Connection) -> FlagsWorth:
 
 
 def _worth(rule: str, confirmed: int, decided: int, reviews: FlagReviews) -> FlagWorth:
-    names = reviews.rules.names
-    of_rule = reviews.rules.codes == (names.index(rule) if rule in names else -1)
-    seconds = reviews.seconds[of_rule & reviews.decides & ~np.isnan(reviews.seconds)]
+    seconds = reviews.seconds[reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)]
     # The median, because a break with an item left open must not count as review time.
     minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
     return FlagWorth(rule, _share_confirmed(confirmed, decided), minutes)

@@ -17,7 +17,7 @@ from judgeboard.stats.sample_size import confidence_sequence, decided_after
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.planned_draw import planned_items
-from judgeboard.store.queues import ANSWERS, Queue, list_queues
+from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard.text import counted
 
 
@@ -56,7 +56,10 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> Ou
 
     The queue must have been drawn before any answer had a label that counts.
     """
-    queue = next((each for each in list_queues(connection, subject=ANSWERS) if _is_start(each, where)), None)
+    queues = (each for each in list_queues(connection, subject=ANSWERS) if each.of_rate and each.filter == where)
+    queue = next(
+        (each for each in queues if not any(stratum["labelled"] for stratum in (each.plan or {})["strata"])), None
+    )
     if queue is None or queue.plan is None:
         return None
     strata = queue.plan["strata"]
@@ -85,8 +88,3 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> Ou
     lows, highs = np.maximum.accumulate(np.maximum(lows, 0)), np.minimum.accumulate(np.minimum(highs, 1))
     after = decided_after(lows, highs, bound)
     return OutcomeSoFar(queue.name, bound, len(labels), total, float(lows[-1]), float(highs[-1]), after)
-
-
-def _is_start(queue: Queue, where: RowFilter) -> bool:
-    drawn_first = queue.of_rate and not any(each["labelled"] for each in (queue.plan or {})["strata"])
-    return drawn_first and queue.filter == where

@@ -152,12 +152,9 @@ def plans_for_rate(
         seconds_per_review=median_review_seconds(connection),
     )
     left = pilot.answers - pilot.n
-    plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in _up_to(left)]
+    numbers = [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
+    plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in numbers]
     return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
-
-
-def _up_to(left: int) -> list[int]:
-    return [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
 
 
 def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers]) -> LabelPlan:
@@ -165,17 +162,10 @@ def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers]) -> LabelPlan:
     pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, masks, strict=True)]
     pilot = pilots[0]
     plan = _started(plan, pilot)
-    if plan.question == "rate":
-        plan = _for_rate(plan, pilot)
-    elif plan.question == "outcome":
-        plan = _for_outcome(plan, pilot)
-    elif plan.question == "kappa":
-        plan = _for_kappa(plan, pilot)
-    elif plan.question == "judges":
-        plan = _for_judges(plan, pilots, *_differing(sources, masks))
-    else:
-        plan = _for_versions(plan, pilot)
-    return _completed(plan, pilot)
+    if plan.question == "judges":
+        return _completed(_for_judges(plan, pilots, *_differing(sources, masks)), pilot)
+    made_by = {"rate": _for_rate, "outcome": _for_outcome, "kappa": _for_kappa, "versions": _for_versions}
+    return _completed(made_by[plan.question](plan, pilot), pilot)
 
 
 def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
@@ -198,11 +188,7 @@ def _completed(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
 
 def _inside_type(source: LabelledAnswers, name: str | None) -> BoolArray | None:
     """Return a mask of the answers of a query type, None for all answers."""
-    types = source.answers.query_types
-    if name is None:
-        return None
-    inside: BoolArray = types.codes == (types.names.index(name) if name in types.names else -1)
-    return inside
+    return None if name is None else source.answers.query_types.equal(name)
 
 
 def _differing(sources: Sequence[LabelledAnswers], masks: Sequence[BoolArray | None]) -> tuple[int, int, int]:

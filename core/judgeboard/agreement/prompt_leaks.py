@@ -1,7 +1,7 @@
 """Finds held-out answers in a prompt: a judge that was told the answers cannot be tested with them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from judgeboard.domain import JudgeInput
 
@@ -25,19 +25,15 @@ class PromptText:
 
         A shorter text of at least four words must be there completely. ``ids`` are further ids of the answer.
         """
+        texts = (item.query, item.answer, *(item.passages or ()), item.reference or "")
         return any(name in self._names for name in (*ids, *_telling(item.external_id))) or any(
-            self._quotes(text) for text in _texts(item)
+            self._quotes(text) for text in (*texts, *(turn.text for turn in item.turns))
         )
 
     def _quotes(self, text: str) -> bool:
         words = _words(text)
         length = min(len(words), _VERBATIM)
         return length >= _SHORT and not self._runs[length].isdisjoint(_runs(words, length))
-
-
-def _texts(item: JudgeInput) -> Iterator[str]:
-    yield from (item.query, item.answer, *(item.passages or ()), item.reference or "")
-    yield from (turn.text for turn in item.turns)
 
 
 def _words(text: str) -> list[str]:

@@ -84,10 +84,7 @@ class JudgedScores(Columns):
 
     def of_type(self, query_type: str | None) -> "JudgedScores":
         """Return the answers of a query type (None: all)."""
-        if query_type is None:
-            return self
-        names = self.query_types.names
-        return self.at(self.query_types.codes == (names.index(query_type) if query_type in names else -1))
+        return self if query_type is None else self.at(self.query_types.equal(query_type))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

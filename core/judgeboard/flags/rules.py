@@ -243,11 +243,8 @@ def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason
 
 
 def _said(judged: JudgeSignal) -> dict[str, Any]:
-    values = {
-        "label": None if judged.label is None else judged.label.value,
-        "groundedness": judged.groundedness,
-        "quality": judged.quality,
-    }
+    label = None if judged.label is None else judged.label.value
+    values = {"label": label, "groundedness": judged.groundedness, "quality": judged.quality}
     return {measure: value for measure, value in values.items() if value is not None}
 
 
@@ -259,10 +256,6 @@ def _supreme_disagrees_words(details: Mapping[str, Any], _params: Mapping[str, A
     verb = "mark" if len(details["supremes"]) > 1 else "marks"
     gave = f" {details['judge']} gave {figures}." if figures else ""
     return f"{supremes} {verb} the verdict of {details['judge']} as wrong.{gave}"
-
-
-def _same_supremes(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    return set(stored["supremes"]) <= set(now["supremes"])
 
 
 _HTTP = re.compile(r"http_(\d{3})")
@@ -342,7 +335,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("feedback_gap", feedback_gap, _feedback_gap_words),
     Rule(JUDGES_DISAGREE, judges_disagree, _judges_disagree_words, holds=_still_disagree),
-    Rule(SUPREME_DISAGREES, supreme_disagrees, _supreme_disagrees_words, each_judge=True, holds=_same_supremes),
+    Rule(
+        SUPREME_DISAGREES,
+        supreme_disagrees,
+        _supreme_disagrees_words,
+        each_judge=True,
+        holds=lambda stored, now: set(stored["supremes"]) <= set(now["supremes"]),
+    ),
     Rule("judge_failed", judge_failed, _judge_failed_words),
     Rule(
         ALWAYS_REVIEW,

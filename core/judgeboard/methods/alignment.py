@@ -135,7 +135,8 @@ async def align_async(
         spec = _spec(connection, version) | dict(judge or {})
         labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
-        items = _inputs(connection, [*held_out.ids.tolist(), *develop.ids.tolist()])
+        of_roles = batches([*held_out.ids.tolist(), *develop.ids.tolist()])
+        items = {id_: item for batch in of_roles for id_, item in judge_inputs(connection, batch).items()}
         cases = _cases(connection, version, develop, items)
         looks = _looks(connection, held_out)
         check = _LeakCheck(connection, version, items, held_out)
@@ -168,7 +169,8 @@ async def align_async(
                 scored.append(replace(each, refused=reason or each.refused))
                 continue
             codes = await asking.verdicts(each, [items[id_] for id_ in develop.ids.tolist() if id_ in items], cuts)
-            right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in zip(*_pairs(develop), strict=True))
+            labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
+            right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
             scored.append(replace(each, right=right))
         result = replace(result, candidates=tuple(scored), cost_micro=asking.cost_micro)
         best = max((each for each in scored if each.right is not None), key=lambda each: each.right or 0, default=None)
@@ -208,17 +210,12 @@ def accept_candidate(store: Store, look_id: int, actor: Actor) -> StoredVersion:
             raise NotFound(f"no look {look_id} at held-out answers")
         if stored.look.conclusion != Conclusion.BETTER:
             raise BadInput("This candidate was not shown to be better, so it cannot be accepted.")
-        version = _as_version_of(
-            get_version(connection, stored.look.version_id), get_version(connection, stored.look.candidate_id)
-        )
-        accepted = ensure_version(connection, version)
+        judge, candidate = (get_version(connection, id_) for id_ in (stored.look.version_id, stored.look.candidate_id))
+        own = (candidate.params, candidate.prompt, candidate.scale)
+        accepted = ensure_version(connection, JudgeVersion(judge.name, judge.kind, judge.model, *own))
         if stored.accepted_id is None:
             record_accepted(connection, look_id, accepted.id, actor_name(actor))
     return accepted
-
-
-def _as_version_of(judge: StoredVersion, candidate: StoredVersion) -> JudgeVersion:
-    return JudgeVersion(judge.name, judge.kind, judge.model, candidate.params, candidate.prompt, candidate.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,17 +272,6 @@ def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled
     roles = np.array([evidence_role(group).value for group in groups.tolist()], dtype=np.str_)
     labelled = _Labelled(answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles)
     return labelled, {"anchors": left_out} if left_out else {}
-
-
-def _pairs(labelled: _Labelled) -> tuple[list[int], list[bool]]:
-    return labelled.ids.tolist(), labelled.bad.tolist()
-
-
-def _inputs(connection: Connection, ids: Sequence[int]) -> dict[int, JudgeInput]:
-    inputs: dict[int, JudgeInput] = {}
-    for batch in batches(ids):
-        inputs |= judge_inputs(connection, batch)
-    return inputs
 
 
 def _cases(

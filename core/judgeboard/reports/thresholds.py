@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from judgeboard.agreement.calibration import CalibrationResult
-from judgeboard.agreement.thresholds import AtThreshold, ChosenThreshold, QueueChange, ThresholdResult
+from judgeboard.agreement.thresholds import ChosenThreshold, QueueChange, ThresholdResult
 from judgeboard.reports.output import Column, Table
 
 _ALL = "all"
@@ -21,19 +21,16 @@ def thresholds_table(result: ThresholdResult) -> Table:
         Column("Precision", "share estimate"),
     )
     rows = (
-        (each.query_type or _ALL, name, setting, at.flags, at.flagged, at.recall, at.precision)
+        (
+            *(each.query_type or _ALL, name, result.in_force.words if of_all else f"{at.low_groundedness:g}"),
+            *(at.flags, at.flagged, at.recall, at.precision),
+        )
         for each in result.thresholds
         for name, at in (("chosen", each.chosen), ("in force", each.in_force))
+        for of_all in (each.query_type is None and name == "in force",)
         if at is not None
-        for setting in (_setting(result, each, name, at),)
     )
     return Table(columns, tuple(rows))
-
-
-def _setting(result: ThresholdResult, chosen: ChosenThreshold, name: str, at: AtThreshold) -> str:
-    if chosen.query_type is None and name == "in force":
-        return result.in_force.words
-    return f"{at.low_groundedness:g}"
 
 
 def trade_off_table(chosen: ChosenThreshold) -> Table:

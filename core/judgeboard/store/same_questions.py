@@ -34,16 +34,11 @@ def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
     """
     if a == b:
         raise BadInput(f"{a!r} cannot be compared with itself: name two sources or two generators")
-    column = next(
-        (each for each in (RESPONSE.c.source, RESPONSE.c.generator_model) if _has_all(connection, each, a, b)), None
-    )
+    columns = (RESPONSE.c.source, RESPONSE.c.generator_model)
+    names_in = [_names(connection, each) for each in columns]
+    column = next((each for each, names in zip(columns, names_in, strict=True) if {a, b} <= {*names}), None)
     if column is None:
-        known = [
-            some_of(names)
-            for each in (RESPONSE.c.source, RESPONSE.c.generator_model)
-            if (names := _names(connection, each))
-        ]
-        listed = "; generators: ".join(known) or "none"
+        listed = "; generators: ".join(some_of(names) for names in names_in if names) or "none"
         raise NotFound(f"{a!r} and {b!r} are neither two sources nor two generators of the log. Sources: {listed}")
     query = select(
         RESPONSE.c.id,
@@ -62,11 +57,6 @@ def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
     at_a, at_b = (np.concatenate(pair) for pair in zip(by_text, by_evidence, strict=True))
     shared = np.isin(texts.codes, np.intersect1d(texts.codes[rows[0]], texts.codes[rows[1]]))
     return SameQuestions(ids[at_a], ids[at_b], types.at(at_a), int((~shared).sum()), int(shared.sum()) - 2 * len(at_a))
-
-
-def _has_all(connection: Connection, column: ColumnElement[Any], *names: str) -> bool:
-    query = select(column).where(LOGGED, column.in_(names)).distinct()
-    return len(connection.execute(query).all()) == len(names)
 
 
 def _names(connection: Connection, column: ColumnElement[Any]) -> list[str]:

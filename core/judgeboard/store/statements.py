@@ -26,10 +26,10 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlalchemy.types import TypeDecorator
 
 from judgeboard.flags.rule import HALF_STEP, Cuts
-from judgeboard.stats.arrays import AnyArray, IntArray
+from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -170,6 +170,10 @@ class TextColumn(NamedTuple):
         """Return some of the rows, by a mask or by positions."""
         return TextColumn(self.names, self.codes[rows])
 
+    def equal(self, name: str | None) -> BoolArray:
+        """Return which rows have this text."""
+        return np.asarray(self.codes == (self.names.index(name) if name in self.names else -1))
+
 
 class Columns:
     """Columns of equal length: the base of dataclasses of arrays."""
@@ -185,7 +189,8 @@ def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:
 
     NULL becomes NaN in floats; integers and texts must not be NULL (use coalesce).
     """
-    types = [_plain(column.type) for column in query.selected_columns]
+    types: list[Any] = [column.type for column in query.selected_columns]
+    types = [type_.impl if isinstance(type_, TypeDecorator) else type_ for type_ in types]
     known: list[dict[str, int] | None] = [{} if isinstance(type_, String) else None for type_ in types]
     kinds = [np.float64 if isinstance(type_, Float) else np.int64 for type_ in types]
     parts: list[list[npt.NDArray[Any]]] = [[np.empty(0, dtype=kind)] for kind in kinds]
@@ -221,10 +226,6 @@ def read_numbers(connection: Connection, *queries: Select[Any]) -> tuple[TextCol
                 part.append(column)
     types, *arrays = map(np.concatenate, parts)
     return _in_order(known, types), arrays
-
-
-def _plain(type_: TypeEngine[Any]) -> Any:
-    return type_.impl if isinstance(type_, TypeDecorator) else type_
 
 
 def _in_order(known: dict[str, int], codes: IntArray) -> TextColumn:
