@@ -9,14 +9,15 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
-from judgeboard.agreement.comparable import comparable_sentence, nothing_to_compare
 from judgeboard.agreement.notes import (
+    comparable_sentence,
     compared_with,
     correlated_judges,
     judge_sentence,
     luck,
     notes,
     notes_on_people,
+    nothing_to_compare,
     order_sentence,
     other_grades,
     people_sentence,

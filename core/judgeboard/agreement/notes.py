@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from shlex import quote
 
 import numpy as np
 
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
-from judgeboard.agreement.ratings import ItemRatings, grouping_of
+from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
@@ -28,9 +29,11 @@ from judgeboard.stats.estimates import (
 )
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import judges_and_people
-from judgeboard.stats.ratings import Human, Kind, Scale
+from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
 from judgeboard.stats.repeats import InconsistentAs, UnusableAs
-from judgeboard.store.grades import AGAIN, GradedReviews
+from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.text import counted
 
 EMPTY = (
     "No answer has both a verdict of this judge and a grade by a person. Grade some answers on the item page, or "
@@ -404,3 +407,54 @@ def _cut(title: str, pairs: AnswerPairs, cut_at: str | None) -> Iterator[Note]:
     if cut and cut_at is not None:
         some = "" if cut == pairs.n else f" on {cut:,} of {pairs.n:,} answers"
         yield Note("cut", f"{title} gives no label{some}; groundedness below {cut_at} counts as hallucinated.")
+
+
+_MOST_NAMES = 5
+
+
+def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade: str) -> str:
+    """Return why no answer has the grade of both, and which grades exist; ``version`` is None for all judges."""
+    others = comparable_sentence(source, version)
+    if others is None:
+        return EMPTY
+    judge = "a judge" if version is None else version.title
+    return f"No answer has the grade {grade} from both {judge} and a person. {others}"
+
+
+def comparable_sentence(source: PairSource, version: StoredVersion | None) -> str | None:
+    """Return which grades people and the judge gave to the same answers; None if there are no such answers."""
+    if source.scales is not SCALES:  # only one dimension is loaded
+        source = PairSource(
+            source.connection,
+            source.reviewer_id,
+            source.human,
+            implied_labels=source.implied_labels,
+            where=source.where,
+        )
+    both: dict[str, int] = {}
+    for grade in GRADES:
+        judge = version or next(iter(source.versions(grade)), None)
+        both[grade] = 0 if judge is None else source.pairs(judge.id, grade).n
+    dimensions = dimensions_of_both(source.connection, None if version is None else version.id)
+    both |= {of_people: n for (of_people, of_judge), n in dimensions.items() if of_people == of_judge}
+    existing = sorted((-n, name) for name, n in both.items() if n)
+    if existing:
+        names = _listed([f"{name} ({counted(-n, 'answer')})" for n, name in existing])
+        judge_option = "" if version is None else f" --judge-version {quote(version.title)}"
+        return (
+            f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
+        )
+    if dimensions:
+        by_people, by_judge = (_listed(sorted({names[side] for names in dimensions})) for side in (0, 1))
+        return (
+            f"On the same answers, people gave {by_people} and the judge gave {by_judge}. Grades are compared by name: "
+            "import both under one name."
+        )
+    return None
+
+
+def _listed(names: list[str]) -> str:
+    shown, more = names[:_MOST_NAMES], len(names) - _MOST_NAMES
+    if more > 0:
+        return f"{', '.join(shown)} and {more:,} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

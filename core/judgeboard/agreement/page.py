@@ -8,10 +8,9 @@ import numpy as np
 
 from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
-from judgeboard.agreement.comparable import nothing_to_compare
 from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.notes import other_grades
+from judgeboard.agreement.notes import nothing_to_compare, other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.result import (
     AgreementResult,

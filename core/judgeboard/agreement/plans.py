@@ -9,8 +9,15 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.label_plans import QUESTIONS, LabelPlan, PlannedStratum, Question, points, sentences_of
-from judgeboard.agreement.outcomes import outcome_so_far
+from judgeboard.agreement.label_plans import (
+    QUESTIONS,
+    LabelPlan,
+    PlannedStratum,
+    Question,
+    outcome_so_far,
+    points,
+    sentences_of,
+)
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, among, grouping

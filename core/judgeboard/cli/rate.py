@@ -1,11 +1,16 @@
-"""The command `rate`: how many of all answers are bad."""
+"""The commands `rate` and `plan`: how many of all answers are bad, and how many labels a figure needs."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.store.filters import RowFilter, parse_where
+
+if TYPE_CHECKING:
+    from judgeboard.agreement.label_plans import LabelPlan, Question
+    from judgeboard.stats.rates import Target
 
 
 @options.command(
@@ -58,3 +63,88 @@ def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) 
     elsewhere = parse_where(labels_from) if labels_from else None
     result = measure_rate(options.seen(options.open_store()), where=where, labels_from=elsewhere, **chosen)
     options.show(result, rate_lines(result))
+
+
+@options.command(
+    "judgeboard plan --reach 0.05",
+    "judgeboard plan --reach 0.05 --target these --by query_type --json",
+    "judgeboard plan --reach 0.25 --for outcome",
+    "judgeboard plan --reach 0.1 --for kappa --judge-version 'rag v3'",
+    "judgeboard plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
+)
+@click.option(
+    "--reach",
+    required=True,
+    metavar="X",
+    type=options.FiniteRange(0, 1, min_open=True, max_open=True),
+    help="Margin to reach, 0 to 1. With --for rate or kappa: the half width of the 95 % interval; 0.05 is "
+    "±5 percentage points. With --for outcome: the share in question. With --for judges or versions: the smallest "
+    "difference that is found with probability 0.8.",
+)
+@options.with_default(
+    "--for",
+    "question",
+    type=click.Choice(["rate", "outcome", "kappa", "judges", "versions"]),
+    default="rate",
+    help="rate: the share of bad answers. outcome: whether that share is above or below --reach. kappa: the agreement "
+    "of the judge with people. judges: which of two judge versions agrees more with people. versions: which of two "
+    "versions of the app has fewer bad answers.",
+)
+@options.judge_version(
+    "judge_versions",
+    multiple=True,
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge). Give it twice "
+    "for --for judges.",
+)
+@options.with_default(
+    "--target",
+    type=click.Choice(["app", "these"]),
+    default="app",
+    help="app: the answers are a sample of what the app does. these: only the logged answers count.",
+)
+@click.option("--by", type=click.Choice(["query_type"]), help="Also show a plan for each query type.")
+@options.where
+def plan_command(
+    reach: float,
+    question: "Question",
+    judge_versions: tuple[str, ...],
+    target: "Target",
+    by: str | None,
+    where: RowFilter,
+) -> None:
+    """Show how many answers people must label for a figure, and how many minutes that takes.
+
+    The plan uses the labels of random samples that the log already has. With fewer than 30 such labels, it assumes the
+    worst case. Minutes use the median time of a review. `judgeboard queue create NAME --plan rate --n N` draws the
+    answers.
+    """
+    from judgeboard.agreement.plans import plan_labels, plan_versions
+
+    with options.seen(options.open_store()).reading() as connection:
+        versions = plan_versions(connection, judge_versions)
+        plans = plan_labels(
+            connection,
+            reach,
+            question,
+            versions=versions,
+            where=where,
+            target=target,
+            by_query_type=by is not None,
+        )
+    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan)))
+    first = plans[0]
+    if first.more and question != "versions":
+        named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
+        kind = "judges" if question == "judges" else "rate"
+        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
+
+
+def _lines(plan: "LabelPlan") -> Iterator[str]:
+    if plan.name is not None:
+        yield ""
+    yield from plan.sentences
+    if plan.more:
+        for stratum in plan.strata:
+            yield (
+                f"  {stratum.title}: {stratum.labels:,} of {stratum.answers:,} answers ({stratum.labelled:,} labelled)"
+            )

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from sqlalchemy import Connection, select
 
-from judgeboard.agreement.prompt_leaks import PromptText
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
 from judgeboard.domain import JudgeInput, JudgeVersion
@@ -27,6 +26,7 @@ from judgeboard.methods.candidate_prompts import (
     Candidate,
     CandidateCalls,
     Case,
+    PromptText,
     chosen_cases,
 )
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed

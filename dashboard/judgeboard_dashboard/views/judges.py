@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
 from judgeboard.agreement.result import left_out_words
-from judgeboard.errors import NotFound
+from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
@@ -16,22 +17,43 @@ from judgeboard.health.report import (
     needing_control_answers,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.methods.alignment import AlignmentPage, accept_candidate, alignment_page
+from judgeboard.methods.candidate_prompts import CRITERIA
 from judgeboard.methods.jury import AgreedWithPeople, JuryReport
 from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
+from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.paired import Conclusion
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.runs import AskMode
+from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import page, reading, stacking_columns, store
-from judgeboard_dashboard.widgets.alignment import alignment
-from judgeboard_dashboard.widgets.anchors import anchors_section
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, seen, stacking_columns, store
+from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
+from judgeboard_dashboard.widgets.rejudge_form import job_button
+from judgeboard_dashboard.widgets.rejudge_form import lead as estimate_words
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import caption, commands, count, heading, sentence, with_database
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    commands,
+    count,
+    heading,
+    note,
+    sentence,
+    when,
+    with_database,
+)
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
 FIELDS = ("version", "score", "table", "calibrate")
@@ -231,6 +253,152 @@ def _repeats(report: RepeatsReport) -> None:
     )
     left_out = left_out_words(main.left_out.items())
     table(Table.of(report.measures, REPEATS_COLUMNS), key="repeats", under=(*report.notes, left_out))
+
+
+ANCHOR_COLUMNS: Columns[ChangedAnchor] = {
+    Column("Answer", width=150): lambda changed: changed.external_id,
+    Column("Question", width=230): lambda changed: changed.question,
+    Column("Now", width=65): lambda changed: changed.now,
+    Column("People", width=65): lambda changed: changed.people,
+}
+
+
+def anchors_section(version: StoredVersion) -> None:
+    """Show the drift of a judge version on the anchors, and the button to judge them again."""
+    heading("Anchors")
+    try:
+        with reading() as connection:
+            anchors = stored_anchors(connection).response_ids
+    except NotFound as error:
+        caption("Anchors are answers that a judge judges again and again, to show whether it drifts.")
+        caption(capital(str(error)))
+        return
+    try:
+        with reading() as connection:
+            _anchor_report(anchor_report(connection, judge_version=version.id))
+    except NotFound:
+        caption(f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet.")
+    if permitted(Action.REJUDGE_MANY):
+        _judge_again(version, RowFilter(response_ids=anchors))
+
+
+def _anchor_report(report: AnchorReport) -> None:
+    if report.drift:
+        lead, colon, rest = report.sentence.partition(": ")
+        note(rest, lead=f"{lead}{colon}")
+    else:
+        caption(report.sentence)
+    for comparison in report.comparisons:
+        caption(*comparison.sentences)
+    if not report.changed:
+        caption(f"Run {report.run}, {when(report.at)}.", *report.warnings)
+        return
+    table(
+        Table.of(report.changed, ANCHOR_COLUMNS),
+        [item(changed.response_id) for changed in report.changed],
+        key=f"anchors_{report.run}",
+        name="anchors",
+        under=(f"Verdicts that changed since the first judging, by run {report.run}.", *report.warnings),
+        most=6,
+    )
+
+
+def _judge_again(version: StoredVersion, where: RowFilter) -> None:
+    job = next((each for each in open_jobs(store()) if each.mode == AskMode.ANCHORS), None)
+    if job is not None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, 'anchor')} judged.")
+            open_button("Open job", Rows("rejudge", {"job": job.id}), key="anchors_job", type="tertiary")
+        return
+    try:
+        with reading() as connection:
+            spec = judge_spec(connection, version)
+        if spec is None:
+            caption("This judge version can judge the anchors only in a terminal: `judgeboard anchors judge --help`")
+            return
+        estimate = estimate_calls(seen(), judge=spec, where=where, mode=AskMode.ANCHORS)
+    except JudgeboardError as error:
+        problem(str(error))
+        return
+    caption(estimate_words(estimate))
+    job_button("Judge the anchors again", estimate, key="anchors_judge", spec=spec, where=where, mode=AskMode.ANCHORS)
+
+
+CHANGED_COLUMNS: Columns[JudgedText] = {
+    Column("Answer", width=110): lambda each: each.external_id,
+    Column("Question", width=200): lambda each: each.question,
+    Column("Judge's reason", width=260): lambda each: each.reasoning,
+}
+_REFUSED = "align_refused"
+
+
+def alignment(version: StoredVersion) -> None:
+    """Show the latest look at held-out answers for a judge version. Leads can accept a candidate that is better."""
+    if version.kind not in CRITERIA:
+        return
+    heading("Align")
+    with reading() as connection:
+        page = alignment_page(connection, version.id)
+    if page is None:
+        caption("A model can propose better instructions for this judge. Labels of people decide whether they are.")
+        command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
+        st.code(with_database(command), language=None, wrap_lines=True)
+        return
+    look = page.stored.look
+    sentence(look.sentence)
+    caption(
+        f"{look.model} proposed this change. Held-out labels of {count(look.held_out, 'answer')} tested it, "
+        f"{when(page.stored.at)}. Looks for this version: {page.looks}."
+    )
+    left, right = stacking_columns("alignment", [1, 1])
+    with left:
+        heading("Prompt")
+        show_prompt_difference(page.before, page.after)
+        _acceptance(page)
+    with right:
+        _changed_answers("Mended", look.mended, page)
+        _changed_answers("Broken", look.broken, page)
+
+
+def _changed_answers(title: str, ids: tuple[int, ...], page: AlignmentPage) -> None:
+    heading(f"{title}, {len(ids):,}")
+    shown = [page.answers[id_] for id_ in ids if id_ in page.answers]
+    if not ids:
+        caption("No held-out answer.")
+    elif not shown:
+        caption("You cannot see these answers before you have reviewed them.")
+    else:
+        links = [item(each.response_id) for each in shown]
+        table(Table.of(shown, CHANGED_COLUMNS), links, key=f"align_{title.lower()}", most=6)
+
+
+def _acceptance(page: AlignmentPage) -> None:
+    if (refused := st.session_state.pop(_REFUSED, None)) is not None:
+        problem(refused)
+    if page.accepted is not None:
+        caption(f"Accepted as {page.accepted}. To judge with it, see the page Rejudge.")
+    elif page.stored.look.conclusion != Conclusion.BETTER:
+        caption("This prompt was not shown to be better, so it cannot be accepted.")
+    elif not permitted(Action.CHOOSE_JUDGE):
+        caption("A lead accepts a prompt as a new judge version.")
+    elif (person := ask_reviewer("Your name is stored with the new judge version.")) is not None:
+        st.button(
+            "Accept prompt",
+            key="align_accept",
+            type="primary",
+            icon=":material/check:",
+            help="Stores a new judge version with this prompt. It judges nothing yet.",
+            on_click=_accept,
+            args=(page.stored.id, person),
+            wrap=False,
+        )
+
+
+def _accept(look_id: int, person: Reviewer) -> None:
+    try:
+        accept_candidate(store(), look_id, person)
+    except JudgeboardError as error:
+        st.session_state[_REFUSED] = f"Not accepted: {error}"
 
 
 with page("Judges"):

@@ -23,7 +23,6 @@ from aligned_log import (
     script,
 )
 from graded_log import BAD
-from judgeboard.agreement.prompt_leaks import PromptText
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import compare_versions
 from judgeboard.cli.app import run
@@ -31,6 +30,7 @@ from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.alignment import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
+from judgeboard.methods.candidate_prompts import PromptText
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_shares
