@@ -4,11 +4,11 @@ import getpass
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 from urllib.parse import unquote
 
 import streamlit as st
@@ -22,10 +22,12 @@ from judgeboard.settings import variable_of
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
+from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.sign_in import sign_in, verified_address
 
 _log = logging.getLogger("judgeboard.dashboard")
+Figures = TypeVar("Figures")
 
 
 @contextmanager
@@ -99,6 +101,25 @@ def seen() -> Seen:
 def reading() -> Reading:
     """Return a transaction that reads what the person may see."""
     return seen().reading()
+
+
+def kept_until_new_rows(mark: Callable[..., tuple[int, ...]], read: Callable[..., Figures], *key: Hashable) -> Figures:
+    """Return what ``read`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
+
+    ``key`` tells the figures from all others. Connections that hide rows keep nothing.
+    """
+    with reading() as connection:
+        if hides_rows(connection):
+            return read(connection)
+        upto = mark(connection)
+    figures: Figures = _kept((str(store().engine.url), *key, upto), read)
+    return figures
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _kept(key: tuple[Hashable, ...], _read: Callable[..., Any]) -> Any:  # noqa: ARG001 - the cache's key
+    with store().reading() as connection:
+        return _read(connection)
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:

@@ -20,19 +20,24 @@ from judgeboard.methods.pair_report import (
 )
 from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import LastRows, last_rows
+from judgeboard.store.pairs import last_rows
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.actions import SIDES, PairActions
 from judgeboard_dashboard.review.drafts import keep_draft, review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block
-from judgeboard_dashboard.session import as_query, ask_reviewer, current_reviewer, reading, store
+from judgeboard_dashboard.session import (
+    as_query,
+    ask_reviewer,
+    current_reviewer,
+    kept_until_new_rows,
+    reading,
+    store,
+)
 from judgeboard_dashboard.widgets.navigation import Rows, number_in_address
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, sentence
 
-MOST_LISTS = 8
 LISTED = {
     Listed.ALL: "All pairs",
     Listed.INCONSISTENT: "Inconsistent",
@@ -128,24 +133,16 @@ class PairList(NamedTuple):
 
 
 def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairList:
-    """Return all pairs that a version compared. They are cached until rows are added.
-
-    Nothing is cached for reviewers with hidden rows.
-    """
-    with reading() as connection:
-        if hides_rows(connection):
-            compared = ComparedPairs(connection, version, reviewer_id)
-            return PairList(compared, compared.groups(), compared.rankings())
-        upto = last_rows(connection)
-    return _read(str(store().engine.url), None if version is None else version.id, reviewer_id, upto)
+    """Return all pairs that a version compared; they are kept until rows are added."""
+    return kept_until_new_rows(
+        last_rows,
+        lambda connection: _pair_list(ComparedPairs(connection, version, reviewer_id)),
+        *("pairs", None if version is None else version.id, reviewer_id),
+    )
 
 
-@st.cache_resource(max_entries=MOST_LISTS, show_spinner=False)
-def _read(address: str, version_id: int | None, reviewer_id: int | None, upto: LastRows) -> PairList:  # noqa: ARG001 - the key
-    with store().reading() as connection:
-        version = None if version_id is None else get_version(connection, version_id)
-        compared = ComparedPairs(connection, version, reviewer_id)
-        return PairList(compared, compared.groups(), compared.rankings())
+def _pair_list(compared: ComparedPairs) -> PairList:
+    return PairList(compared, compared.groups(), compared.rankings())
 
 
 def one_pair(address: PairAddress) -> None:

@@ -12,21 +12,17 @@ from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import get_version
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.row_filter import hides_rows
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import CREATED, QUEUES
-from judgeboard_dashboard.session import current_reviewer, reading, saving, stacking_columns, store
+from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.navigation import go
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading
 
 USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""
-
-_MOST_CACHED = 20
 
 TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": "these"}
 COLUMNS: Columns[PlannedStratum] = {
@@ -50,8 +46,13 @@ def plan_segment() -> None:
             key="plan_target",
             help="Either the answers are a sample of what the app does, or only these answers count.",
         )
+    target = TARGETS.get(about or "", "app")
     try:
-        plans = _plans(TARGETS.get(about or "", "app"))
+        plans = kept_until_new_rows(
+            rate_mark,
+            lambda connection: plans_for_rate(connection, judging_version(connection), target=target),
+            *("plans", target),
+        )
     except BadInput as error:
         with right:
             empty(f"No plan: {error}.")
@@ -86,23 +87,6 @@ def _chosen(plans: tuple[LabelPlan, ...]) -> LabelPlan:
         help="More labels give a narrower 95 % confidence interval.",
     )
     return by_number[chosen]
-
-
-def _plans(target: Target) -> tuple[LabelPlan, ...]:
-    """Return the plans, cached until rows are added. Connections that hide rows do not use the cache."""
-    with reading() as connection:
-        version = judging_version(connection)
-        if hides_rows(connection):
-            return plans_for_rate(connection, version, target=target)
-        upto = rate_mark(connection)
-    return _worked_out(str(store().engine.url), None if version is None else version.id, target, upto)
-
-
-@st.cache_resource(max_entries=_MOST_CACHED, show_spinner=False)
-def _worked_out(address: str, version_id: int | None, target: Target, upto: tuple[int, ...]) -> tuple[LabelPlan, ...]:  # noqa: ARG001 - the key
-    with store().reading() as connection:
-        version = None if version_id is None else get_version(connection, version_id)
-        return plans_for_rate(connection, version, target=target)
 
 
 def _create_button(plan: LabelPlan) -> None:

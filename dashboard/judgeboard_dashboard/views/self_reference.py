@@ -17,6 +17,7 @@ from judgeboard.methods.self_reference_report import (
     report_sentence,
     samples_sentence,
     samples_used,
+    self_reference_page,
     tuned_sentence,
 )
 from judgeboard.methods.self_reference_scores import CategoryScores, SliceScores
@@ -31,8 +32,8 @@ from judgeboard.store.comparisons import (
     tries_at,
 )
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.pairs import load_pairs
-from judgeboard_dashboard.session import page, reading, stacking_columns
+from judgeboard.store.pairs import last_rows, load_pairs
+from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
@@ -42,7 +43,6 @@ from judgeboard_dashboard.widgets.self_reference import (
     PAGE,
     RIGHT_WHERE_ON,
     SelfReferenceFigures,
-    cached_page,
     gate_words,
     item_panel,
     known,
@@ -85,7 +85,11 @@ def self_reference() -> None:
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)
-        figures = cached_page(version, k, needed)
+        figures = kept_until_new_rows(
+            last_rows,
+            lambda connection: self_reference_page(connection, version, k, needed),
+            *("self_reference", version.id, k, needed),
+        )
         filters = _list_fields(figures, version, k)
     if not figures.report.items:
         empty(f"No question has {k} samples of {version.title}.")

@@ -10,22 +10,16 @@ from judgeboard.domain import Estimate, PairItem, Preference
 from judgeboard.judges.reply_forms import lettered
 from judgeboard.methods.self_reference_report import (
     CONDITION_WORDS,
-    SelfReferencePage,
     SelfReferenceReport,
     compare_command,
     noun,
-    self_reference_page,
 )
 from judgeboard.methods.self_reference_scores import AgreementLevel, ConditionScores, SweepPoint
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import LatestComparison, StoredTry
-from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.pairs import LastRows, last_rows
-from judgeboard.store.row_filter import hides_rows
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.session import reading, store
 from judgeboard_dashboard.widgets.charts import intervals
 from judgeboard_dashboard.widgets.charts.intervals import Level, conditions_chart, share_levels_chart
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
@@ -74,27 +68,6 @@ def this_page(
     if category is not None:
         query["category"] = category
     return Rows(PAGE, query | ({"tables": "true"} if as_tables else {}))
-
-
-MOST_CACHED = 8
-
-
-def cached_page(version: StoredVersion, k: int, needed: int) -> SelfReferencePage:
-    """Return the page of a version at one gate, cached until rows are added.
-
-    Connections that hide rows do not use the cache.
-    """
-    with reading() as connection:
-        if hides_rows(connection):
-            return self_reference_page(connection, version, k, needed)
-        upto = last_rows(connection)
-    return _worked_out(str(store().engine.url), version.id, k, needed, upto)
-
-
-@st.cache_resource(max_entries=MOST_CACHED, show_spinner=False)
-def _worked_out(address: str, version_id: int, k: int, needed: int, upto: LastRows) -> SelfReferencePage:  # noqa: ARG001 - part of the cache's key
-    with store().reading() as connection:
-        return self_reference_page(connection, get_version(connection, version_id), k, needed)
 
 
 def share_column(title: str, width: int = 105) -> Column:

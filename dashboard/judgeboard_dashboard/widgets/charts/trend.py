@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 import pandas as pd
@@ -18,10 +18,11 @@ from judgeboard.text import counted, shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, pick
-from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, responses
+from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading
 
+AnyPanel = TypeVar("AnyPanel", Panel, CorrectedPanel)
 HEIGHT = 340
 _STRIP = 0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
 MOST_NUMBERS = 16
@@ -207,20 +208,25 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
     """Show the ``shown`` panels, three side by side. Their axis covers all ``drawn`` panels."""
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
-    for start in range(0, len(shown), 3):
-        row = shown[start : start + 3]
-        columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
-        for column, panel in zip(columns, row, strict=False):
+    for panel in _in_columns(shown):
+        heading(panel.group)
+        clickable_chart(
+            trend_chart(panel.points, marks, axis),
+            HEIGHT,
+            [responses(point.where) for point in panel.points],
+            key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
+            says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
+        )
+        caption(panel_caption(panel, figures))
+
+
+def _in_columns(panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
+    """Yield each panel within its column, three side by side."""
+    for start in range(0, len(panels), 3):
+        columns = st.columns(3 if len(panels) > 2 else max(len(panels), 1), gap="medium")
+        for column, panel in zip(columns, panels[start : start + 3], strict=False):
             with column:
-                heading(panel.group)
-                clickable_chart(
-                    trend_chart(panel.points, marks, axis),
-                    HEIGHT,
-                    _targets(panel),
-                    key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
-                    says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
-                )
-                caption(panel_caption(panel, figures))
+                yield panel
 
 
 def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -> None:
@@ -233,19 +239,15 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -
     axis = TrendAxis(
         title, 0.0, end_of_shares(every), True, PERIOD_DAYS[figures.period], min(starts), max(starts), most
     )
-    for start in range(0, len(shown), 3):
-        row = shown[start : start + 3]
-        columns = st.columns(3 if len(shown) > 2 else max(len(shown), 1), gap="medium")
-        for column, panel in zip(columns, row, strict=False):
-            with column:
-                heading(panel.query_type)
-                clickable_chart(
-                    trend_chart(points[panel.query_type], [], axis, panel.judge_shares),
-                    HEIGHT,
-                    [responses(point.where) for point in panel.points],
-                    key=f"corrected_{figures.period}_{panel.query_type}",
-                    says=f"{title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
-                )
+    for panel in _in_columns(shown):
+        heading(panel.query_type)
+        clickable_chart(
+            trend_chart(points[panel.query_type], [], axis, panel.judge_shares),
+            HEIGHT,
+            [responses(point.where) for point in panel.points],
+            key=f"corrected_{figures.period}_{panel.query_type}",
+            says=f"{title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
+        )
 
 
 def _plain_points(panel: CorrectedPanel) -> list[Point]:
@@ -322,15 +324,11 @@ def end_of_shares(points: Sequence[Point]) -> float:
     return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
 
 
-def _targets(panel: Panel) -> list[Rows]:
-    return [responses(point.where) for point in panel.points]
-
-
 def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
     """Show the points as rows. A row opens the same answers as its point."""
     table(
         trend_table(figures, shown),
-        [target for panel in shown for target in _targets(panel)],
+        [responses(point.where) for panel in shown for point in panel.points],
         key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}",
         under=("Click a row to open its answers.",),
     )
