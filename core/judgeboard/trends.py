@@ -495,14 +495,10 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
 
 def _change_words(panel: Panel, change: Change, trend: Trend) -> str:
     year = _several_years([point.start for point in panel.points])
-    before, after = (_value_words(each, trend) for each in (change.before, change.after))
     shown = MEASURES[trend.measure]
+    before, after = map(percent_words if shown.bounds is None else number_words, (change.before, change.after))
     what = f"{panel.group}: {shown.title[0].lower()}{shown.title[1:]}"
     return f"{what} {change.direction} {_in(change.from_day, trend.period, year=year)}, from {before} to {after}."
-
-
-def _value_words(estimate: Estimate, trend: Trend) -> str:
-    return percent_words(estimate) if MEASURES[trend.measure].bounds is None else number_words(estimate)
 
 
 def _mark_words(change: Change, marks: Sequence[VersionMark], period: Period) -> str:

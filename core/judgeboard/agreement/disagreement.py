@@ -18,6 +18,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import metadata_of, value_text
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
+from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind:
     """Return how many of ``pairs`` answers differ by ``gap`` or more (labels: at all), and in which direction."""
     if pairs == 0:
         return EMPTY
-    answers = "1 answer" if pairs == 1 else f"{pairs:,} answers"
+    answers = counted(pairs, "answer")
     how = "give different labels" if grade == "label" else f"differ by {gap:g} or more"
     apart = too_kind + too_harsh
     if apart == 0:

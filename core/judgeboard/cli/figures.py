@@ -66,9 +66,7 @@ if TYPE_CHECKING:
     help="Also measure each slice separately, if it has at least 10 answers.",
 )
 @options.where
-@options.with_default(
-    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
-)
+@options.implied_labels
 @click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
 @click.option(
     "--epsilon",
@@ -118,27 +116,15 @@ def agreement_command(
         raise BadInput("--epsilon needs --alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     if schema is not None:
-        unread = (
-            "of",
-            "judge_versions",
-            "unit",
-            "aspect",
-            "grade",
-            "human",
-            "unusable",
-            "inconsistent",
-            "by",
-            "report",
-            "full",
-        )
+        of_schema = {name: chosen.pop(name) for name in ("small", "implied_labels", "where")}
+        unread = {*chosen, "report", "full"}
         refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
-        of_schema = {name: chosen[name] for name in ("small", "implied_labels", "where")}
         with options.seen(options.open_store()).reading() as connection:
             fields = field_agreement(connection, schema, epsilon=tested, **of_schema)
         tests = [
             f"{each.field}, {title}: {stand_in_sentence(test)}" for each in fields for title, test in each.tests.items()
         ]
-        where = chosen["where"]
+        where = of_schema["where"]
         filtered = [] if where == RowFilter() else [f"Filter: {describe(where)}."]
         output = {"schema": schema, "where": where.as_dict(), "fields": fields}
         options.show(output, [*filtered, *text_lines(fields_table(fields)), *tests])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
-from judgeboard.text import storable
+from judgeboard.text import counted, storable
 
 if TYPE_CHECKING:
     from judgeboard.store.engine import Store
@@ -155,6 +155,9 @@ where = click.option(
     callback=lambda _context, _option, conditions: parse_where(conditions),
     help=_where_help(),
 )
+implied_labels = with_default(
+    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
+)
 host = with_default(
     "--host",
     default="localhost",
@@ -200,8 +203,8 @@ def seen(store: "Store") -> "Seen":
     with readable.reading() as connection:
         hidden = count_hidden(connection)
     if hidden:
-        answers = "1 answer" if hidden == 1 else f"{hidden:,} answers"
-        click.echo(f"hidden: {answers} that you have not reviewed yet in a blind queue", err=True)
+        words = f"hidden: {counted(hidden, 'answer')} that you have not reviewed yet in a blind queue"
+        click.echo(words, err=True)
     return readable
 
 

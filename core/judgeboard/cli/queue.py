@@ -19,8 +19,6 @@ from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
-    from judgeboard.store.engine import Store
-    from judgeboard.store.planned_draw import DrawPlan
     from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.reviewers import Reviewer
 
@@ -171,6 +169,7 @@ def create(
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
     unless the queue has a --limit.
     """
+    from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.people.roster import people_named
     from judgeboard.reviews.label_schemas import add_schema
@@ -205,7 +204,8 @@ def create(
         raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
-    drawn = None if plan is None else _draw_plan(store, where, judge_versions)
+    with store.reading() as connection:
+        drawn = None if plan is None else draw_plan(connection, where, judge_versions)
     created = create_queue(store, queue_rules, by=options.actor(), assigned=people, schema=schema, plan=drawn)
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
@@ -217,13 +217,6 @@ def create(
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)
-
-
-def _draw_plan(store: "Store", where: RowFilter, judge_versions: tuple[str, ...]) -> "DrawPlan":
-    from judgeboard.agreement.plans import draw_plan
-
-    with store.reading() as connection:
-        return draw_plan(connection, where, judge_versions)
 
 
 def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:

@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     help="Use the labels of other answers, for example of an earlier month. Written like --where. The result is "
     "right only if the judge's error rates on both sets of answers are equal (default: labels of the same answers).",
 )
-@options.with_default(
-    "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."
-)
+@options.implied_labels
 def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:
     """Estimate how many of all answers are bad.
 

@@ -321,10 +321,6 @@ def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
     return Reason(RANDOM_SAMPLE, 0.0, params=params, inclusion_probability=thresholds.random_share)
 
 
-def _random_sample_words(_details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    return f"Selected at random ({shown(params['share'] * 100)} % of all answers), to find problems that no rule flags."
-
-
 RULES: tuple[Rule, ...] = (
     Rule(LOW_GROUNDEDNESS, low_groundedness, _low_groundedness_words, reads_texts=True, texts_for=_needs_texts),
     Rule(UNCERTAIN_VERDICT, uncertain_verdict, _uncertain_verdict_words),
@@ -349,7 +345,15 @@ RULES: tuple[Rule, ...] = (
         lambda _details, params: f"People review every answer of type {params['query_type']}.",
         drawn=True,
     ),
-    Rule(RANDOM_SAMPLE, random_sample, _random_sample_words, drawn=True),
+    Rule(
+        RANDOM_SAMPLE,
+        random_sample,
+        lambda _details, params: (
+            f"Selected at random ({shown(params['share'] * 100)} % of all answers), "
+            "to find problems that no rule flags."
+        ),
+        drawn=True,
+    ),
 )
 
 RULE_NAMED: Mapping[str, Rule] = {rule.name: rule for rule in RULES}

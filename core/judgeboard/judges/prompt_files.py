@@ -60,7 +60,8 @@ def with_sections(current: Prompt, text: str, where: str) -> Prompt:
     for section in _sections(text):
         _check(section, current, replaced, where)
         replaced.add(section.title)
-        rule = _fence_rule(current.sections[section.title])
+        paragraphs = current.sections[section.title].split("\n\n")
+        rule = next((each for each in paragraphs if each.startswith(_FENCE_RULE)), None)
         kept = rule is None or rule in section.body
         sections[section.title] = section.body if kept else f"{section.body}\n\n{rule}"
     if not replaced:
@@ -117,7 +118,3 @@ def _check(section: _Section, current: Prompt, replaced: set[str], where: str) -
 
 def _titles(prompt: Prompt) -> str:
     return ", ".join(f"# {title}" for title in prompt.sections)
-
-
-def _fence_rule(section: str) -> str | None:
-    return next((each for each in section.split("\n\n") if each.startswith(_FENCE_RULE)), None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, same_length
+from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, same_length
 from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.intervals import mean_estimate, standard_error, wilson
 
@@ -199,10 +199,3 @@ def equal_chances(answers: IntArray, labelled: IntArray) -> FloatArray:
     low, high = wilson(np.minimum(shares, 1.0), answers)
     rarest = int(np.argmin(shares))
     return np.where(low > high[rarest], shares[rarest] / shares, 1.0)
-
-
-def alike_counts(verdicts: AnyArray) -> IntArray:
-    """Return how many judges agree with the majority on each answer; ``verdicts`` has a column of 0 and 1 per judge."""
-    bad = verdicts.sum(axis=1)
-    alike: IntArray = np.maximum(bad, verdicts.shape[1] - bad).astype(np.int64)
-    return alike

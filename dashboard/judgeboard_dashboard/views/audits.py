@@ -121,11 +121,12 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
         (Column("Verdict"), Column("Supreme judge"), Column("Verdicts", "count")),
         tuple((verdict, mark, number) for verdict, mark, number, _ in cells),
     )
+    listed = {"audited": report.judge_version, "supreme": report.supreme_version}
     figure(
         lambda: audit_chart(report),
         AUDIT_HEIGHT,
         rows,
-        [None if name is None else _list_rows(report, name) for *_, name in cells],
+        [None if name is None else Rows("audits", listed | {"list": name}) for *_, name in cells],
         key="audit_counts",
         says=audit_sentence(report),
         as_table=as_table,
@@ -134,11 +135,6 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
             f"Right and not marked (not listed): {report.tn:,}." if report.graded else None,
         ),
     )
-
-
-def _list_rows(report: AuditReport, name: str) -> Rows:
-    query = {"audited": report.judge_version, "supreme": report.supreme_version, "list": name}
-    return Rows("audits", query)
 
 
 def _rates(report: AuditReport) -> None:

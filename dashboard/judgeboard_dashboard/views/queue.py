@@ -1,7 +1,6 @@
 """The Queue page: open flags, queues, and the plan of labels."""
 
 from dataclasses import fields
-from typing import Any
 
 import streamlit as st
 
@@ -154,11 +153,10 @@ def _export(chosen: Chosen) -> Table:
     with reading() as connection:
         lines = all_lines(lambda key, size: queue_page(connection, chosen.where, chosen.sort, after=key, limit=size))
     columns = tuple(Column(name, formats.get(name, "text")) for name in names)
-    return Table(columns, tuple(tuple(_cell(getattr(line, name)) for name in names) for line in lines))
-
-
-def _cell(value: Any) -> Any:
-    return "; ".join(value) if isinstance(value, tuple) else value
+    rows = ([getattr(line, name) for name in names] for line in lines)
+    return Table(
+        columns, tuple(tuple("; ".join(cell) if isinstance(cell, tuple) else cell for cell in row) for row in rows)
+    )
 
 
 with page("Queue"):

@@ -1,11 +1,11 @@
 """Thresholds for a goal with what they change in the queue, and the meaning of a judge's scores."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import streamlit as st
 
-from judgeboard.agreement.calibration import CalibrationResult, measure_calibration
+from judgeboard.agreement.calibration import measure_calibration
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredSample, load_sample
 from judgeboard.agreement.thresholds import (
@@ -73,17 +73,13 @@ def threshold_search(save: Save) -> None:
         instead(capital(str(error)))
         return
     result = threshold_result(sample, Goal(aim, value), by_query_type=by_type)
-    _thresholds(result)
-    if any(each.curve for each in result.thresholds):
-        _trade_off(sample, result, save)
-
-
-def _thresholds(result: ThresholdResult) -> None:
     for each in result.thresholds:
         sentence(each.sentence, lead="" if each.query_type is None else f"{each.query_type}. ")
     rows = thresholds_table(result)
     if rows.rows:
         table(rows, key="thresholds", under=(_HALVES,))
+    if any(each.curve for each in result.thresholds):
+        _trade_off(sample, result, save)
 
 
 def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> None:
@@ -122,7 +118,8 @@ def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, s
     if each.query_type is None:
         changes: dict[str, Any] = {"low_groundedness": tried} | ({"low_groundedness_by_type": None} if by_type else {})
     else:
-        changes = {"low_groundedness_by_type": _texts(by_type | {each.query_type: tried})}
+        of_types = sorted((by_type | {each.query_type: tried}).items())
+        changes = {"low_groundedness_by_type": [f"{query_type}={threshold!r}" for query_type, threshold in of_types]}
     reviewer = ask_reviewer("Your name is stored with the setting.")
     with st.container(key="set_threshold", horizontal=True, gap="small"):
         pressed = st.button(
@@ -136,10 +133,6 @@ def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, s
         if removed and reviewer is not None:
             save({"low_groundedness_by_type": None}, reviewer)
     caption(f"Thresholds in force: {sample.cuts.words}.")
-
-
-def _texts(by_type: Mapping[str, float]) -> list[str]:
-    return [f"{query_type}={threshold!r}" for query_type, threshold in sorted(by_type.items())]
 
 
 def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
@@ -164,7 +157,7 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
         return
     _curve(version, "before", "Groundedness as the judge gives it", result.before, as_table=as_table)
     _curve(version, "after", "After the map, cross-fitted", result.after, as_table=as_table)
-    _meaning(result)
+    table(meaning_table(result), key="meaning", under=tuple(calibration_lines(result)))
 
 
 def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, ...], *, as_table: bool) -> None:
@@ -178,7 +171,3 @@ def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, .
         says=f"Share of answers that people call grounded by score of {version.title}, {name} calibration",
         as_table=as_table,
     )
-
-
-def _meaning(result: CalibrationResult) -> None:
-    table(meaning_table(result), key="meaning", under=tuple(calibration_lines(result)))

@@ -189,7 +189,7 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
 
 
 def _answers(count: int, far: int, gap: float) -> str:
-    answers = "1 answer" if count == 1 else f"{count:,} answers"
+    answers = counted(count, "answer")
     if not far:
         return answers
     return f"{answers}, {'' if far == count else f'{far:,} of them '}{gap:g} or more apart"
