@@ -31,8 +31,8 @@ from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     all_lines,
     choose_row,
-    csv_button,
     current_page,
+    foot,
     one_line,
     show_rows,
     sorts_by_header,
@@ -192,9 +192,8 @@ def people() -> None:
     key = f"people_{len(everybody)}_{everybody[0].person.id}"
     rows = work_table(everybody, words=True).without_empty()  # empty columns would take width
     chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
-    with st.container(key="foot_people", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption("Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare.")
-        csv_button(lambda: work_table(everybody), "people", key="people_csv")
+    figures = "Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare."
+    foot(lambda: work_table(everybody), "people", figures)
     result: str | None = st.session_state.pop(_RESULT, None)
     if result is not None:
         show(tag("div", result, cls="jb-say", role="status"))

@@ -28,7 +28,7 @@ from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
 from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, people_field, version_field
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import cell_rows, clickable_chart, follow, item, mark_in, open_button
-from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
+from judgeboard_dashboard.widgets.tables import choose_row, foot, one_line, table
 from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, caption, count, heading, score, sentence
 
 DIRECTIONS: dict[str, Direction | None] = {"Both": None, "Judge too kind": "too_kind", "Judge too harsh": "too_harsh"}
@@ -310,10 +310,8 @@ def _table(page: DisagreementPage, asked: Mapping[str, Any]) -> Disagreement | N
         Column("Difference", "number"): lambda line: line.difference,
     }
     place = choose_row(Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed})
-    with st.container(key="foot_disagreement", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
-        caption(f"Worst first, {shown}{count(page.total, 'answer')}.")
-        csv_button(lambda: _export(asked), "disagreement", key="disagreement_csv")
+    shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
+    foot(lambda: _export(asked), "disagreement", f"Worst first, {shown}{count(page.total, 'answer')}.")
     return page.rows[place]
 
 

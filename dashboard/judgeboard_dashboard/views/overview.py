@@ -22,7 +22,7 @@ from judgeboard_dashboard.session import as_query, current_reviewer, page, readi
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, queue, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
-from judgeboard_dashboard.widgets.tables import csv_button, data_frame, figure, table
+from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, table
 from judgeboard_dashboard.widgets.texts import (
     capital,
     caption,
@@ -193,13 +193,12 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
         },
     )
     left_out = len(_totals(counts, 1)) - len(types)
-    with st.container(key="foot_open_flags", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        caption(
-            "Answers with an open flag, by rule. Click a number to open them in the queue.",
-            f"The last column includes {left_out} more query types." if left_out else None,
-        )
-        columns = (Column("rule"), Column("query_type"), Column("answers", "integer"))
-        csv_button(Table(columns, tuple(counts)), "open-flags", key="open_flags_csv")
+    foot(
+        Table((Column("rule"), Column("query_type"), Column("answers", "integer")), tuple(counts)),
+        "open_flags",
+        "Answers with an open flag, by rule. Click a number to open them in the queue.",
+        f"The last column includes {left_out} more query types." if left_out else None,
+    )
 
 
 def types_of(counts: Sequence[tuple[str, str, int]]) -> list[str]:

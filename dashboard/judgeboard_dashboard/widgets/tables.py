@@ -66,10 +66,14 @@ def table(
     are further arguments of `data_frame`.
     """
     show_rows(rows, key=key, targets=targets, **options)
-    name = name or key
+    foot(rows if csv is None else csv, name or key, *under)
+
+
+def foot(csv: Table | Callable[[], Table], name: str, *under: str | None) -> None:
+    """Show the caption and the CSV button below a table."""
     with st.container(key=f"foot_{name}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         caption(*under)
-        csv_button(rows if csv is None else csv, name.replace("_", "-"), key=f"{name}_csv")
+        csv_button(csv, name.replace("_", "-"), key=f"{name}_csv")
 
 
 def show_rows(
