@@ -178,13 +178,15 @@ def _first(plan: LabelPlan) -> str | None:
     if plan.question == "judges" and plan.by_lot is None:
         return None  # the versions differ too little, which another sentence says
     is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
-    wanted, shows = (points(x or 0.0, kappa=plan.question == "kappa") for x in (plan.reach, plan.shows))
+    sign = "±" if is_interval else ""
+    wanted, shows = (points(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
     goal = f"To know {QUESTIONS[plan.question]}{of}"
-    goal += f" to ±{wanted}" if is_interval else f", if they differ by {wanted} or more"
+    goal += f" to {wanted}" if is_interval else f", if they differ by {wanted}"
+    goal += "" if is_interval or wanted.startswith("under") else " or more"
     if not plan.enough:
         return (
             f"{goal}, {counted(plan.answers, 'answer')} are too few, even if all are labelled. Labelling all shows "
-            f"{'±' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
+            f"{'' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
         )
     if not plan.more:
         return f"{goal}, no more labels are needed: {counted(plan.labelled, 'answer')} {_have(plan.labelled)} one."
@@ -246,9 +248,15 @@ def _stopping(plan: LabelPlan) -> str | None:
     return "Look at the result once, after the last label: stopping as soon as it differs finds differences by luck."
 
 
-def points(reach: float, *, kappa: bool = False) -> str:
-    """Return a precision or a change in percentage points, for ``kappa`` as a number."""
-    return f"{reach:.3g}" if kappa else f"{round(100 * reach, 1 if reach > 0.01 else 3):g} percentage points"
+def points(reach: float, *, kappa: bool = False, sign: str = "") -> str:
+    """Return a precision or a change with its ``sign``, in percentage points, for ``kappa`` as a number.
+
+    Very small ones are "under ±0.01 percentage points".
+    """
+    least, unit = (0.001, "") if kappa else (0.0001, " percentage points")
+    if 0 < reach < least:
+        return f"under {points(least, kappa=kappa, sign=sign)}"
+    return f"{sign}{reach if kappa else round(100 * reach, 1 if reach > 0.01 else 3):.3g}{unit}"
 
 
 def _time(minutes: float) -> str:

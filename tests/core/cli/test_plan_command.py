@@ -1,6 +1,7 @@
 """`judgeboard plan` and `judgeboard queue create --plan`, as people type them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -52,6 +53,15 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]
     only = typed("plan", "--reach", "0.1", "--where", "query_type=legal", "--json")["plans"]
     assert only[0]["answers"] == 80
+
+
+@pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
+@pytest.mark.parametrize("question", ["rate", "kappa", "versions"])
+def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach: str, question: str) -> None:
+    goal = typed("plan", "--reach", reach, "--for", question).out.splitlines()[0]
+    assert "e-" not in goal
+    assert not re.search(r"[ ±]0 percentage", goal)
+    assert ("under" in goal) == (reach == "0.0000001" or (reach, question) == ("0.0004", "kappa"))
 
 
 def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
