@@ -216,9 +216,14 @@ def chosen_database() -> str | None:
 
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command; it is closed when the command ends."""
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.engine import database_url, open_store
 
+    url = database_url(chosen_database())
+    folder = Path(url.database or "").parent
+    is_new = create and url.get_backend_name() == "sqlite" and not folder.exists()
     store = open_store(chosen_database(), create=create)
+    if is_new:
+        echo(f"created the folder {folder}", err=True)
     click.get_current_context().call_on_close(store.close)
     return store
 

@@ -166,7 +166,7 @@ def database_url(database: str | Path | None = None) -> URL:
 
 
 def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
-    """Open the database; with ``create``, create a missing one.
+    """Open the database; with ``create``, create a missing one, and the folder of a SQLite file.
 
     Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
     """
@@ -201,7 +201,11 @@ def connect(url: URL, *, create: bool) -> Engine:
         if not create:
             raise MissingDatabase(_missing(url))
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
+        except FileNotFoundError as error:  # only one folder is made: a path with more is often a typing error
+            raise BadInput(
+                f"cannot create {path}: there is no folder {path.parent.parent}. Create it, or change --db"
+            ) from error
         except OSError as error:
             raise BadInput(f"cannot create the folder of {path}: {error.strerror}") from error
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
