@@ -183,6 +183,7 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
         *_first(rejected, summary.rejected - summary.differing),
         *_differing(summary),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
+        *([f"  {summary.older_file} is from an earlier import"] if summary.older_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
     ]
 

@@ -39,7 +39,8 @@ class ImportSummary:
 
     Rejected rows include ``differing`` rows, whose id is stored with other content. ``unreadable`` is the reason if the
     file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
-    ``first_differing`` is a separate list because all unusable rows of a batch come before its differing rows.
+    ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
+    separate list because all unusable rows of a batch come before its differing rows.
     ``labels`` are the words that the file has for labels.
     """
 
@@ -57,6 +58,7 @@ class ImportSummary:
     unreadable: str | None = None
     rejected_file: Path | None = None
     rejected_problem: str | None = None
+    older_file: Path | None = None
     before: datetime | None = None
     first_records: list[Any] = field(default_factory=list)
     first_rejected: list[Rejected] = field(default_factory=list)
@@ -122,7 +124,8 @@ def import_file(
     """Import one file. Importing the same file again changes nothing.
 
     Rows are stored in batches of 1,000, each in one transaction. After a crash, import the file again for the rest.
-    Rejected rows are written to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field and reason.
+    Rejected rows are written to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field and reason. If no row
+    is rejected, such a file of an earlier import stays, because it may be of another database.
 
     ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not; ``name`` names a stream in
     messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
@@ -169,6 +172,8 @@ def import_file(
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
+        if on_rejected is None and not dry_run and not rejects.count and target.is_file() and str(target) != str(file):
+            summary.older_file = target if _start_of(target) == _START else None
     return summary
 
 
@@ -312,10 +317,12 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
 
 def _replaceable(path: Path) -> bool:
     """Whether the path may be written: it is no regular file, is empty, or is a file of rejected rows."""
-    if not path.is_file():
-        return True
+    return not path.is_file() or _start_of(path) in {b"", _START}
+
+
+def _start_of(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(len(_START)) in {b"", _START}
+        return file.read(len(_START))
 
 
 def rejected_line(rejected: Rejected) -> str:

@@ -171,3 +171,25 @@ def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
     assert "  labels: hallucinated (bad) from 'true' (1 row), grounded (good) from 'false' (2 rows)" in printed
     assert not any("other label" in line for line in printed)
     assert not any("labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind", "grades"))
+
+
+def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"id": "1", "query": "why?", "answer": "so"}))
+    typed = ["import", str(log), "--db"]
+    assert run([*typed, str(tmp_path / "new" / "folder" / "x.db")]) == 2
+    assert f"there is no folder {tmp_path / 'new'}" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    for said in (True, False):
+        assert run([*typed, str(tmp_path / "new" / "x.db")]) == 0
+        assert (f"created the folder {tmp_path / 'new'}" in capsys.readouterr().err) is said
+    assert run([*typed, str(tmp_path / "other.db")]) == 0
+    assert "created the folder" not in capsys.readouterr().err
+
+
+def test_old_rejected_rows_are_named_as_such(lines, tmp_path: Path) -> None:
+    good = {"id": "1", "query": "why?", "answer": "so"}
+    lines([good, {"id": "2"}])
+    assert f"  {tmp_path / 'log.jsonl.rejected.jsonl'} is from an earlier import" in lines([good])

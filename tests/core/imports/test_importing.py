@@ -53,6 +53,21 @@ def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store:
     assert all(row["reason"] for row in rejected)
 
 
+def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_path: Path) -> None:
+    path = write(tmp_path / "log.jsonl", answer(1), answer(2, answer=7))
+    rejected = import_file(store, path).rejected_file
+    assert rejected is not None
+    write(path, answer(1), answer(2))
+    assert import_file(store, path).older_file == rejected
+    assert rejected.exists(), "it may be of another database"
+    write(rejected, {"kept": "by a person"})
+    assert import_file(store, path).older_file is None
+    write(path, answer(1), answer(2, answer=7))
+    rejected.unlink()
+    again = import_file(store, path)
+    assert (again.rejected_file, again.older_file) == (rejected, None)
+
+
 def test_no_file_of_rejected_rows_appears_where_nothing_was_rejected(log: Path, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.rejected.jsonl")) == []
 
