@@ -1,5 +1,6 @@
 """Fixtures that every suite may ask for."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -64,6 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if int(number) >= (os.cpu_count() or 1):
         os.nice(5)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the garbage collector ignore all modules and tests: it would look through them after every run of a page."""
+    gc.freeze()
 
 
 class CompiledStatements(dict[Any, Any]):
