@@ -39,17 +39,29 @@ def reading(kinds: list[str]) -> Callable[..., ImportSummary]:
     return noted
 
 
-def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store) -> None:
-    fill(sqlite_store)
-    filled = json.loads(numbers(sqlite_store))
-    assert filled["responses"] == 448
-    assert filled["judgments"]["ok"] == 648
-    assert filled["reviews"] > 198, "grades from the file, and decisions in the queue"
-    assert filled["flags"]["by_state"]["open"] > 100
+@pytest.fixture
+def filled(fill_once: Any) -> Callable[[Store], list[str]]:
+    """Fills a database as the demo does; returns what it says of its steps."""
+
+    def fill_and_listen(store: Store) -> list[str]:
+        lines: list[str] = []
+        fill(store, lines.append)
+        return lines
+
+    return lambda store: fill_once("demo", store, fill_and_listen)
 
 
-def test_a_second_demo_changes_nothing(sqlite_store: Store) -> None:
-    fill(sqlite_store)
+def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store, filled: Any) -> None:
+    assert len(filled(sqlite_store)) == 12, "it tells every step"
+    brought = json.loads(numbers(sqlite_store))
+    assert brought["responses"] == 448
+    assert brought["judgments"]["ok"] == 648
+    assert brought["reviews"] > 198, "grades from the file, and decisions in the queue"
+    assert brought["flags"]["by_state"]["open"] > 100
+
+
+def test_a_second_demo_changes_nothing(sqlite_store: Store, filled: Any) -> None:
+    filled(sqlite_store)
     before = numbers(sqlite_store)
     lines: list[str] = []
     fill(sqlite_store, lines.append)
@@ -84,16 +96,12 @@ def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
     assert json.loads(numbers(sqlite_store)) == before
 
 
-def test_both_engines_give_the_same_numbers_to_the_byte(sqlite_store: Store, postgres_store: Store) -> None:
-    fill(sqlite_store)
-    fill(postgres_store)
+def test_both_engines_give_the_same_numbers_to_the_byte(
+    sqlite_store: Store, postgres_store: Store, filled: Any
+) -> None:
+    filled(sqlite_store)
+    filled(postgres_store)
     assert numbers(sqlite_store) == numbers(postgres_store)
-
-
-def test_the_demo_tells_every_step(sqlite_store: Store, tmp_path: Path) -> None:
-    lines: list[str] = []
-    fill(sqlite_store, lines.append)
-    assert len(lines) == 12
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(

@@ -12,7 +12,7 @@ from judging_log import address
 from queue_case import race_case
 from queue_race import work
 
-ITEMS, REVIEWERS = 300, 10
+ITEMS, REVIEWERS = 160, 10
 SCRIPT = Path(__file__).parents[2] / "queue_race.py"
 
 
