@@ -13,7 +13,7 @@ from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, confidenc
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping, no_ints
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, no_ints
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.stats.thresholds import (
     DELTA,
@@ -144,11 +144,11 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
             wrong.append(kept.wrong)
             groups.append(kept.groups)
         stages.append(Stage(sample.title, None if test is None else test.threshold, test, int(passing.sum())))
-        taken = np.union1d(taken, left.judged.response_ids[passing])
+        taken = np.concatenate([taken, left.judged.response_ids[passing]])
     if not wrong:
         return result(_more_labels(first, risk, level), stages)
     other = first.by_lot.at(~first.by_lot.choosing)
-    stands = among(other.response_ids, taken)
+    stands = np.isin(other.response_ids, taken)
     right, of_groups = ~np.concatenate(wrong), np.concatenate(groups)
     agreed = share_by_group(right, grouping(of_groups, len(right)))
     share = share_by_group(stands, other.grouping)

@@ -12,7 +12,7 @@ from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.flags.rules import sampling_number
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
@@ -74,7 +74,7 @@ class ScoredLabels(Columns):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedScores(Columns):
-    """The badness of all answers that have a score, ascending by id; ``flagged`` is as in `ScoredLabels`."""
+    """The badness of all answers that have a score; ``flagged`` is as in `ScoredLabels`."""
 
     response_ids: IntArray
     groups: IntArray
@@ -110,12 +110,12 @@ class ScoredSample:
         return self.labels.at(self.labels.by_lot)
 
     def without(self, response_ids: IntArray) -> "ScoredSample":
-        """Return the sample without these answers (ids, ascending)."""
+        """Return the sample without these answers."""
         labels, judged = self.labels, self.judged
         return replace(
             self,
-            labels=labels.at(~among(labels.response_ids, response_ids)),
-            judged=judged.at(~among(judged.response_ids, response_ids)),
+            labels=labels.at(~np.isin(labels.response_ids, response_ids)),
+            judged=judged.at(~np.isin(judged.response_ids, response_ids)),
         )
 
     def labels_of(self, query_type: str | None) -> ScoredLabels:
@@ -155,13 +155,17 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, al
     judged = _mean_scores([_with_verdicts(each) for each in judges] if alike else judges, cuts)
     if not len(judged.response_ids):
         raise NotFound(f"{title}: no logged answer has a groundedness score")
-    sampled = first.sample()
+    sampled = first.sample(by_group=False)
     answers_per_label, kept_share = _chances(sampled)
-    scored = among(sampled.response_ids, judged.response_ids)
-    ids = sampled.response_ids[scored]
-    at = np.searchsorted(judged.response_ids, ids)
+    scored = np.isin(sampled.response_ids, judged.response_ids)
+    ids, kept = sampled.response_ids[scored], kept_share[scored]
+    at = np.flatnonzero(np.isin(judged.response_ids, ids))  # both are in the order of `first.answers`
     badness = judged.badness[at]
-    lot = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids.tolist()], dtype=np.float64)
+    by_lot = kept >= 1
+    by_lot[~by_lot] = [
+        sampling_number("lot", "response", str(id_)) < share
+        for id_, share in zip(ids[~by_lot].tolist(), kept[~by_lot].tolist(), strict=True)
+    ]
     labels = ScoredLabels(
         ids,
         judged.groups[at],
@@ -171,7 +175,7 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, al
         sampled.query_types[scored],
         judged.flagged[at],
         answers_per_label[scored],
-        lot < kept_share[scored],
+        by_lot,
     )
     left_out = {
         **sampled.left_out,
@@ -196,19 +200,21 @@ def _with_verdicts(judged: JudgedAnswers) -> JudgedAnswers:
 
 
 def _mean_scores(judges: Sequence[JudgedAnswers], cuts: Cuts) -> JudgedScores:
-    """Return the mean badness of the answers that have a score of every judge."""
-    by_id = [each.at(np.argsort(each.response_ids)) for each in judges]
-    scored = [each.at(~np.isnan(each.scores)) for each in by_id]
-    common = scored[0].response_ids
-    for each in scored[1:]:
-        common = common[among(common, each.response_ids)]
-    rows = [np.searchsorted(each.response_ids, common) for each in scored]
-    mean = np.stack([each.scores[at] for each, at in zip(scored, rows, strict=True)]).sum(axis=0) / len(scored)
-    badness = np.round(1 - mean, DECIMALS)
-    first = scored[0].at(rows[0])
-    types = first.query_types
+    """Return the mean badness of the answers that have a score of every judge, in the order of the first judge."""
+    first, *others = judges
+    total = first.scores
+    for other in others:
+        by_id = other.at(np.argsort(other.response_ids))
+        known = np.isin(first.response_ids, other.response_ids)
+        scores = np.full(len(total), np.nan)
+        scores[known] = by_id.scores[np.searchsorted(by_id.response_ids, first.response_ids[known])]
+        total = total + scores
+    scored = ~np.isnan(total)
+    answers = first.at(scored)
+    badness = np.round(1 - total[scored] / len(judges), DECIMALS)
+    types = answers.query_types
     flagged = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
-    return JudgedScores(common, first.evidence_groups, badness, types, flagged)
+    return JudgedScores(answers.response_ids, answers.evidence_groups, badness, types, flagged)
 
 
 def _chances(sampled: SampledLabels) -> tuple[FloatArray, FloatArray]:

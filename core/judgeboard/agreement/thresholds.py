@@ -178,9 +178,11 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     if not labels.bad.any():
         return ChosenThreshold(query_type, "Not available, because no labelled answer is bad.", *counts)
     in_force = _at(sample.cuts.of(query_type or ""), None, other, judged)
-    curve = tuple(_curve(labels, judged))
+    grid = score_grid(judged.badness)
+    curve = tuple(_curve(grid, labels, judged))
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
-    grid = score_grid(sample.judged.badness if goal.aim == "cost" else judged.badness)
+    if goal.aim == "cost" and query_type is not None:
+        grid = score_grid(sample.judged.badness)
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
         return replace(_cheapest(goal, query_type, grid, half, other, judged, in_force, counts), curve=curve)
@@ -341,7 +343,6 @@ def more_labels_words(goal: str, needed: int, choosing: int, labelled: int, thin
     return f"No threshold: {goal} needs about {more:,} more labelled {things} ({labelled:,} so far)."
 
 
-def _curve(labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:
-    grid = score_grid(judged.badness)
+def _curve(grid: FloatArray, labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:
     for threshold in grid[np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))].tolist():
         yield _at(setting_of(threshold), threshold, labels, judged)

@@ -169,16 +169,18 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log
     first = judged(log, 100)
     second = log.version("nli")
     with log.store.reading() as connection:
-        ids = load_sample(connection, [first]).judged.response_ids
-        scores = load_sample(connection, [first]).judged.badness
-    log.say(second, {int(each): {"groundedness": 0.5} for each in ids[:80]})
+        alone = load_sample(connection, [first]).judged
+    badness = dict(zip(alone.response_ids.tolist(), alone.badness.tolist(), strict=True))
+    log.say(second, {each: {"groundedness": 0.5} for each in list(badness)[:80]})
     with log.store.reading() as connection:
         sample = load_sample(connection, [first, second])
         with pytest.raises(BadInput, match="two different"):
             measure_confident_verdicts(connection, 0.9, jury=["rag", "rag v1"])
         with pytest.raises(BadInput, match="takes the place"):
             measure_confident_verdicts(connection, 0.9, jury=["rag", "nli"], judge_version="rag")
-    assert sample.judged.badness == pytest.approx((scores[:80] + 0.5) / 2)
+    expected = [(badness[each] + 0.5) / 2 for each in sample.judged.response_ids.tolist()]
+    assert len(expected) == 80
+    assert sample.judged.badness.tolist() == pytest.approx(expected)
     assert sample.labels.judged_bad.tolist() == (sample.labels.badness > 0.5).tolist()
     assert sample.title == "rag v1 + nli v1"
 
