@@ -91,6 +91,7 @@ LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 _LATEST_SECONDS = (LATEST - EPOCH) // timedelta(seconds=1)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 _COMPACT_DATE = re.compile(r"(?:19[7-9]|20\d|21\d)\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII)
+_YEAR_LAST = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}(\d{2})?(?!\d)", re.ASCII)
 _YEAR = re.compile(r"(?:19[7-9]|20\d|21\d)\d", re.ASCII)
 
 
@@ -138,6 +139,11 @@ def _from_iso(text: str, value: Any) -> datetime:
     try:
         return datetime.fromisoformat(text.removesuffix(" UTC"))
     except ValueError:
+        if _YEAR_LAST.match(text):
+            raise ValueError(
+                f"{_shown_value(value)} has the year last, so day and month can be confused: write the year first, as in "
+                "2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
+            ) from None
         raise ValueError(f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z") from None
 
 

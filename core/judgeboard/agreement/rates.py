@@ -436,8 +436,8 @@ def _to_label(counts: Sequence[StratumCount], sample: SampledLabels) -> ToLabel:
     if not sample.waiting:
         step = 10 if answers > _WANTED else 1
         size = min(math.ceil(labels * total / answers / step) * step, total)
-    kind = "--where rule=random_sample" if size is None else f"--all-answers --limit {size}"
-    command = f"judgeboard queue create sample {kind} --order random"
+    kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size}"
+    command = f"judgeboard queue create sample {kind}"
     return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, size, command)
 
 

@@ -204,7 +204,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
         "The share of bad answers is between 15 % and 90 %: none of the 30 answers that no rule flagged has a label "
         "from a random sample. Label all of them."
     )
-    assert result.to_label.command == "judgeboard queue create sample --all-answers --limit 40 --order random"
+    assert result.to_label.command == "judgeboard queue create sample --plan rate --n 40"
 
 
 def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]) -> None:
