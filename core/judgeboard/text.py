@@ -141,8 +141,8 @@ def _from_iso(text: str, value: Any) -> datetime:
     except ValueError:
         if _YEAR_LAST.match(text):
             raise ValueError(
-                f"{_shown_value(value)} has the year last, so day and month can be confused: write the year first, as in "
-                "2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
+                f"{_shown_value(value)} has the year last, so day and month can be confused: write the year first, as "
+                "in 2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
             ) from None
         raise ValueError(f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z") from None
 

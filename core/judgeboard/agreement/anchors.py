@@ -56,7 +56,7 @@ SIZE = 60
 """The default number of anchors: if a change of the judge affects 5 % of answers, at least one verdict flips."""
 
 SEED = "anchors"
-TO_MAKE = "To fix anchors: `judgeboard anchors make`"
+TO_MAKE = "To draw anchors: `judgeboard anchors make`"
 _UNLABELLED, _GOOD, _BAD = range(3)
 _LEFT_OUT = {
     "prompt": "they have the evidence of an example in a judge's prompt",
@@ -386,7 +386,7 @@ def _sentence(title: str, changes: Sequence[AnchorChange], shown: Sequence[tuple
         *others, last = dict.fromkeys(named)
         return f"Drift is shown: {title} {' and '.join(filter(None, [', '.join(others), last]))}."
     if seen is None:
-        return f"No drift shown. {counted(changes[0].n, 'anchor')} are too few to show any drift: draw more."
+        return f"No drift shown. {counted(changes[0].n, 'anchor')} are too few to show any drift. Draw more of them."
     return (
         f"No drift shown. If {percent(seen)} of the verdicts had changed in one direction, this would have been found "
         "in 80 of 100 cases."

@@ -201,10 +201,10 @@ def _of_outcome(plan: LabelPlan) -> str:
     goal = f"To know whether the share of bad answers is above or below {percent(plan.reach)}"
     if plan.share is None:
         return f"{goal}, first label {plan.more:,} answers. Then plan again."
-    share = f"if it is {percent(plan.share)}, as in the labels so far"
+    share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
     if not plan.enough:
-        return f"{goal}, even labels of all {plan.answers:,} answers may not suffice {share}."
-    return f"{goal}, label about {counted(plan.labels, 'answer')} {share}."
+        return f"{goal}, labels of all {plan.answers:,} answers may not be enough. {share}"
+    return f"{goal}, label about {counted(plan.labels, 'answer')}. {share}"
 
 
 def _have(answers: int) -> str:
@@ -230,8 +230,8 @@ def _of_pilot(plan: LabelPlan) -> str | None:
         return None
     if plan.share is None:
         return (
-            f"With fewer than {LEAST_PILOT} labels, the plan assumes the worst: half of the answers are bad, and the "
-            f"judge is no help. Plan again after {LEAST_PILOT} labels."
+            f"With fewer than {LEAST_PILOT} labels, the plan assumes the worst case: half of the answers are bad, "
+            f"and the judge's verdicts do not help. Plan again after {LEAST_PILOT} labels."
         )
     judge = "" if plan.explained is None else f", and the judge explains {percent(plan.explained)} of the variance"
     groups = f" Evidence groups multiply the variance by {plan.design_effect:.2f}." if plan.design_effect > 1 else ""
@@ -241,11 +241,11 @@ def _of_pilot(plan: LabelPlan) -> str | None:
 def _stopping(plan: LabelPlan) -> str | None:
     if plan.question == "outcome":
         decided = plan.so_far is not None and plan.so_far.decided_after is not None
-        look = "You may run this command after every label, and stop when it says so."
+        look = "Run this command after any label: it tells you when you can stop."
         return None if decided else f"{look} It reads the labels of a planned queue, in the order of the queue."
     if plan.question in {"rate", "kappa"}:
         return "You may look at the figure after every label, and stop when its interval is narrow enough."
-    return "Look at the result once, after the last label: stopping as soon as it differs finds differences by luck."
+    return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 
 
 def points(reach: float, *, kappa: bool = False, sign: str = "") -> str:

@@ -339,8 +339,8 @@ def _for_judges(plan: LabelPlan, pilots: Sequence[_Pilot], both: int, differ: in
     by_lot = needed or both
     labels = round(min(by_lot, both) * discordant)
     sentence = (
-        f"{differing}. Only these can tell the versions apart, so label these alone. A random sample of all answers "
-        f"would need {by_lot:,} labels. They show the difference, not how far each version agrees with people."
+        f"{differing}. Only these answers show which version is better, so label only these. A random sample of all "
+        f"answers would need {by_lot:,} labels, but would also show how far each version agrees with people."
     )
     return replace(
         plan,

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     "judgeboard align --judge-version 'rag v2' --accept 'rag candidate v1'",
 )
 @options.judge_version(
-    required=True, help="Judge version of the kind rag or grade: a fingerprint, 'rag v1', or a name for its newest."
+    required=True, help="Judge version of the kind rag or grade: name (newest version), 'name v3' or fingerprint."
 )
-@click.option("--model", help="Chat model that proposes changed instructions, a strong one. Required without --accept.")
+@click.option(
+    "--model", help="Chat model that proposes changed instructions. Choose a strong model. Required without --accept."
+)
 @options.with_default(
     "--candidates", type=click.IntRange(1, 50), default=5, help="Number of changed prompts that the model proposes."
 )
@@ -46,16 +48,17 @@ def align_command(
     max_output: int,
     **chosen: Any,
 ) -> int:
-    """Let a model improve a judge's instructions, and test the best of them on held-out labels.
+    """Let a model propose better instructions for a judge, and test them on labels of people.
 
-    Each evidence group has one role: held out (half of them), develop (30 %) or examples (20 %). The model sees develop
-    answers on which the judge and people differ. Evidence groups of anchors have no role. Candidates are compared on
-    develop labels, and the best one once on held-out labels. Each candidate judges all develop answers. The candidate's
-    verdicts are not stored. The page Judges shows the result. A lead accepts a better candidate there or with --accept.
+    Each evidence group (the answers to one question from the same passages) has one role: held out (50 %), develop
+    (30 %) or examples (20 %). Groups of anchors have no role. The model reads develop answers on which the judge and
+    people differ. It proposes changed instructions, the candidates. Each candidate judges all develop answers. The best
+    candidate then judges the held-out answers, once. The verdicts of candidates are not stored. The page Judges shows
+    the result. If the candidate is better, a lead accepts it there or with --accept.
 
-    Exit code 0: the candidate is better; 1: worse; 2: not shown, with the reason. Looks at the same held-out labels are
-    counted: the interval and p are corrected for their number. With --replies, the response ids are "candidate 1" for
-    the model, and "candidate 1/ID" for the judge's verdict on the answer ID.
+    Exit code 0: the candidate is better; 1: it is worse; 2: neither is shown, and the output says why. Each test on the
+    same held-out labels is a look. The interval and p are corrected for the number of looks. With --replies, the
+    response_id of a proposal is "candidate 1", and that of candidate 1's verdict on the answer ID is "candidate 1/ID".
     """
     from judgeboard.methods.alignment import accept_latest, align
 

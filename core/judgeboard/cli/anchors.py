@@ -19,20 +19,24 @@ if TYPE_CHECKING:
     "judgeboard anchors report --json",
 )
 def anchors_command() -> None:
-    """Judge the same answers again and again, to show whether a judge drifts."""
+    """Judge a fixed set of answers, the anchors, repeatedly to find out whether a judge drifts."""
 
 
 @options.command("judgeboard anchors make", "judgeboard anchors make --n 150 --replace", group=anchors_command)
 @options.with_default(
-    "--n", type=click.IntRange(1, 100_000), default=60, help="Number of anchors; whole evidence groups are drawn."
+    "--n",
+    type=click.IntRange(1, 100_000),
+    default=60,
+    help="Approximate number of anchors, because whole evidence groups are drawn.",
 )
 @options.with_default("--seed", default="anchors", help="Seed of the draw.")
-@click.option("--replace", is_flag=True, help="Replace the present anchors. Their verdicts are kept.")
+@click.option("--replace", is_flag=True, help="Replace the current anchors. Their verdicts stay stored.")
 def make(n: int, seed: str, *, replace: bool) -> None:
-    """Fix a set of answers at random, labelled answers first.
+    """Draw the anchors at random, and store which answers they are.
 
-    The shares of query types and of bad answers are those of all labelled answers. Answers are left out if a judge's
-    prompt has an answer with the same evidence, or if `judgeboard align` used a label of the same evidence.
+    Draws whole evidence groups (the answers to one question from the same passages), first those with a label. The
+    anchors have about the same shares of query types and of bad answers as all labelled answers. Leaves out groups with
+    an answer in a judge's prompt, and groups whose labels `judgeboard align` used.
     """
     from judgeboard.agreement.anchors import make_anchors
 
@@ -51,10 +55,10 @@ def make(n: int, seed: str, *, replace: bool) -> None:
 )
 @stored_judge_options
 def judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
-    """Judge the anchors again. The verdicts are stored apart and change no figure.
+    """Judge the anchors once more. Only `anchors report` uses these verdicts.
 
-    Give the options of the judge version that you want to watch. To continue a run that stopped early, repeat the
-    command. The exit codes are those of `judgeboard judge`.
+    Give the same options with which the judge version judged the log. If a run stops early, repeat the command to
+    continue it. The exit codes are those of `judgeboard judge`.
     """
     from judgeboard.agreement.anchors import stored_anchors
     from judgeboard.runs.judging import judge_pending, make_judge
@@ -77,19 +81,21 @@ def judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
     "judgeboard anchors report", "judgeboard anchors report --judge-version 'rag v1' --json", group=anchors_command
 )
 @options.judge_version(
-    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the version that judged "
-    "the anchors last)."
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the version that judged the anchors "
+    "last)."
 )
 @options.with_default(
     "--looks",
     type=click.IntRange(1, 10_000),
     default=52,
-    help="Planned number of reports. Together they show a false drift with a probability of at most 5 %.",
+    help="Number of reports that you plan to make. If the judge does not drift, the probability that any of them shows "
+    "drift is at most 5 %.",
 )
 def report(judge_version: str | None, looks: int) -> int:
-    """Compare a judge's newest verdicts on the anchors with its first and its previous ones.
+    """Show whether a judge drifts: whether its verdicts on the anchors have changed.
 
-    Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
+    Compares the newest verdicts with the first ones and with those of the previous run. Makes no model calls. Exit code
+    1 if drift is shown, otherwise 0.
     """
     from judgeboard.agreement.anchors import anchor_report
 

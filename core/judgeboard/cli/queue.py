@@ -60,10 +60,10 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--plan",
     type=click.Choice(["rate", "judges"]),
-    help="rate: draw --n answers at random, to estimate the share of bad answers. Every answer has the same "
-    "probability, flagged or not. Answers that already have a label in the random sample are not drawn again. judges: "
-    "draw answers on which two judge versions differ. Reviewers see no judge, and their decisions imply labels, unless "
-    "you choose otherwise. `judgeboard plan` shows how many are needed.",
+    help="Draw --n answers at random. rate: from all answers, flagged or not, to estimate the share of bad answers. "
+    "Answers that already have a label in a random sample are left out. judges: from the answers on which the verdicts "
+    "of two judge versions differ. By default, reviewers do not see the judge, and each decision implies a label. "
+    "`judgeboard plan` shows how many answers are needed.",
 )
 @options.judge_version(
     "judge_versions",

@@ -345,8 +345,8 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
         if source.name.lower().endswith(".gz") and not source.gzipped:
             raise BadInput(f"{source.name} is not gzip, but its name ends with .gz: compress the original file again")
         raise BadInput(
-            f"{source.name} is not {title}: it contains bytes that are not text, like a damaged, encrypted or compressed "
-            "file. Export the log again"
+            f"{source.name} is not {title}: it contains bytes that are not text. It may be damaged, encrypted or "
+            "compressed: export the log again"
         )
     if is_parquet != (name == "parquet"):
         advice = "export it again, or rename it with the right ending" if wanted == AUTO else "use --format auto"

@@ -270,7 +270,7 @@ def anchors_section(version: StoredVersion) -> None:
         with reading() as connection:
             anchors = stored_anchors(connection).response_ids
     except NotFound as error:
-        caption("Anchors are answers that a judge judges again and again, to show whether it drifts.")
+        caption("Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts.")
         caption(capital(str(error)))
         return
     try:
@@ -340,7 +340,7 @@ def alignment(version: StoredVersion) -> None:
     with reading() as connection:
         page = alignment_page(connection, version.id)
     if page is None:
-        caption("A model can propose better instructions for this judge. Labels of people decide whether they are.")
+        caption("A model can propose better instructions for this judge. Labels of people show whether they are better.")
         command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
         st.code(with_database(command), language=None, wrap_lines=True)
         return
