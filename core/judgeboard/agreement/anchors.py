@@ -96,8 +96,8 @@ def make_anchors(
         known = newest_anchors(connection)
         if known is not None and not replace:
             raise BadInput(
-                f"{counted(len(known.response_ids), 'anchor')} exist since {day_words(utc_day(known.at))}. "
-                "To draw others, which are compared anew: --replace"
+                f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.at))}. "
+                "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
             )
         labels = _Labels(connection)
         answers = anchor_candidates(connection, labels.response_ids.tolist())
@@ -126,7 +126,7 @@ def make_anchors(
     sentence = (
         f"{counted(count, 'anchor')} in {counted(groups, 'evidence group')}: {labelled:,} with a label, {bad:,} of "
         f"them bad. If a change of the judge affects {percent(one_flip_share(count))} of all answers, at least one "
-        f"verdict on the anchors flips, with a probability of 95 %.{reasons}"
+        f"verdict on the anchors changes with a probability of 95 %.{reasons}"
     )
     return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, sentence)
 

@@ -426,14 +426,14 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
         sentences.append(f"No query type has sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
     elif still:
         others = "No other change" if sentences else "No change"
-        sentences.append(f"{others} that these labels can show; {_seen_words(max(still))}.")
+        sentences.append(f"{others} is shown{_seen_words(max(still))}.")
     return " ".join(sentences)
 
 
 def _seen_words(seen: float) -> str:
     if seen >= 1:
-        return "they are too few to show any change"
-    return f"a change of {two_decimals(seen)} would have been seen"
+        return ": the labels are too few to show one"
+    return f"; a change of {two_decimals(seen)} would have been seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,4 +495,4 @@ def window_sentence(line: WindowLine) -> str:
         verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
         return f"{line.query_type}: the share of bad answers {verb} {shares}, by {number_words(change, sign=True)}."
-    return f"{line.query_type}: no change that these labels can show; {_seen_words(seen)}."
+    return f"{line.query_type}: no change is shown{_seen_words(seen)}."

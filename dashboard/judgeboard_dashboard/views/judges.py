@@ -340,7 +340,7 @@ def alignment(version: StoredVersion) -> None:
     with reading() as connection:
         page = alignment_page(connection, version.id)
     if page is None:
-        caption("A model can propose better instructions for this judge. Labels of people show whether they are better.")
+        caption("A model can propose better instructions for this judge. Labels of people show if they are better.")
         command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
         st.code(with_database(command), language=None, wrap_lines=True)
         return

@@ -160,7 +160,7 @@ def test_without_a_change_the_sentence_tells_which_change_would_have_been_seen(s
     assert (result.new, result.alarms) == ((), ())
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
-    assert corrected_sentence(trend).startswith("No change that these labels can show; a change of 0.")
+    assert corrected_sentence(trend).startswith("No change is shown; a change of 0.")
 
 
 def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store) -> None:
@@ -202,7 +202,7 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
         assert line.change.change.value == pytest.approx(0.4)
         assert window_sentence(line).startswith("QA: the share of bad answers rose from 10 % [")
         same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-        assert "no change that these labels can show; a change of 0." in window_sentence(same.lines[0])
+        assert "no change is shown; a change of 0." in window_sentence(same.lines[0])
         empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
         assert window_sentence(empty.lines[0]) == "QA: not available (no answers)."
         with pytest.raises(BadInput, match="ends before it begins"):
