@@ -95,6 +95,9 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> Ou
 
 
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
+EXACT = 1e-9
+"""The plus or minus of a share of which nothing is left to label."""
+
 QUESTIONS: dict[Question, str] = {
     "rate": "the share of bad answers",
     "outcome": "whether the share of bad answers is above or below a bound",
@@ -254,8 +257,9 @@ def points(reach: float, *, kappa: bool = False, sign: str = "") -> str:
     Very small ones are "under ±0.01 percentage points".
     """
     least, unit = (0.001, "") if kappa else (0.0001, " percentage points")
-    if 0 < reach < least:
+    if EXACT < reach < least:
         return f"under {points(least, kappa=kappa, sign=sign)}"
+    reach = 0.0 if reach <= EXACT else reach
     return f"{sign}{reach if kappa else round(100 * reach, 1 if reach > 0.01 else 3):.3g}{unit}"
 
 

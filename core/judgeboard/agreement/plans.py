@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.label_plans import (
+    EXACT,
     QUESTIONS,
     LabelPlan,
     PlannedStratum,
@@ -45,8 +46,6 @@ from judgeboard.store.strata import UNUSABLE
 
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""
-
-_EXACT = 1e-9  # plus or minus of a share of which nothing is left to label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,7 +256,7 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     if more is None:
         more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
     else:
-        plan = replace(plan, reach=max(shown_by(more), _EXACT))
+        plan = replace(plan, reach=max(shown_by(more), EXACT))
     by_lot, _ = labels_in_groups(
         lambda effect: labels_by_lot(
             plan.reach, pilot.share, answers=None if of_app else pilot.answers, design_effect=effect
