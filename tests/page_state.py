@@ -9,7 +9,19 @@ GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
 TITLES = [title for listed in PAGES.values() for title in listed.values()]
 # Streamlit opens the page of another address without loading itself again, as for the Back button.
-GO = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
+GO = """address => new Promise((drawn) => {
+  const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
+  let begun = false;
+  const look = (missed = false) => {
+    const running = app.getAttribute(state) !== "notRunning";
+    if ((begun || missed) && !running) drawn();
+    begun ||= running || missed;
+  };
+  new MutationObserver(() => look()).observe(app, {attributeFilter: [state]});
+  setTimeout(() => look(true), 5000);  // where a busy machine drew it all at once
+  history.pushState({}, "", address);
+  dispatchEvent(new PopStateEvent("popstate"));
+})"""
 DECIDE = ".st-key-decide button:enabled:visible"
 
 
@@ -18,9 +30,18 @@ def idle(page: Page) -> None:
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
+def visit(page: Page, address: str) -> None:
+    """Open an address; a window that shows a page already need not load what every page needs, which takes longest."""
+    if page.url == "about:blank":
+        page.goto(address)
+    else:
+        page.evaluate(GO, address)
+    idle(page)
+
+
 def turn_to(page: Page, title: str) -> None:
-    """Open a page of the menu in a window that shows one already: it need not load what every page needs."""
-    page.evaluate(GO, f"/{address_of(title)}")
+    """Open a page of the menu in a window that shows one already."""
+    visit(page, f"/{address_of(title)}")
     if title == "Item":  # has no heading
         expect(page.locator(".jb-head")).to_have_count(1)
     else:

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from page_rows import HOSTILE
+from page_state import visit
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +41,7 @@ def window(browser: Browser, site) -> Iterator[tuple[Page, set[str | None]]]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_every_hostile_text_is_shown_as_it_was(window, site, name: str) -> None:
     page, hosts = window
-    page.goto(f"/item?response={site.rows.responses[f'hostile-{name}']}")
+    visit(page, f"/item?response={site.rows.responses[f'hostile-{name}']}")
     expect(page.locator(".jb-answer")).to_be_visible()
     stored = HOSTILE[name]
     if len(stored) > 100_000:

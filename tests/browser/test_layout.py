@@ -10,7 +10,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.decisions import grade as store_grade
 from page_fit import looks, misfits, overflowing
-from page_state import TITLES, idle, settled, turn_to
+from page_state import TITLES, idle, settled, turn_to, visit
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +59,7 @@ def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
         f"/item?flag={claims}",
         f"/item?response={good}",
     ):
-        page.goto(address)
+        visit(page, address)
         expect(page.locator("[data-testid=stDataFrame], .st-key-decide button:visible").first).to_be_visible()
         idle(page)
         assert misfits(page) == {}, address
@@ -105,7 +105,7 @@ def test_every_page_fits(reviewer, site) -> None:
 def test_the_parts_of_the_settings_fit(reviewer, site) -> None:
     page = reviewer("Mara")
     for part, there in (("People", ".st-key-people_add_button"), ("Events", ".st-key-events_foot")):
-        page.goto(f"/settings?part={part}")
+        visit(page, f"/settings?part={part}")
         expect(page.locator(there)).to_be_visible()
         idle(page)
         assert misfits(page) == {}, part

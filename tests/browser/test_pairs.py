@@ -12,7 +12,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.pairs import store_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
-from page_state import hold, idle, settled
+from page_state import hold, idle, settled, visit
 from pair_log import add_pairs, record
 
 pytestmark = pytest.mark.browser
@@ -128,7 +128,7 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     for pair_id, given in zip(ids, HOSTILE.values(), strict=True):
-        page.goto(f"/pairs?pair={pair_id}&in=overall")
+        visit(page, f"/pairs?pair={pair_id}&in=overall")
         settled(page, ANSWERS)
         shown = page.locator(".jb-answers .jb-evidence").all()
         texts = {each.evaluate("node => node.textContent") for each in shown}

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard_dashboard.theme import DARK, LIGHT
 from page_fit import misfits
-from page_state import idle
+from page_state import idle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ OTHERWISE = (
 
 
 def drawn(page: Page, address: str) -> None:
-    page.goto(address)
+    visit(page, address)
     expect(page.locator("[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas").first).to_be_visible()
     idle(page)
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)

@@ -19,7 +19,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.app import PAGES, address_of
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
-from page_state import idle
+from page_state import idle, visit
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -75,17 +75,23 @@ class Wire:
 
     def open(self, address: str) -> None:
         self.at = address
-        self.page.goto(address)
-        idle(self.page)
+        visit(self.page, address)
         expect(self.page.locator("[data-testid=stMain]")).to_be_visible()
-        self.page.wait_for_timeout(300)  # fragments and charts come after
+        self.wait_for_silence()  # fragments and charts come after
         idle(self.page)
+
+    def wait_for_silence(self) -> None:
+        came = -1
+        while came != (came := sum(map(len, self.frames.values()))):
+            self.page.wait_for_timeout(100)
 
     def download_all(self) -> None:
         """Press every button of the page that downloads something."""
-        for closed in self.page.locator("[data-testid=stExpander] details:not([open]) > summary").all():
+        expanders = self.page.locator("[data-testid=stExpander] details:not([open]) > summary").all()
+        for closed in expanders:
             closed.click()
-        self.page.wait_for_timeout(500)  # expanders open slowly, and move what is below them
+        if expanders:
+            self.page.wait_for_timeout(500)  # they open slowly, and move what is below them
         for button in self.page.locator("[data-testid=stDownloadButton] button").all():
             with self.page.expect_download() as download:
                 button.click()

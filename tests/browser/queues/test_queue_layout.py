@@ -9,7 +9,7 @@ from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits
-from page_state import idle, settled
+from page_state import idle, settled, visit
 from pair_log import add_pairs
 from queue_case import DISMISS
 from queue_page import opened, press
@@ -45,7 +45,7 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
         f"/item?queue={blind}",
         f"/item?queue={seen}",
     ):
-        page.goto(address)
+        visit(page, address)
         expect(page.locator("[data-testid=stMain]")).to_contain_text("e")
         idle(page)
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
