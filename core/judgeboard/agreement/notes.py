@@ -133,9 +133,9 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
 def epsilon_sentence(epsilon: float) -> str:
     """Return what ε means."""
     return (
-        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge passes even if "
-        f"it wins on {round(epsilon * 100, 6):g} answers of 100 fewer than the person. Use 0.2 for experts, 0.15 for "
-        "trained annotators, 0.1 for a crowd."
+        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win on up to "
+        f"{round(epsilon * 100, 6):g} fewer answers per 100 than the person. Use 0.2 for experts, 0.15 for trained "
+        "annotators, 0.1 for a crowd."
     )
 
 

@@ -95,9 +95,10 @@ class RateResult:
     ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. ``bounds``
     are the least and the greatest possible value where a stratum has no label, or where people did not decide on more
     than 5 % of the sampled answers. ``judge_share`` is the judge's own share of bad answers (or its mean grade). Its
-    interval covers chance only, not the judge's errors. ``labels_only`` is the share of all labels. ``in_all_answers``
-    has agreement, kappa, sensitivity, specificity and precision of the judge in all answers, ``in_graded_answers`` in
-    those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among people.
+    interval covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels.
+    ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision of the judge in all answers,
+    ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among
+    people.
     """
 
     name: str

@@ -51,14 +51,15 @@ def align_command(
     """Let a model propose better instructions for a judge, and test them on labels of people.
 
     Each evidence group (the answers to one question from the same passages) has one role: held out (50 %), develop
-    (30 %) or examples (20 %). Groups of anchors have no role. The model reads develop answers on which the judge and
-    people differ. It proposes changed instructions, the candidates. Each candidate judges all develop answers. The best
-    candidate then judges the held-out answers, once. The verdicts of candidates are not stored. The page Judges shows
-    the result. If the candidate is better, a lead accepts it there or with --accept.
+    (30 %) or examples (20 %). Groups that `judgeboard anchors make` drew have no role. The model reads the answers of
+    the role develop on which the judge and people differ. It proposes changed instructions, the candidates. Each
+    candidate judges all answers of this role. The best candidate then judges the held-out answers, once. The verdicts
+    of candidates are not stored. The page Judges shows the result. If the candidate is better, a lead accepts it there
+    or with --accept.
 
-    Exit code 0: the candidate is better; 1: it is worse; 2: neither is shown, and the output says why. Each test on the
-    same held-out labels is a look. The interval and p are corrected for the number of looks. With --replies, the
-    response_id of a proposal is "candidate 1", and that of candidate 1's verdict on the answer ID is "candidate 1/ID".
+    Exit code 0: the candidate is better; 1: it is worse; 2: the test cannot decide, and the output says why. The
+    interval and p are corrected for the number of tests on the same held-out labels. With --replies, a proposal has the
+    response_id "candidate 1". Its verdict on the answer ID has the response_id "candidate 1/ID".
     """
     from judgeboard.methods.alignment import accept_latest, align
 

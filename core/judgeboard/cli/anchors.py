@@ -36,7 +36,7 @@ def make(n: int, seed: str, *, replace: bool) -> None:
 
     Draws whole evidence groups (the answers to one question from the same passages), first those with a label. The
     anchors have about the same shares of query types and of bad answers as all labelled answers. Leaves out groups with
-    an answer in a judge's prompt, and groups whose labels `judgeboard align` used.
+    an answer that is an example in a judge's prompt, and groups whose labels `judgeboard align` used.
     """
     from judgeboard.agreement.anchors import make_anchors
 

@@ -209,10 +209,10 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line names the changes that a detector found. Intervals and detectors count by evidence group. These
-    figures come from the judge alone, so a change of the judge looks like a change of the answers. With --corrected,
-    the first line names only changes that `judgeboard watch` would find. With --before and --after, it compares these
-    two windows.
+    The first line names the changes that a detector found. Intervals and detectors treat the answers to one question
+    from the same passages as one group. These figures come from the judge alone, so a change of the judge looks like a
+    change of the answers. With --corrected, the first line names only changes that `judgeboard watch` would find. With
+    --before and --after, it compares these two windows.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
@@ -267,17 +267,17 @@ def stats_command() -> None:
     "--acknowledge",
     type=options.ROW_ID,
     metavar="ALARM",
-    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure then restart from the "
-    "day of the change.",
+    help="Number of an alarm to acknowledge, with --note. The detectors of its figure then restart from the day "
+    "on which the figure changed.",
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
-    """Find out whether a watched figure rose or fell, or a judge has another model, and raise alarms.
+    """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
 
-    Each query type has two detectors for each of three figures: the share of bad answers, corrected by people's labels;
-    the judge's error, which is its own share of bad answers minus the corrected share; and the share of unusable
-    verdicts. They read the weeks that have ended. Run this command weekly. Exit code 0; 1 if there is a new alarm.
-    Leads acknowledge alarms.
+    Three figures of each query type are watched: the share of bad answers, corrected by people's labels; the judge's
+    error; and the share of unusable verdicts. The judge's error is its own share of bad answers minus the corrected
+    share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly. Exit code 0; 1
+    if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")

@@ -90,8 +90,8 @@ could be used, or a file could not be read to its end.
 @click.option(
     "--label-set",
     metavar="NAME",
-    help="Read the labels of grades or verdicts as classes of their own, for example supports, refutes, unclear. They "
-    "become options of the label schema NAME (default: labels are good or bad). To compare them: "
+    help="Read the labels of grades or verdicts as classes that you define, for example supports, refutes, unclear. "
+    "They become options of the label schema NAME (default: labels are good or bad). To compare them: "
     "`judgeboard agreement --schema NAME`.",
 )
 @click.option(

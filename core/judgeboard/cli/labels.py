@@ -162,8 +162,8 @@ def issue_command() -> None:
 def issue_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
     """Open an issue about the answers of a filter.
 
-    If the filter names a rule, the issue has only answers with an open or confirmed flag of that rule. If the filter
-    has only sources, types, models or days, the issue has only answers with an open or confirmed flag of any rule.
+    If the filter names a rule, the answers must have an open or confirmed flag of that rule. If the filter names
+    nothing but sources, types, models or days, the answers must have an open or confirmed flag, whatever its rule.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue
@@ -220,7 +220,8 @@ def issue_show(number: int) -> None:
     "--fixed-on",
     metavar="DAY",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="First day (UTC) with the fix. Sets the state to fixed (default with --state fixed: today).",
+    help="First day (UTC) with the fix. Also sets the state to fixed. "
+    "Without it, --state fixed stores today as that day.",
 )
 def issue_set(number: int, state: str | None, fixed_on: datetime | None, **changes: Any) -> None:
     """Change an issue. Options that are not given keep their values."""

@@ -62,7 +62,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     type=click.Choice(["rate", "judges"]),
     help="Draw --n answers at random. rate: from all answers, flagged or not, to estimate the share of bad answers. "
     "Answers that already have a label in a random sample are left out. judges: from the answers on which the verdicts "
-    "of two judge versions differ. By default, reviewers do not see the judge, and each decision implies a label. "
+    "of two judge versions differ. In such a queue, reviewers do not see the judge, and each decision implies a label, "
+    "unless other options say otherwise. "
     "`judgeboard plan` shows how many answers are needed.",
 )
 @options.judge_version(
@@ -94,7 +95,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     type=options.FiniteRange(0, 1),
     default=1.0,
     metavar="SHARE",
-    help="Share of the items that need --needed reviews (default: 1). The other items need one review.",
+    help="Share of the items that get the number of reviews of --needed (default: 1). The other items get one review.",
 )
 @click.option("--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs.")
 @click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")

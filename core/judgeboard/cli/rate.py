@@ -75,8 +75,8 @@ def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) 
     required=True,
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
-    help="Goal of the plan, between 0 and 1. For rate and kappa: the plus or minus of the 95 % interval (0.05: ±5 "
-    "percentage points, for kappa ±0.05). For outcome: the share of bad answers to compare with. For judges and "
+    help="Goal of the plan, between 0 and 1. For rate and kappa: half the width of the 95 % interval (0.05 means "
+    "±5 percentage points, or ±0.05 for kappa). For outcome: the share of bad answers to compare with. For judges and "
     "versions: the smallest difference that you want to find, with probability 0.8.",
 )
 @options.with_default(

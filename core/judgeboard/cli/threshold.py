@@ -71,7 +71,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     "--agreement",
     type=SHARE,
     default=0.9,
-    help="Minimum share of the verdicts without review that people must agree with, between 0 and 1.",
+    help="People must agree with at least this share of the verdicts that get no review, between 0 and 1.",
 )
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @click.option(
@@ -84,7 +84,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     type=click.Choice(["mean", "alike", "cascade"]),
     default="mean",
     help="How a jury decides. mean: by the mean of the scores. alike: by the number of judges with the same verdict. "
-    "cascade: each judge decides the answers of which the judges before it were not sure.",
+    "cascade: if a judge is not sure of an answer, the next judge decides it.",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
 def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:

@@ -17,7 +17,7 @@ _within = options.with_default(
     "--within",
     type=options.FiniteRange(0, 1),
     default=0.02,
-    help="How much worse the share may be and still count as equally good, from 0 to 1.",
+    help="The second one counts as equally good if its share is worse by at most this number, from 0 to 1.",
 )
 
 

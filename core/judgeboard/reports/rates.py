@@ -6,7 +6,7 @@ from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
 
-JUDGE_ALONE = "Judge alone: the interval covers chance only, not the judge's errors."
+JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
 _PICKED = {"no": "no", "yes": "yes", "worst": "yes, the worst"}
 
 

@@ -42,7 +42,7 @@ WHERE_FIELDS: dict[str, str] = {
     "user": "feedback of the user: down, middle, up, none",
     "judge_side": "score of the judge: low, high, none",
     "unscored": "answers whose verdict lacks a score: groundedness or quality",
-    "time": "the value none selects answers without a time",
+    "time": "use the value none to select answers without a time",
     METADATA_FIELD: "value of a metadata field, for example metadata.tenant=acme or metadata.user.plan=free; none "
     "selects answers without the field; metadata.tokens>=100 or <=100 compares numbers",
 }

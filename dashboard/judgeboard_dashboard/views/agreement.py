@@ -309,7 +309,7 @@ def _worth_of_flags(shown: AgreementPage) -> None:
         under=(
             "The share of bad answers that the rules miss is not known: too few randomly sampled answers are decided."
             if bad is None
-            else f"People found about {one_in(bad)} bad among the random answers that no other rule flagged.",
+            else f"According to people, about {one_in(bad)} of the random answers that no other rule flagged are bad.",
         ),
     )
 

@@ -161,9 +161,9 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             st.checkbox,
             by_key["excuse_confident"],
             "Excuse verdicts that need no review",
-            help="A verdict whose confidence reaches “Uncertain verdict below” raises no flag of the rule “low "
-            "groundedness” (default: off). Other rules still flag the answer. The random sample can still select it. "
-            "Works only if the share of the random sample is above 0.",
+            help="If the confidence of a verdict is at least the value of “Uncertain verdict below”, the rule “low "
+            "groundedness” does not flag the answer (default: off). Other rules still flag it. The random "
+            "sample can still select it. Works only if the share of the random sample is above 0.",
         )
         implied = by_key["implied_labels"]
         rules = _field(

@@ -82,8 +82,8 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     else:
         corrected_charts(figures, shown)
         caption(
-            f"Line: share of bad answers per {figures.period} (UTC), from verdicts and sampled labels, band: 95 % "
-            "interval, thin line: what the judge says, not corrected, grey bars and small numbers: labels. Click a "
+            f"Line: share of bad answers per {figures.period} (UTC), from verdicts and sampled labels. Band: 95 % "
+            "interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. Click a "
             "point to open its answers.",
             f"Verdicts of {figures.judge}." if figures.judge else None,
         )
@@ -155,12 +155,14 @@ def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
     measure = MEASURES[figures.measure]
     parts = [
         f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
-        "band: 95 % interval",
-        f"grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
-        f"dotted: flag threshold {figures.threshold:g}" if figures.threshold is not None and measure.bounds else None,
-        "dashed vertical line: new judge version" if figures.marks else None,
+        "Band: 95 % interval",
+        f"Grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
+        f"Dotted line: flag threshold {figures.threshold:g}"
+        if figures.threshold is not None and measure.bounds
+        else None,
+        "Dashed vertical line: new judge version" if figures.marks else None,
     ]
-    legend = f"{', '.join(part for part in parts if part)}. Click a point to open its answers."
+    legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {figures.judge}, not corrected by labels." if figures.judge and measure.of_judge else None
     caption(None if as_table else legend, judged)
 

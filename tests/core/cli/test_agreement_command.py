@@ -53,7 +53,7 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "Cohen's kappa",
         "By query type",
         "The judge passed the test for 2 of 2 people (ε = 0.1). It can replace a person here.",
-        "the judge passes even if it wins on 10 answers of 100 fewer than the person",
+        "the judge may win on up to 10 fewer answers per 100 than the person",
         "Note: People gave 'hallucinated' to only 10 of these answers",
     ):
         assert line in printed, line

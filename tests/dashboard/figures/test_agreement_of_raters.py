@@ -141,7 +141,7 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     app = open_page("agreement", epsilon="0.1: a crowd")
     words = " ".join(texts(app, "jb-cap"))
     assert "The judge passed the test for 3 of 3 people (ε = 0.1). It can replace a person here." in words
-    assert "the judge passes even if it wins on 10 answers of 100 fewer than the person" in words
+    assert "the judge may win on up to 10 fewer answers per 100 than the person" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
