@@ -275,9 +275,9 @@ def watch_command(since: datetime | None, acknowledge: int | None, note: str | N
     """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
 
     Three figures of each query type are watched: the share of bad answers, corrected by people's labels; the judge's
-    error; and the share of unusable verdicts. The judge's error is its own share of bad answers minus the corrected
-    share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly. Exit code 0; 1
-    if there is a new alarm. Leads acknowledge alarms.
+    error; and the share of unusable verdicts. The judge's error is the share of answers that it calls bad minus the
+    corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly. Exit
+    code 0; 1 if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")

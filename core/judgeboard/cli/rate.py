@@ -110,7 +110,7 @@ def plan_command(
     by: str | None,
     where: RowFilter,
 ) -> None:
-    """Show how many answers people must label for a figure, and how many minutes that takes.
+    """Show how many answers people must label to reach a goal, and how many minutes that takes.
 
     The plan uses the labels of random samples that the log already has. With fewer than 30 such labels, it assumes the
     worst case. Minutes use the median time of a review. `judgeboard queue create NAME --plan rate --n N` draws the

@@ -44,7 +44,7 @@ REVIEW_THE_REST = (
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @options.judge_version(help=DEFAULT_JUDGE)
 def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
-    """Find the threshold of low groundedness that reaches a recall or precision, or costs least.
+    """Find the groundedness below which to flag answers, for a recall, a precision or the lowest cost.
 
     One half of the labels chooses the threshold, the other half measures it. Only labels drawn at random count.
     The output also shows how the number of flags would change. Changes nothing.
@@ -116,9 +116,8 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
     """Show, for each groundedness score of a judge, the share of answers that people call grounded.
 
-    Needs 50 labels. The errors before and after calibration are cross-fitted: the curve for an answer is
-    fitted to other answers.
-    Stored scores do not change.
+    Needs 50 labels. Shows the errors before and after calibration. Those after it are cross-fitted: the curve for an
+    answer is fitted to other answers only. Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration
 

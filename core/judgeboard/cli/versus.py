@@ -1,7 +1,7 @@
 """The commands `versus` and `ab`: is a judge version, or a version of the assistant, better than another?"""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from judgeboard.agreement.versus import VersionsCompared
     from judgeboard.stats.paired import PairedShares
 
-_within = options.with_default(
-    "--within",
-    type=options.FiniteRange(0, 1),
-    default=0.02,
-    help="The second one counts as equally good if its share is worse by at most this number, from 0 to 1.",
-)
+
+def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    words = f"{equally_good} by at most this number, from 0 to 1."
+    return options.with_default("--within", type=options.FiniteRange(0, 1), default=0.02, help=words)
 
 
 @options.command(
@@ -32,7 +30,7 @@ _within = options.with_default(
     help="Judge version: a fingerprint, 'rag v1', or a name for its newest version. Give it twice: first the old one, "
     "then the new one.",
 )
-@_within
+@_within("The new version counts as equally good if its share of right verdicts is lower")
 def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     """Show whether a judge version is better than another one.
 
@@ -67,7 +65,7 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
 @click.option(
     "--by", type=click.Choice(["query_type"]), help="Also compare each query type. The intervals are simultaneous."
 )
-@_within
+@_within("B counts as equally good if its share of bad answers is higher")
 def ab_command(a: str, b: str, judge_version: str | None, by: Literal["query_type"] | None, within: float) -> int:
     """Show whether one source of answers is better than another one.
 
