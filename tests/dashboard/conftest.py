@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -19,6 +20,8 @@ from page_rows import PageRows, fill_pages
 
 APP = Path(session.__file__).with_name("app.py")
 
+
+config.set_option("runner.postScriptGC", False)  # as in `serve`: it collects all garbage after each run
 
 # Every AppTest looks for components in all installed packages, which takes longer than drawing a page.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

@@ -14,15 +14,12 @@ DASHBOARD = Path(judgeboard_dashboard.__file__).parent
 def test_no_page_reads_the_whole_database() -> None:
     """A place that does belongs into this list only with a reason."""
     known = {
-        "session.py",  # whether the person was removed in the meantime
+        "session.py",  # whether the person was removed in the meantime; figures kept for those who see all
         "review/actions.py",  # the gold label of a training item that was just reviewed
         "review/drafts.py",  # the drafts of the person
         "review/leases.py",  # the leases of the person
-        "review/pairs.py",  # one item, read by `read_as`
         "review/plans.py",  # the draw of a planned queue, which shows no answer
         "review/schema_form.py",  # the failure modes that may be chosen; they name no answer
-        "widgets/rates.py",  # a cached figure, for people from whom no row is hidden
-        "widgets/self_reference.py",  # for people who may see everything
     }
     whole = {
         path.relative_to(DASHBOARD).as_posix()

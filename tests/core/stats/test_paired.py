@@ -1,5 +1,6 @@
 """Two versions on the same answers: change, p, conclusion, labels needed, and several tests at once."""
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,7 @@ def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(labelled: di
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_equals_statsmodels(p_values: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
+    gc.freeze()  # statsmodels collects garbage on each call, and there are many objects beside
     assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist())
 
 
