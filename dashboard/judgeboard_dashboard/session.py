@@ -116,7 +116,7 @@ def kept_until_new_rows(mark: Callable[..., tuple[int, ...]], read: Callable[...
     return figures
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=40, show_spinner=False)
 def _kept(key: tuple[Hashable, ...], _read: Callable[..., Any]) -> Any:  # noqa: ARG001 - the cache's key
     with store().reading() as connection:
         return _read(connection)

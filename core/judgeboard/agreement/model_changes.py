@@ -66,7 +66,10 @@ def with_later_change(connection: Connection, alarm: Alarm) -> Alarm:
         return alarm
     now, other = models[-1], models[-2]
     since = reported_models(connection, alarm.judge_version_id, after=other.last_at)
-    day = utc_day(next(model.first_at for model in since if model.model == now.model))
+    first = next((model.first_at for model in since if model.model == now.model), None)
+    if first is None:  # both names were reported at once
+        return alarm
+    day = utc_day(first)
     if alarm.direction.endswith(f" to {now.model}") and day == alarm.from_day:
         return alarm
     return replace(alarm, later_model=now.model, later_day=day)

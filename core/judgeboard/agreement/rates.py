@@ -19,6 +19,7 @@ from judgeboard.stats.estimates import (
     MIN_PAIRS,
     Z,
     interval,
+    measured,
     percent,
     percent_interval,
     t_quantile,
@@ -327,8 +328,12 @@ def _counts(sample: SampledLabels, grade: GradeName) -> tuple[StratumCount, ...]
 
 def _judge_share(sample: SampledLabels, grade: GradeName, target: Target) -> Estimate:
     scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
-    hits = (sample.judged_bad, sample.judged) if grade == "label" else None
-    return judge_alone(sample.population, scored, hits, "the logit" if grade == "groundedness" else None, target)
+    if grade == "label":
+        return judge_alone(sample.population, scored, (sample.judged_bad, sample.judged), None, target)
+    if 0 < sample.judged < round(float(sample.population.answers[scored].sum())):
+        value = float(sample.population.scores[scored].sum()) / sample.judged
+        return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
+    return judge_alone(sample.population, scored, None, "the logit" if grade == "groundedness" else None, target)
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:

@@ -72,8 +72,8 @@ class SampledLabels:
     ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. ``undecided`` counts by
     stratum the sampled answers about which people were unsure, tied, or which they skipped; ``waiting`` counts answers
     of the random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of
-    each stratum with a usable verdict, and those that the judge calls bad. ``all_values`` and ``all_verdicts`` are the
-    labels and verdicts of every labelled answer, extras too.
+    each stratum with a usable verdict (with a score, if the grade is one), and those that the judge calls bad.
+    ``all_values`` and ``all_verdicts`` are the labels and verdicts of every labelled answer, extras too.
     """
 
     population: Population
@@ -258,7 +258,7 @@ class LabelledAnswers:
             int(drawn.sum()),
             int((drawn & ~labelled & ~undecided).sum()),
             np.bincount(strata[answers.verdicts == BAD], minlength=len(kept)),
-            np.bincount(strata[answers.verdicts != UNUSABLE], minlength=len(kept)),
+            np.bincount(strata[split != UNUSABLE], minlength=len(kept)),
             values[labelled],
             verdicts[labelled],
         )

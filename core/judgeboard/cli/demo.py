@@ -85,11 +85,17 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
 
 def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) -> dict[str, int]:
     """Return the number of usable rows per file."""
+    from sqlalchemy import select
+
     from judgeboard.imports.importing import import_file
     from judgeboard.people.roster import change_settings
     from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.store.tables import RESPONSE
 
-    change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
+    with store.reading() as connection:
+        is_empty = connection.execute(select(RESPONSE.c.id).limit(1)).first() is None
+    if is_empty:
+        change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
     stored = {}
     for what, (file, kind, source) in FILES.items():
         summary = import_file(store, folder / file, kind=kind, source=source, actor=ACTOR)

@@ -272,8 +272,8 @@ def _replace(path: Path, write: Callable[[BinaryIO], T]) -> T:
 AUTO = "auto"
 _PARQUET = b"PAR1"
 _BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
-_JUDGED = 4096  # bytes at the start that show whether a file is text
-_NO_TEXT = tuple(bytes([mark]) for mark in range(32) if mark not in b"\t\n\f\r\x1b")
+_HEAD_BYTES = 4096  # bytes at the start that show whether a file is text
+_CONTROL_BYTES = tuple(bytes([mark]) for mark in range(32) if mark not in b"\t\n\f\r\x1b")
 _NOT_ROWS = (
     (b"PK\x03\x04", "'PK', like a ZIP or Excel file. Unpack a ZIP file first; save an Excel sheet as CSV."),
     (b"PK\x05\x06", "'PK', like an empty ZIP file."),
@@ -340,8 +340,8 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
             raise BadInput(f"{source.name} is not {title}: it starts with {what}")
     if head.startswith(_BOMS_16) or (name != "parquet" and head[:200].count(0) * 3 > len(head[:200])):
         raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
-    no_text = sum(head[:_JUDGED].count(mark) for mark in _NO_TEXT)
-    if name != "parquet" and no_text > max(10, len(head[:_JUDGED]) / 20):
+    no_text = sum(head[:_HEAD_BYTES].count(mark) for mark in _CONTROL_BYTES)
+    if not is_parquet and name != "parquet" and no_text > max(10, len(head[:_HEAD_BYTES]) / 20):
         if source.name.lower().endswith(".gz") and not source.gzipped:
             raise BadInput(f"{source.name} is not gzip, but its name ends with .gz: compress the original file again")
         raise BadInput(

@@ -4,7 +4,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,7 +173,8 @@ def import_file(
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
         if on_rejected is None and not dry_run and not rejects.count and target.is_file() and str(target) != str(file):
-            summary.older_file = target if _start_of(target) == _START else None
+            with suppress(OSError):  # another user's file; this import is done
+                summary.older_file = target if _start_of(target) == _START else None
     return summary
 
 

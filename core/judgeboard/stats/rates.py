@@ -290,6 +290,8 @@ def judge_alone(
     by_group = max(float(factors @ population.moments @ factors), 0.0) * groups / (groups - 1)
     if hits is None:
         made = _Linearised(value, math.sqrt(by_group) / answers, groups - 1)
+        if made.error < _FLAT:
+            return measured(value, n, reason="no interval: all scores are equal")
         return _estimate(made, n, scale, "chance only, by evidence group", complete=False)
     by_answer = (squares - total**2 / answers) * answers / max(answers - 1, 1)
     effect = max(1.0, by_group / by_answer) if by_answer > _FLAT else 1.0

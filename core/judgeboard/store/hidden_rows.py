@@ -51,6 +51,7 @@ _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows 
 
 _VIEWER = "judgeboard_viewer"
 _REVIEWER = bindparam("hidden_from", type_=BigInteger)
+_ANSWERS = func.count(QUEUE_ITEM.c.response_id.distinct())
 _FEW = 1_000  # up to this number, ids are written into the statement; above it, a subquery selects them
 
 Reading = AbstractContextManager[Connection]
@@ -149,8 +150,7 @@ def count_hidden(connection: Connection) -> int:
     viewer = viewer_of(connection)
     if viewer is None:
         return 0
-    query = _blind_items(func.count(QUEUE_ITEM.c.response_id.distinct()))
-    return int(connection.execute(query, {_REVIEWER.key: viewer}).scalar_one())
+    return int(connection.execute(_blind_items(_ANSWERS), {_REVIEWER.key: viewer}).scalar_one())
 
 
 @cache

@@ -95,6 +95,8 @@ def filter_rows(connection: Connection, row_filter: HiddenRowsFilter, parameters
             raise ValueError("a connection with hidden rows answers only queries")
         if statement.get_execution_options().get(_HIDDEN_TOO):
             return statement, multiparams, params
+        if any(params.get(name, value) != value for name, value in parameters.items()):
+            raise ValueError("a connection with hidden rows reads only as its own viewer")
         return statement.execution_options(**{_FILTER: row_filter}), (), {**params, **parameters}
 
     def refuse_text(

@@ -72,10 +72,11 @@ def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None
         assign_queue(site.store, site.queue(1), by=site.case.lead, add=[person])
     page = reviewer("Begin")
     page.goto("/queue")
-    names = page.locator(".st-key-your_queues .jb-say")
-    expect(names).to_have_count(2)
-    idle(page)
-    assert len({box["x"] for name in names.all() if (box := name.bounding_box())}) == 1
+    expect(page.locator(".st-key-your_queues .jb-say")).to_have_count(2)
+    page.wait_for_function(
+        "new Set(Array.from(document.querySelectorAll('.st-key-your_queues .jb-say'), name =>"
+        " name.getBoundingClientRect().x)).size === 1"
+    )
 
 
 @pytest.mark.parametrize("height", [700, 900, 1080])

@@ -54,6 +54,16 @@ def risen(log: GradedLog) -> Store:
     return log.store
 
 
+def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> None:
+    log = GradedLog(store)
+    one, other = log.answers(2)
+    log.say(
+        log.version(), {one: {"label": GOOD, "model_reported": "m-1"}, other: {"label": GOOD, "model_reported": "m-2"}}
+    )
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    assert alarm_sentence(alarm).endswith("changed: rag v1 from m-1 to m-2.")
+
+
 def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> None:
     result = watch(risen, by="cli:mara", now=LATER)
     assert len(result.new) == 1

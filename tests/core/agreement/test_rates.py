@@ -379,6 +379,15 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     ), "the logit differs little from the plain scale here"
 
 
+def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:
+    *scored, unscored = log.answers(21)
+    log.say(log.version(), {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}})
+    flag(log, scored[::2])
+    log.reviews({each: {"groundedness": 0.8} for each in scored[::2]})
+    alone = measure_rate(log.store, grade="groundedness").judge_share
+    assert (alone.value, alone.n) == (pytest.approx(0.9), 20)
+
+
 def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[:20])
     label(log, judged[:20], judged[:8])

@@ -70,6 +70,7 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.csv", "query,answer\nq,a\nq,b\nq,a\nq,b\nq,a\nq,b\nq,b\nq,b\nq,b\nq,b\n".encode("utf-16-le"), "UTF-16"),
         ("log.parquet", b"query,answer\n", "not Parquet: export it again, or rename it"),
         ("log.parquet", b"PAR1....", "not a whole Parquet file"),
+        ("log.csv", b"PAR1" + bytes(range(1, 256)) * 10, "not a whole Parquet file"),
         ("log.txt", b"just a sentence", "rename it to .jsonl"),
         ("log.csv", b"query,answer\rq,a\r", "not CSV"),
         ("log.csv", bytes(range(256)) * 10, "bytes that are not text"),

@@ -32,7 +32,7 @@ from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.events import EventFilter, event_page
 from judgeboard.store.export import EXPORTS, export_tables
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.hidden_rows import OPEN, Seen, count_hidden, hidden_by, hide_rows, part_of
+from judgeboard.store.hidden_rows import OPEN, Seen, count_hidden, hidden_answers, hidden_by, hide_rows, part_of
 from judgeboard.store.items import load_item, response_of_flag
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.open_flags import flag_after, neighbours, open_counts, queue_facets, queue_page
@@ -150,6 +150,13 @@ def test_each_blind_reviewer_misses_only_their_own_answers(marked: Marked) -> No
         for person in (case.mara, case.jon, case.ada)
     }
     assert listed == {"Mara": {"plain", "a0"}, "Jon": {"plain", "marked"}, "Ada": {"plain", "marked", "a0"}}
+
+
+def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(marked: Marked) -> None:
+    marked.give()
+    assert marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.mara.id, [1, 2]))
+    with pytest.raises(ValueError, match="its own viewer"):
+        marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.jon.id, [1, 2]))
 
 
 def _flag(response_id: int) -> dict[str, Any]:
