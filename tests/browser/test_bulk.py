@@ -23,7 +23,6 @@ def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undon
     words = page.locator(".st-key-queue_bulk .jb-say")
     expect(page.locator(".st-key-queue_start .jb-say")).to_contain_text("with open flags")
     idle(page)
-    page.wait_for_function("window.__judgeboardKeys")  # a new page listens to keys only soon after it is drawn
     page.keyboard.press("x")
     expect(words).to_have_text("0 answers selected")
     table = page.locator("[data-testid=stDataFrame] canvas").first
