@@ -6,11 +6,13 @@
   if (window.__judgeboardPalette) return;
   const PAUSE = 200; // ms without a key until the text is sent
   const OPENING = 5000; // ms until a palette that did not open is given up
+  const APART = 100; // ms between two changes that are sent: Streamlit may drop one of two that are sent together
   const AGAIN = 700; // ms until the button is clicked again if no palette has opened: Streamlit may drop a click
   let timer = 0;
   let early = null; // what is typed while the palette opens: {text, at}
   let clicked = false; // whether the button was clicked since the key was pressed
   let opens = null; // the text whose first result opens as soon as it is there
+  let sent = { text: "", apart: true }; // the text that the server has; whether a click may follow it
 
   const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
   const results = () => [...document.querySelectorAll('[role=dialog] [class*="st-key-palette_to_"] button')];
@@ -27,11 +29,18 @@
 
   const send = () => {
     clearTimeout(timer);
-    field()?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", code: "Enter", keyCode: 13, bubbles: true }));
+    if (!field()) return;
+    const now = { text: field().value.trim(), apart: false };
+    sent = now;
+    field().dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", code: "Enter", keyCode: 13, bubbles: true }));
+    setTimeout(() => {
+      now.apart = true;
+      openFirst();
+    }, APART);
   };
 
   const openFirst = () => {
-    if (opens === null || !field() || found() !== opens) return;
+    if (opens === null || !field() || found() !== opens || !sent.apart) return;
     opens = null;
     results()[0]?.click();
   };
@@ -47,8 +56,9 @@
     } else if (event.key === "Enter" && event.target === field()) {
       keep(event);
       opens = field().value.trim();
-      if (found() === opens) openFirst();
-      else send();
+      // A list of this text may be an older one: the server opens a result of the text that it has.
+      if (sent.text !== opens) send();
+      else openFirst();
     } else if (!["Enter", "Escape", "Tab", "Shift"].includes(event.key)) {
       event.stopImmediatePropagation();
       if (event.target !== field()) field().focus();
@@ -85,8 +95,7 @@
     keep(event);
     early = { text: "", at: performance.now() };
     clicked = false;
-    // Wait until the text of a field that was just left is sent: Streamlit drops one of two changes sent together.
-    setTimeout(open, 100);
+    setTimeout(open, APART); // the text of a field that was just left is sent first
   }, true);
 
   window.addEventListener("input", (event) => {
@@ -100,6 +109,7 @@
   new MutationObserver(() => {
     const now = field();
     if (now && now !== shown) {
+      sent = { text: now.value.trim(), apart: true };
       now.focus();
       if (early?.text) {
         Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(now, early.text);

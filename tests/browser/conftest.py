@@ -22,6 +22,7 @@ class Site:
     url: str
     store: Store
     rows: PageRows
+    server: serving
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +48,9 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     shutil.copyfile(sqlite_template, path)
     store = open_store(path)
     rows = fill_pages(store)
-    with serving(path) as url:
-        yield Site(url, store, rows)
+    server = serving(path)
+    with server as url:
+        yield Site(url, store, rows, server)
     store.close()
 
 

@@ -1,6 +1,8 @@
 """Addresses say what a page shows, and bring it back."""
 
+import os
 import re
+import signal
 import socket
 import urllib.request
 from urllib.parse import urlsplit
@@ -11,7 +13,7 @@ from playwright.sync_api import expect
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
 from judgeboard.store.items import load_item
-from page_state import idle
+from page_state import idle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -84,12 +86,12 @@ def test_a_click_on_a_line_opens_its_item(reviewer, site) -> None:
     expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
 
 
-@pytest.mark.parametrize("address", ["/item?flag=999999", "/item?flag=abc", "/item?response=999999"])
-def test_an_address_of_nothing_says_so(reviewer, site, address: str) -> None:
+def test_an_address_of_nothing_says_so(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto(address)
-    expect(page.locator(".jb-note")).to_be_visible()
-    expect(page.locator(".jb-note")).not_to_contain_text("Something went wrong")
+    for address in ("/item?flag=999999", "/item?flag=abc", "/item?response=999999"):
+        visit(page, address)
+        expect(page.locator(".jb-note")).to_be_visible()
+        expect(page.locator(".jb-note")).not_to_contain_text("Something went wrong")
 
 
 def test_the_server_forbids_browsers_to_go_elsewhere(site) -> None:
@@ -148,6 +150,27 @@ def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(reviewer, si
             if each.id == site.rows.flags["claims"]
         ]
     assert flag.state == "open"
+
+
+def test_enter_opens_what_the_text_names_though_the_list_is_an_older_one(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto("/runs")
+    page.wait_for_function("!!window.__judgeboardPalette")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("trends")
+    palette = page.get_by_role("dialog")
+    expect(palette.locator(".jb-found[data-text=trends]")).to_be_attached()
+    idle(page)
+    os.kill(site.server.process.pid, signal.SIGSTOP)
+    try:
+        page.keyboard.type("x")
+        page.wait_for_timeout(400)  # longer than the pause after which a text is sent
+        page.keyboard.press("Backspace")
+        page.keyboard.press("Enter")
+        expect(palette.get_by_role("button", name="Trends", exact=True)).to_be_visible()  # the list of before
+    finally:
+        os.kill(site.server.process.pid, signal.SIGCONT)
+    page.wait_for_url(re.compile("/trends"))
 
 
 def test_an_action_of_the_palette_opens_its_form(reviewer, site) -> None:

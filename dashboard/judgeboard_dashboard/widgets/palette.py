@@ -69,8 +69,9 @@ def _palette(pages: Mapping[str, str]) -> None:
     ).strip()[:LONGEST]
     with caught():
         targets = targets_of(text, pages)
-        for place, target in enumerate(targets):
-            label, key = as_label(target.words), f"palette_to_{place}"
+        for target in targets:
+            # The key names the target: a click on an older list must not open what has its place by now.
+            label, key = as_label(target.words), f"palette_to_{target.page}_{sorted(target.query.items())}_{target.words}"
             if st.button(label, key=key, icon=target.icon, type="tertiary", width="stretch"):
                 open_rows(target.page, **target.query)
         if not targets:
