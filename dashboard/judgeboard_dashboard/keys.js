@@ -40,13 +40,18 @@
   let text = null; // what is typed into a note that is not drawn yet: {words, ended}
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
   let looked = 0; // when the page was last looked at
+  let clicked = -SILENT; // when a held press was clicked whose run has not begun
   const scrolled = new Set(); // panes that are not at their top
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
   const inTable = (target) => Boolean(target?.closest?.("[data-testid=stDataFrame]"));
   const sender = () => window.__judgeboardSend; // sends presses to the server; set soon after the page is loaded
   const head = () => document.querySelector(".jb-head");
-  const running = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
+  const state = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState;
+  const running = () => state() === "running";
+  const hasKeys = () => document.querySelector(`button ${SHORTCUT}`);
+  // The browser loads the code of buttons after the page, on a busy machine seconds after the server has ended its run.
+  const drawing = () => state() !== "notRunning" || (!hasKeys() && now() < STALE);
   const now = () => performance.now();
 
   const swallow = (event) => {
@@ -61,9 +66,9 @@
   const keyOf = (kbd) =>
     kbd.getAttribute("aria-label").replace("Shortcut ", "").replace("⌘", "Ctrl").replace("⇧", "Shift").replaceAll(" ", "");
 
-  /* Whether a button takes the press. */
+  /* The button that takes the press. */
   const taker = ({ key }) =>
-    [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].some((kbd) => keyOf(kbd) === key);
+    [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].find((kbd) => keyOf(kbd) === key)?.closest("button");
 
   /* A key for rubric levels: two quick presses may grade two dimensions and then both count. */
   const each = (key) => /^[0-9K]$/.test(key) && document.querySelector('[class*="st-key-rubric_group"]');
@@ -138,16 +143,25 @@
     else delete dataset.waits;
   };
 
-  /* A page without a head line takes no presses. */
-  const leave = () => {
-    waiting.length = 0;
+  /* A page without a head line leaves its keys to Streamlit. But presses that come before its buttons are drawn wait for
+     them here. They are clicked one by one, each after the run of the previous click. */
+  const clickHeld = () => {
     text = null;
     if (!running()) sent = [];
+    const held = waiting.filter((press) => !press.row && press.path === location.pathname && now() - press.at < STALE);
+    waiting.splice(0, Infinity, ...held);
+    if (drawing()) clicked = -SILENT;
+    if (!held.length || drawing() || now() - clicked < SILENT) return;
+    const button = taker(held[0]);
+    if (!button && now() - moved <= NOBODY) return;
+    waiting.shift();
+    if (button) clicked = now();
+    button?.click();
   };
 
   const look = () => {
     if (!head()) {
-      leave();
+      clickHeld();
     } else {
       note();
       if (running() || now() - looked > BUSY) moved = now();
@@ -183,7 +197,7 @@
       appeared = now();
       if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
-    if (!sender() || !document.querySelector("button kbd")) moved = now();
+    if (!sender() || !hasKeys()) moved = now();
     else if (!running()) drawn = row;
   };
 
@@ -199,15 +213,18 @@
     last = { key, at };
     if (double && !each(key)) return;
     const wakes = idle();
-    delete head().dataset.lost;
-    session ??= head().dataset.session;
-    waiting.push({ key, row, since: Math.round(now() - appeared), at: now(), tries: 0 });
-    if (!text) sendNew(0);
+    waiting.push({ key, row, path: location.pathname, since: Math.round(now() - appeared), at: now(), tries: 0 });
+    if (head()) {
+      delete head().dataset.lost;
+      session ??= head().dataset.session;
+      if (!text) sendNew(0);
+    }
     if (wakes) wake();
   };
 
   const click = (event) => {
     const kbd = event.target.closest?.("button:not(:disabled)")?.querySelector(SHORTCUT);
+    if (event.isTrusted && !head()) waiting.length = 0; // the click may show another part of the page
     if (!event.isTrusted || !head() || !kbd) return;
     swallow(event);
     note();
@@ -249,7 +266,8 @@
       if (wakes) wake();
       return;
     }
-    if (!head() || !(saves || shifted || (plain && OURS.test(event.code)))) return;
+    const ours = saves || shifted || (plain && OURS.test(event.code));
+    if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from sqlalchemy import func, select
 
 from judgeboard.store.tables import FLAG
-from page_state import idle, settled
+from page_state import idle
 from queue_case import queue_case
 
 pytestmark = pytest.mark.browser
@@ -22,8 +22,6 @@ def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undon
     page.goto("/queue")
     words = page.locator(".st-key-queue_bulk .jb-say")
     expect(page.locator(".st-key-queue_start .jb-say")).to_contain_text("with open flags")
-    settled(page, ".st-key-queue_start .jb-say")
-    page.wait_for_timeout(1000)  # a key in the first moments of a new page may be lost
     page.keyboard.press("x")
     expect(words).to_have_text("0 answers selected")
     table = page.locator("[data-testid=stDataFrame] canvas").first

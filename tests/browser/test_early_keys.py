@@ -185,3 +185,55 @@ def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Pa
     bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<div class=st-key-note_1><input></div>')")
     done(bare, "Y")
     assert bare.locator("input").input_value() == "yd"
+
+
+LIST = """
+  const app = document.querySelector("[data-testid=stApp]").dataset;
+  const runs = (state) => { app.testScriptState = state; };
+  head.remove();
+  document.addEventListener("click", ({ target }) => {
+    done.push(target.textContent);
+    setTimeout(runs, 100, "running");  // as the server does, some time after the click
+    setTimeout(runs, 200, "notRunning");
+  });
+  addEventListener("keydown", ({ key, defaultPrevented }) => { if (!defaultPrevented) got.push(key); });
+"""
+
+
+def test_keys_pressed_on_a_list_before_its_buttons_are_drawn_are_executed_one_by_one(bare: Page) -> None:
+    bare.add_script_tag(content=LIST)
+    bare.evaluate("runs('running')")
+    for key in "xqj":  # Q has no button
+        bare.keyboard.press(key)
+    bare.evaluate("draw('J'); draw('X')")
+    bare.wait_for_timeout(400)
+    assert bare.evaluate("done") == []
+    bare.evaluate("runs('notRunning')")
+    bare.wait_for_function("done.length")
+    bare.keyboard.press("k")  # after those that wait
+    bare.wait_for_timeout(50)
+    assert bare.evaluate("done") == ["X"]
+    bare.evaluate("draw('K')")
+    bare.wait_for_function("done.length === 3")
+    bare.wait_for_timeout(1000)
+    assert bare.evaluate("done") == ["X", "J", "K"]
+    assert bare.evaluate("got") == []
+
+
+def test_a_page_that_is_drawn_keeps_no_presses(bare: Page) -> None:
+    bare.add_script_tag(content=LIST)
+    bare.evaluate("draw('J')")
+    bare.keyboard.press("x")  # no button has it
+    bare.evaluate("draw('X')")
+    bare.keyboard.press("x")  # Streamlit takes it
+    bare.wait_for_timeout(600)
+    assert bare.evaluate("[done, got]") == [[], ["x", "x"]]
+
+
+def test_a_click_forgets_presses_that_wait(bare: Page) -> None:
+    bare.add_script_tag(content=LIST)
+    bare.keyboard.press("x")
+    bare.locator("body").click()
+    bare.evaluate("draw('X')")
+    bare.wait_for_timeout(600)
+    assert "X" not in bare.evaluate("done")

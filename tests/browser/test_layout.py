@@ -111,24 +111,19 @@ def test_the_parts_of_the_settings_fit(reviewer, site) -> None:
         assert misfits(page) == {}, part
 
 
-@pytest.mark.parametrize("height", [700, 900, 1080])
-def test_the_bar_is_in_view_and_the_panes_fill_the_window(reviewer, site, height: int) -> None:
-    page = reviewer("Mara", height=height)
-    page.goto(f"/item?flag={site.rows.flags['many-passages']}")
-    settle(page)
-    bar, pane = page.locator(".st-key-bar").bounding_box(), page.locator(ANCHORS[2]).bounding_box()
-    assert bar is not None
-    assert pane is not None
-    assert bar["y"] + bar["height"] <= height
-    assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("node => node.scrollHeight - node.clientHeight") <= 1, "panes scroll, the page does not"
-
-
-def test_the_next_item_starts_at_its_top_and_a_grade_keeps_the_place(reviewer, site) -> None:
+def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto(f"/item?flag={site.rows.flags['many-passages']}")
     row = settle(page)
+    for height in (700, 1080, 900):
+        page.set_viewport_size({"width": 1440, "height": height})
+        bar, pane = page.locator(".st-key-bar").bounding_box(), page.locator(ANCHORS[2]).bounding_box()
+        assert bar is not None
+        assert pane is not None
+        assert bar["y"] + bar["height"] <= height
+        assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
+        main = page.locator("[data-testid=stMain]")
+        assert main.evaluate("node => node.scrollHeight - node.clientHeight") <= 1, "panes scroll, the page does not"
     pane = page.locator(ANCHORS[2])
     pane.evaluate("node => node.scrollTo({top: 300, behavior: 'instant'})")
     page.keyboard.press("3")
@@ -136,7 +131,7 @@ def test_the_next_item_starts_at_its_top_and_a_grade_keeps_the_place(reviewer, s
     assert pane.evaluate("node => node.scrollTop") == 300
     page.keyboard.press("k")
     settle(page, after=row)
-    assert page.locator(ANCHORS[2]).evaluate("node => node.scrollTop") == 0
+    assert page.locator(ANCHORS[2]).evaluate("node => node.scrollTop") == 0, "a grade keeps the place, an item does not"
 
 
 def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> None:
@@ -153,11 +148,12 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> 
     assert refused.evaluate("node => node.scrollWidth - node.clientWidth") <= 0, "the words are cut"
 
 
-@pytest.mark.parametrize("place", ["rejudge", "queue", "responses"])
-def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site, place: str) -> None:
+def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto(f"/{place}?text={'x' * 6000}")
-    expect(page.get_by_role("textbox", name="Find")).to_be_visible()
-    idle(page)
-    expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()
-    assert overflowing(page) == []
+    for place in ("Rejudge", "Queue", "Responses"):
+        visit(page, f"/{place.lower()}?text={'x' * 6000}")
+        expect(page.get_by_role("heading", level=1)).to_have_text(place)
+        expect(page.get_by_role("textbox", name="Find")).to_be_visible()
+        idle(page)
+        expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()
+        assert overflowing(page) == [], place

@@ -1,7 +1,11 @@
 """No press is lost or doubled on a busy machine: list of flags, blind queue, pairs, conflicts."""
 
+import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -29,9 +33,14 @@ def pressed(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.Te
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, pressed: Store) -> Iterator[Page]:
+def server(pressed: Store) -> serving:
+    return serving(str(pressed.engine.url.database))
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, server: serving) -> Iterator[Page]:
     """A reviewer's page."""
-    with serving(str(pressed.engine.url.database)) as url:
+    with server as url:
         context = browser.new_context(base_url=url)
         context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
         yield context.new_page()
@@ -64,7 +73,32 @@ def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
     assert page.evaluate("removed") == []
 
 
+@contextmanager
+def slowed(page: Page, server: serving) -> Iterator[None]:
+    """Throttle the browser's processor, and let the server run only a quarter of the time.
+
+    As beside many other processes, but without taking the processor from other tests, and however many cores there are.
+    """
+    pid, over = server.process.pid, threading.Event()
+    assert pid is not None
+
+    def interrupt() -> None:
+        while not over.wait(0.05):
+            os.kill(pid, signal.SIGSTOP)
+            over.wait(0.15)
+            os.kill(pid, signal.SIGCONT)
+
+    interrupting = threading.Thread(target=interrupt)
+    with loaded(page, processes=0, slower=4):
+        interrupting.start()
+        try:
+            yield
+        finally:
+            over.set()
+            interrupting.join()
+
+
 @pytest.mark.parametrize("name", SURFACES)
-def test_every_press_is_executed_once(page: Page, pressed: Store, name: str) -> None:
-    walked = walk(page, pressed, name, ITEMS[name], partial(loaded, page, processes=4, slower=4))
+def test_every_press_is_executed_once(page: Page, server: serving, pressed: Store, name: str) -> None:
+    walked = walk(page, pressed, name, ITEMS[name], partial(slowed, page, server))
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)

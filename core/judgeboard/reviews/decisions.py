@@ -31,6 +31,7 @@ from judgeboard.store.reviews import (
     StoredReview,
     current_reviews,
     find_review,
+    has_decided,
     insert_review,
     insert_reviews,
     lock_flag,
@@ -285,10 +286,13 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
     """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
 
-    An implied label is not kept. The sentence is empty if nothing is stored.
+    An implied label is not kept. A person who has decided the answer before keeps their earlier grade, so only the note
+    is stored. The sentence is empty if nothing is stored.
     """
     if refused.grade.label_implied:
         refused = replace(refused, grade=replace(refused.grade, label=None, label_implied=False))
+    if refused.response_id is not None and has_decided(connection, reviewer.id, refused.response_id):
+        refused = replace(refused, grade=Grade(note=refused.grade.note))
     if refused.grade == NOTHING:
         return ""
     key = f"{refused.request_key}:kept"

@@ -249,6 +249,13 @@ def lock_reviewed(
     return review, tuple(lock_flag(connection, flag_id) for flag_id in review.flag_ids), response
 
 
+def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> bool:
+    """Return whether a person has a current review of an answer that decides flags or belongs to a queue."""
+    counts = or_(REVIEW.c.decision.is_not(None), REVIEW.c.queue_item_id.is_not(None))
+    own = (REVIEW.c.response_id == response_id) & (REVIEW.c.reviewer_id == reviewer_id)
+    return connection.execute(select(exists().where(own, counts, is_current()))).scalar_one()
+
+
 def find_review(connection: Connection, **columns: Any) -> StoredReview | None:
     """Return the review with this ``id``, ``request_key`` or ``replaces`` (the replaced review's id), or None."""
     row = connection.execute(_REVIEWS.where(*(REVIEW.c[name] == columns[name] for name in columns))).one_or_none()
@@ -408,7 +415,10 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
             newer.c.rule == FLAG.c.rule,
             newer.c.state == FlagState.OPEN.value,
             newer.c.id > FLAG.c.id,
-            or_(FLAG.c.rule.not_in(EACH_JUDGE), _judge_of(newer).is_not_distinct_from(_judge_of(FLAG))),
+            or_(
+                FLAG.c.rule.not_in(EACH_JUDGE),
+                FLAG.c.judgment_id.is_not(None) & _judge_of(newer).is_not_distinct_from(_judge_of(FLAG)),
+            ),
         )
     )
     return {row.id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}

@@ -1,4 +1,4 @@
-"""Twenty items with keys alone, five on PostgreSQL; prints keystrokes and seconds of each (``pytest -s``)."""
+"""Six items with keys alone, two on PostgreSQL; prints keystrokes and seconds of each (``pytest -s``)."""
 
 import sys
 import time
@@ -42,21 +42,21 @@ def report(engine: str, strokes: int, seconds: list[float]) -> None:
     sys.stdout.write(f"\n{engine}: {len(seconds)} items with keys alone: {each}; {reading}\n")
 
 
-def test_twenty_items_with_keys_alone(reviewer, site) -> None:
-    name = site.queue(20)
+def test_six_items_with_keys_alone(reviewer, site) -> None:
+    name = site.queue(6)
     page = reviewer("Mara")
     before = len(site.reviews())
-    report("SQLite", *through(page, name, 20))
+    report("SQLite", *through(page, name, 6))
     expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
     made = site.reviews()[before:]
-    assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss"] * 10
+    assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss"] * 3
     assert {grade for _, _, _, grade, _ in made} == {0.5}
 
 
 @pytest.mark.postgres
-def test_five_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
+def test_two_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
     with served_queues(address(postgres_store)) as started:
-        name = started.queue(5)
+        name = started.queue(2)
         with closing(Windows(browser, started.url)) as windows:
-            report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 5))
-        assert len(started.reviews()) == 5
+            report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 2))
+        assert len(started.reviews()) == 2

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from browser_windows import Windows
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, remove_person
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
+from page_state import visit
 from served import serving
 
 ANN, BOB, EVE, MAL = (f"{name}@example.org" for name in ("ann", "bob", "eve", "mal"))
@@ -28,16 +30,17 @@ PEOPLE = {
 class Site:
     """A server where people sign in, and browsers that do."""
 
-    def __init__(self, browser: Browser, url: str, store: Store) -> None:
-        self.browser, self.url, self.store = browser, url, store
+    def __init__(self, windows: Windows, store: Store) -> None:
+        self.windows, self.url, self.store = windows, windows.url, store
         self.contexts: list[BrowserContext] = []
         self.frames: list[bytes] = []
 
     def browse(self) -> Page:
         """Open a browser of its own; what the server sends it is kept."""
-        context = self.browser.new_context(base_url=self.url, viewport={"width": 1440, "height": 900})
+        context = self.windows.take()
         self.contexts.append(context)
         page = context.new_page()
+        page.set_viewport_size({"width": 1440, "height": 900})
         page.set_default_timeout(30_000)
         page.on("websocket", lambda socket: socket.on("framereceived", self._keep))
         return page
@@ -58,7 +61,7 @@ class Site:
 
     def close(self) -> None:
         for context in self.contexts:
-            context.close()
+            self.windows.give_back(context)
 
     def _keep(self, payload: str | bytes) -> None:
         self.frames.append(payload if isinstance(payload, bytes) else payload.encode())
@@ -78,9 +81,16 @@ def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     store.close()
 
 
+@pytest.fixture(scope="module")
+def windows(browser: Browser, served: tuple[str, Store]) -> Iterator[Windows]:
+    opened = Windows(browser, served[0])
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def site(browser: Browser, served: tuple[str, Store]) -> Iterator[Site]:
-    opened = Site(browser, *served)
+def site(windows: Windows, served: tuple[str, Store]) -> Iterator[Site]:
+    opened = Site(windows, served[1])
     yield opened
     opened.close()
 
@@ -133,7 +143,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
         ("/rejudge?query_type=QA", "Rejudging more than one answer is for leads and admins"),
         ("/import", "Importing is for leads and admins"),
     ):
-        page.goto(path)
+        visit(page, path)
         expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
     refused = [event.details for event in site.events(kind="refused", actor=BOB)]
     assert {details["action"] for details in refused} == {"change_settings", "read_events", "rejudge_many", "import"}

@@ -213,7 +213,8 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
         "the overview": lambda c: overview(c, who.id, NOW.date()),
         "the quadrant": quadrant,
         "trends": lambda c: [
-            trend(c, measure=name) for name in ("groundedness", "quality", "low_share", "flagged_share")
+            trend(c, measure=name)
+            for name in ("groundedness", "quality", "low_share", "flagged_share", "failed_check_share")
         ],
         "agreement": lambda c: [
             agreement_page(PairSource(c), grade=grade) for grade in ("label", "groundedness", "quality")

@@ -94,9 +94,8 @@ def test_a_filter_limits_the_draw_and_more_than_there_are_takes_all(case) -> Non
 def two_versions(case) -> tuple[list[int], list[int]]:
     """Two versions of a judge that differ on 20 of 60 answers; return these, and the others."""
     ids = case.flagged(*([0.1] * 30), *([0.9] * 30))
-    for place, id_ in enumerate(ids):
-        differs = place % 3 == 0
-        case.judge(id_, 0.9 if (place < 30) == differs else 0.1, version=2)
+    scores = {id_: 0.9 if (place < 30) == (place % 3 == 0) else 0.1 for place, id_ in enumerate(ids)}
+    case.judge_all(scores, version=2)
     return ids[::3], [id_ for place, id_ in enumerate(ids) if place % 3]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.domain import Grade, ItemState
+from judgeboard.domain import Grade, ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.decisions import grade
@@ -30,6 +30,24 @@ def test_nobody_reviews_an_item_twice(case) -> None:
     case.queue(needed=2)
     case.review(case.mara)
     assert case.take(case.mara) is None
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind: bool) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=blind, order=QueueOrder.RANDOM)
+    leased = case.lease(case.mara)
+    case.say(leased, case.mara, CONFIRM, label=Label.HALLUCINATED)
+    with pytest.raises(DecisionRefused, match=r"You decided this item already\.$"):
+        case.say(leased, case.mara, DISMISS, label=Label.GROUNDED)
+    with pytest.raises(DecisionRefused, match=r"Your note is kept\.$"):
+        case.say(leased, case.mara, DISMISS, label=Label.GROUNDED, note="typed in another window")
+    with pytest.raises(DecisionRefused, match="confirmed"):
+        case.decide(case.flags()[0]["id"], case.mara, DISMISS, label=Label.GROUNDED)
+    assert [(row["label"], row["note"]) for row in case.reviews()] == [
+        ("hallucinated", None),
+        (None, "typed in another window"),
+    ]
 
 
 def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
