@@ -1,0 +1,355 @@
+"""Stores spans as they come, finds the traces that are ready, and stores what became of them."""
+
+import hashlib
+import zlib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from judgeboard.domain import Feedback, Response
+from judgeboard.store.events import record_event
+from judgeboard.store.responses import completed_row
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of
+from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK
+from judgeboard.store.triggers import unread
+from judgeboard.traces.maps import Rule, rules_of
+from judgeboard.traces.spans import LogRecord, Span, SpanEvent
+
+WAITING, MADE, NONE, FORGOTTEN = "waiting", "made", "none", "forgotten"
+LATE = "The answer was already judged, flagged, reviewed or in a queue: later spans and rules do not change it."
+
+
+@dataclass(frozen=True, slots=True)
+class NewSpan:
+    """A received span or log record (``kind``) with its JSON; ``source`` is the name of the service that sent it."""
+
+    trace_id: str
+    span_id: str
+    kind: str
+    source: str
+    is_root: bool
+    body: bytes
+
+    @classmethod
+    def of(cls, record: Span | LogRecord, source: str) -> "NewSpan":
+        """Return the row of a record. Raises TypeError for a value that JSON cannot hold."""
+        json = orjson.dumps(record, default=_json_value, option=orjson.OPT_NON_STR_KEYS)
+        body = zlib.compress(json, 1)
+        if isinstance(record, Span):
+            is_root = record.parent_id is None or record.remote_parent is True
+            return cls(record.trace_id, record.span_id, "span", source, is_root, body)
+        # Log records have no id of their own: equal ones are one.
+        key = f"{record.span_id}:{hashlib.blake2b(json, digest_size=8).hexdigest()}"
+        return cls(record.trace_id, key, "log", source, is_root=False, body=body)
+
+
+def _json_value(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def store_spans(connection: Connection, spans: Iterable[NewSpan], owner: str, now: datetime) -> int:
+    """Store spans that are not stored yet, and return how many are new; ``owner`` is the source of the sender's key.
+
+    A trace with new spans waits again to become an answer, or to complete its answer. Spans of a forgotten trace are
+    not stored.
+    """
+    unique = {(span.trace_id, span.kind, span.span_id): span for span in spans}
+    by_trace: dict[str, list[NewSpan]] = {}
+    for key in sorted(unique):  # in one order, so that two processes never wait for each other
+        by_trace.setdefault(key[0], []).append(unique[key])
+    return sum(_store_traces(connection, dict(batch), owner, now) for batch in batches(list(by_trace.items())))
+
+
+def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], owner: str, now: datetime) -> int:
+    rows = [
+        {"external_id": trace_id, "owner": owner, "source": spans[0].source, "first_at": now, "last_at": now}
+        for trace_id, spans in by_trace.items()
+    ]
+    connection.execute(insert_or_skip(connection, TRACE, "external_id", "owner"), rows)
+    known = select(TRACE.c.id, TRACE.c.external_id).where(
+        TRACE.c.external_id.in_(by_trace), TRACE.c.owner == owner, TRACE.c.state != FORGOTTEN
+    )
+    ids = {external_id: id_ for id_, external_id in connection.execute(known)}
+    spans = [
+        {"trace_id": ids[trace_id], "external_id": span.span_id, "kind": span.kind, "body": span.body}
+        for trace_id, of_trace in by_trace.items()
+        if trace_id in ids
+        for span in of_trace
+    ]
+    if not spans:
+        return 0
+    statement = insert_or_skip(connection, SPAN, "trace_id", "kind", "external_id").returning(SPAN.c.trace_id)
+    new: dict[int, int] = {}
+    for batch in batches(spans):
+        for id_ in connection.execute(statement, batch).scalars():
+            new[id_] = new.get(id_, 0) + 1
+    changed = [
+        {"trace": id_, "more": new[id_], "root": any(span.is_root for span in by_trace[trace_id])}
+        for trace_id, id_ in ids.items()
+        if id_ in new
+    ]
+    if changed:
+        grown = update(TRACE).where(TRACE.c.id == bindparam("trace"))
+        values = {
+            "spans": TRACE.c.spans + bindparam("more"),
+            "root_ended": or_(TRACE.c.root_ended, bindparam("root", type_=TRACE.c.root_ended.type)),
+        }
+        connection.execute(grown.values(last_at=now, state=WAITING, **values), changed)
+    return sum(new.values())
+
+
+_RULES = "trace_rules:"  # with the source, the key of a setting
+
+
+def set_rules(connection: Connection, source: str, rules: Sequence[str], by: str, now: datetime) -> int:
+    """Replace the rules of a source and read its traces again; return how many.
+
+    Raises BadInput for a wrong rule.
+    """
+    rules_of(rules)
+    connection.execute(insert(SETTING), {"key": _RULES + source, "value": list(rules), "by": by, "at": now})
+    record_event(connection, "set_trace_rules", by, details={"source": source, "rules": len(rules)}, now=now)
+    again = update(TRACE).where(TRACE.c.source == source, TRACE.c.state.in_([MADE, NONE]))
+    return connection.execute(again.values(state=WAITING)).rowcount
+
+
+def rules_by_source(connection: Connection) -> dict[str, tuple[Rule, ...]]:
+    """Return the rules of every source that has some."""
+    query = select(SETTING.c.key, SETTING.c.value).where(SETTING.c.key.startswith(_RULES, autoescape=True))
+    latest = {key.removeprefix(_RULES): value for key, value in connection.execute(query.order_by(SETTING.c.id))}
+    return {source: rules_of(rules) for source, rules in latest.items() if rules}
+
+
+class WaitingTrace(NamedTuple):
+    """A trace that is ready; ``spans`` tells whether others came since it was read."""
+
+    id: int
+    external_id: str
+    owner: str
+    source: str
+    spans: int
+    response_id: int | None
+
+
+def ready_traces(
+    connection: Connection, now: datetime, *, quiet: timedelta, longest: timedelta, limit: int
+) -> list[WaitingTrace]:
+    """Return traces whose root has ended and that were ``quiet``, or without news or with an ended root for long."""
+    long_ago = now - longest
+    ended = TRACE.c.root_ended.is_(True) & or_(TRACE.c.last_at <= now - quiet, TRACE.c.first_at <= long_ago)
+    query = (
+        select(*columns_of(WaitingTrace, TRACE))
+        .where(_IS_WAITING, TRACE.c.spans > 0, or_(ended, TRACE.c.last_at <= long_ago))
+        .order_by(TRACE.c.last_at)
+        .limit(limit)
+    )
+    return [WaitingTrace(*row) for row in connection.execute(query)]
+
+
+# SQLite uses the partial index only with this text.
+_IS_WAITING: ColumnElement[bool] = literal_column("trace.state = 'waiting'")
+
+
+def records_of(connection: Connection, trace_ids: Collection[int]) -> dict[int, tuple[list[Span], list[LogRecord]]]:
+    """Return the spans and the log records of traces, in the order in which they came."""
+    records: dict[int, tuple[list[Span], list[LogRecord]]] = {id_: ([], []) for id_ in trace_ids}
+    query = select(SPAN.c.trace_id, SPAN.c.kind, SPAN.c.body).where(SPAN.c.trace_id.in_(listed(connection, trace_ids)))
+    for trace_id, kind, body in connection.execute(query.order_by(SPAN.c.id)):
+        values = orjson.loads(zlib.decompress(body))
+        if kind == "log":
+            records[trace_id][1].append(LogRecord(**values))
+        else:
+            events = tuple(SpanEvent(**event) for event in values.pop("events"))
+            records[trace_id][0].append(Span(**values, events=events))
+    return records
+
+
+def lock_unchanged(connection: Connection, traces: Iterable[WaitingTrace]) -> set[int]:
+    """Return the ids of the traces to which nothing happened since they were read; no other process changes them."""
+    spans = {trace.id: trace.spans for trace in traces}
+    query = select(TRACE.c.id, TRACE.c.spans).where(TRACE.c.id.in_(listed(connection, spans)), TRACE.c.state == WAITING)
+    rows = connection.execute(query.order_by(TRACE.c.id).with_for_update(skip_locked=True))
+    return {id_ for id_, now in rows if now == spans[id_]}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOutcome:
+    """What became of a trace: an answer (``response_id``), or the ``reason`` why not."""
+
+    id: int
+    source: str
+    response_id: int | None = None
+    reason: str | None = None
+    used: Sequence[Sequence[str]] = ()
+
+
+def store_outcomes(connection: Connection, outcomes: Sequence[TraceOutcome]) -> None:
+    """Store what became of traces."""
+    rows = [
+        {
+            "trace": each.id,
+            "of": each.source,
+            "answer": each.response_id,
+            "to": NONE if each.response_id is None else MADE,
+            "why": each.reason,
+            "taken": [list(pair) for pair in each.used],
+        }
+        for each in outcomes
+    ]
+    values = {
+        "source": bindparam("of"),
+        "response_id": bindparam("answer"),
+        "state": bindparam("to"),
+        "reason": bindparam("why"),
+        "used": bindparam("taken", type_=TRACE.c.used.type),
+    }
+    if rows:
+        connection.execute(update(TRACE).where(TRACE.c.id == bindparam("trace")).values(**values), rows)
+
+
+def complete_response(connection: Connection, response_id: int, response: Response) -> bool:
+    """Replace the content of a response that came by a trace, unless something refers to it; return whether it did."""
+    changed = update(RESPONSE).where(RESPONSE.c.id == response_id, text(unread("response.id")))
+    return connection.execute(changed.values(completed_row(response))).rowcount == 1
+
+
+def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:
+    """Delete the spans of the traces that became these responses; spans that come later are not stored."""
+    of_answers = TRACE.c.response_id.in_(response_ids)
+    connection.execute(delete(SPAN).where(SPAN.c.trace_id.in_(select(TRACE.c.id).where(of_answers))))
+    connection.execute(update(TRACE).where(of_answers).values(state=FORGOTTEN, reason=None))
+
+
+@dataclass(frozen=True, slots=True)
+class NewFeedback:
+    """Feedback on the answer with a response id, a trace id or a span id; one of them is given."""
+
+    feedback: Feedback
+    response_key: str | None = None
+    trace_key: str | None = None
+    span_key: str | None = None
+
+
+def store_feedback(connection: Connection, entries: Iterable[NewFeedback], owner: str, now: datetime) -> list[int]:
+    """Store feedback until its answer is known; return the ids of the rows."""
+    rows = [
+        {
+            **{name: getattr(entry, name) for name in ("response_key", "trace_key", "span_key")},
+            **{name: getattr(entry.feedback, name) for name in ("kind", "value", "user", "at")},
+            "owner": owner,
+            "received_at": now,
+        }
+        for entry in entries
+    ]
+    return list(connection.execute(insert(WAITING_FEEDBACK).returning(WAITING_FEEDBACK.c.id), rows).scalars())
+
+
+def has_feedback(connection: Connection) -> bool:
+    """Return whether feedback waits for its answer."""
+    return connection.execute(select(exists().select_from(WAITING_FEEDBACK))).scalar_one()
+
+
+def take_feedback(connection: Connection, ids: Collection[int] | None = None) -> dict[int, list[Feedback]]:
+    """Return the feedback whose answer is known, by response, and remove it from the waiting feedback."""
+    waiting = WAITING_FEEDBACK.c
+    of_trace = TRACE.c.response_id.is_not(None)
+    own_source = or_(waiting.owner == "", waiting.owner == RESPONSE.c.source)
+    own_trace = or_(waiting.owner == "", waiting.owner == TRACE.c.source)
+    columns = (*columns_of(Feedback, WAITING_FEEDBACK), waiting.id.label("row"))
+    queries = (
+        select(RESPONSE.c.id.label("response"), *columns).where(
+            waiting.response_key == RESPONSE.c.external_id, own_source
+        ),
+        select(TRACE.c.response_id.label("response"), *columns).where(
+            waiting.trace_key == TRACE.c.external_id, of_trace, own_trace
+        ),
+        select(TRACE.c.response_id.label("response"), *columns).where(
+            waiting.span_key == SPAN.c.external_id, SPAN.c.trace_id == TRACE.c.id, of_trace, own_trace
+        ),
+    )
+    taken: dict[int, tuple[int, Feedback]] = {}
+    for query in queries:
+        of_rows = query if ids is None else query.where(waiting.id.in_(listed(connection, ids)))
+        for row in connection.execute(of_rows.order_by(waiting.id)):
+            taken.setdefault(row.row, (row.response, record_of(Feedback, row)))
+    connection.execute(delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken))))
+    feedback: dict[int, list[Feedback]] = {}
+    for id_ in sorted(taken):
+        response_id, entry = taken[id_]
+        feedback.setdefault(response_id, []).append(entry)
+    return feedback
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """The traces of a source by state; ``last_at`` is the arrival of the latest span."""
+
+    source: str
+    made: int
+    none: int
+    waiting: int
+    last_at: datetime
+
+    @property
+    def traces(self) -> int:
+        """All traces of the source."""
+        return self.made + self.none + self.waiting
+
+
+def list_sources(connection: Connection) -> list[SourceState]:
+    """Return every source that sent traces, by name."""
+    numbers = [func.count().filter(TRACE.c.state == state) for state in (MADE, NONE, WAITING)]
+    query = select(TRACE.c.source, *numbers, func.max(TRACE.c.last_at)).where(TRACE.c.state != FORGOTTEN)
+    rows = connection.execute(query.group_by(TRACE.c.source).order_by(TRACE.c.source))
+    return [SourceState(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrace:
+    """A trace and what became of it; ``used`` are pairs of a span's id and what the answer took from it."""
+
+    id: int
+    external_id: str
+    source: str
+    state: str
+    last_at: datetime
+    spans: int
+    response_id: int | None
+    reason: str | None
+    used: tuple[Any, ...] | None
+
+
+def latest_traces(
+    connection: Connection, source: str | None = None, *, unused: bool = False, limit: int = 50
+) -> list[StoredTrace]:
+    """Return the latest traces of a source (default: of all), newest first; ``unused`` ones became no answer."""
+    query = select(*columns_of(StoredTrace, TRACE)).where(
+        TRACE.c.state.in_([NONE] if unused else [MADE, NONE, WAITING])
+    )
+    if source is not None:
+        query = query.where(TRACE.c.source == source)
+    return [StoredTrace(*row) for row in connection.execute(query.order_by(TRACE.c.id.desc()).limit(limit))]
+
+
+def count_waiting_feedback(connection: Connection) -> int:
+    """Return the number of feedback entries whose answer has not come."""
+    return int(connection.execute(select(func.count()).select_from(WAITING_FEEDBACK)).scalar_one())

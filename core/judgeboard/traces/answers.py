@@ -1,0 +1,332 @@
+"""Make a response of the spans of a trace, and say which span was taken as what."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from judgeboard.domain import Response
+from judgeboard.text import MAX_NAME, storable, storable_json
+from judgeboard.traces.attributes import as_text
+from judgeboard.traces.calls import Call, calls_of
+from judgeboard.traces.maps import Rule
+from judgeboard.traces.parts import Operation, Passage
+from judgeboard.traces.prompts import bare_question, passages_in_prompt
+from judgeboard.traces.spans import LogRecord, Span
+
+MAX_COST = 1_000_000.0
+DETAILS = "context_details"
+"""The key in the metadata for what is known of each passage beside its text, as the import has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The response of a trace, or the reason why it has none. ``used`` lists (span id, what was taken from it)."""
+
+    response: Response | None
+    reason: str | None = None
+    used: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Uses:
+    used: list[tuple[str, str]] = field(default_factory=list)
+
+    def take(self, call: Call, what: str) -> None:
+        if (call.span.span_id, what) not in self.used:
+            self.used.append((call.span.span_id, what))
+
+
+def answer_of(
+    spans: Iterable[Span], logs: Iterable[LogRecord] = (), maps: Sequence[Rule] = (), source: str = ""
+) -> Taken:
+    """Return the response of the spans and log records of one trace, in any order and with repeats.
+
+    The answer is the output of the root, or else of the outermost span inside that has one. A trace with several roots
+    is the response of the root that has passages, or else of the last one.
+    """
+    trees = calls_of(spans, logs, maps)
+    if not trees:
+        return Taken(None, "The trace has no span yet.")
+    taken = [_taken(tree, source) for tree in trees]
+    made = [each for each in taken if each.response is not None]
+    if made:
+        return max(made, key=lambda each: each.response is not None and each.response.passages is not None)
+    return next((each for each in taken if each.reason != _UNKNOWN), taken[0])
+
+
+_UNKNOWN = "No span follows a known convention. Name the fields with `judgeboard sources map`."
+
+
+def _taken(tree: Call, source: str) -> Taken:
+    """Return the response of one root with all spans below it."""
+    answering = _answering(tree)
+    question, asked = _question(tree, answering)
+    if answering is None or question is None or asked is None or answering.part.answer is None:
+        return Taken(None, _reason(tree, answering))
+    uses = _Uses()
+    uses.take(asked, "question")
+    uses.take(answering, "answer")
+    model = _model_call(tree, answering)
+    passages, details = _passages(tree, model or answering, uses)
+    metadata = _metadata(tree, answering, uses)
+    if model is not None and model.part.model:
+        uses.take(model, "model")
+    if details:
+        metadata[DETAILS] = details
+    query_type = _query_type(metadata)
+    response = Response(
+        source=source,
+        external_id=tree.trace_id,
+        query=storable(question)[0],
+        answer=storable(answering.part.answer)[0],
+        passages=None if passages is None else tuple(storable(text)[0] for text in passages),
+        query_type=query_type or "unspecified",
+        generator_model=_model_name(tree, model or answering),
+        generator_cost=_cost(tree),
+        messages=_messages(tree, answering, model, question, uses),
+        asked_at=_time(tree.started_ns),
+        metadata=_as_json(metadata),
+    )
+    return Taken(response, None, tuple(uses.used))
+
+
+def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields whose values can be stored as JSON: texts may be changed, NaN becomes null."""
+    kept: dict[str, Any] = {}
+    for name, value in fields.items():
+        with suppress(TypeError):  # nested too deep, or an integer of more than 64 bits
+            kept[storable(name)[0]] = storable_json(orjson.loads(orjson.dumps(value, default=str)))[0]
+    return kept
+
+
+# The answer and the question
+
+
+def _answering(tree: Call) -> Call | None:
+    """Return the outermost call that has an answer; an object without an answer field is one only if there is no other.
+
+    Beside each other, a step of the application with its own question comes before calls of models, and later calls
+    before earlier ones. A step without any model below it (such as one that joins passages) is no answer where a model
+    gave one, or where its own place in the trace is unknown. Calls inside tools and retrievals do not answer the user.
+    """
+    if tree.failed and not tree.answers:
+        return None
+    return _outermost(tree, objects=False) or _outermost(tree, objects=True)
+
+
+def _outermost(tree: Call, *, objects: bool) -> Call | None:
+    models = any(tree.answering_models())
+    level = [tree]
+    while level:
+        own = [call for call in level if call.answers and (objects or not call.answers_object)]
+        own = [call for call in own if any(call.answering_models()) or (call.is_whole and (call is tree or not models))]
+        if own:
+            return max(own, key=_weight)
+        level = [child for call in level for child in call.children if not child.is_aside]
+    return None
+
+
+def _weight(call: Call) -> tuple[bool, bool, int, str]:
+    has_question = call.part.question is not None
+    return (has_question and not call.is_model, has_question, call.ended_ns, call.span.span_id)
+
+
+def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | None]:
+    """Return the question and its call: the outermost above the answer, or else of the model that answered."""
+    if answering is None:
+        return None, None
+    models = list(answering.answering_models()) or [call for call in tree.spoken() if call.is_model and call.answers]
+    above = [*answering.ancestors(), answering, *sorted(models, key=lambda call: -call.ended_ns)]
+    others = [call for call in tree.walk() if call.part.question and not call.is_model and call not in above]
+    for call in (*above, *sorted(others, key=lambda call: (call.depth, call.is_aside, call.started_ns))):
+        text = call.part.question
+        if text and call.part.operation not in {Operation.TOOL, Operation.CHECK}:
+            beside = [each.part.question for each in tree.walk() if each is not call and each.part.question]
+            return (bare_question(text, beside) if call.part.messages else text), call
+    return None, None
+
+
+def _model_call(tree: Call, answering: Call) -> Call | None:
+    """Return the model call that gave the answer: one with the same text, or else the last that answered."""
+    models = list(answering.answering_models()) or [call for call in tree.spoken() if call.is_model and call.answers]
+    text = (answering.part.answer or "").strip()
+    return max(models, key=lambda call: ((call.part.answer or "").strip() == text, call.ended_ns), default=None)
+
+
+def _messages(
+    tree: Call, answering: Call, model: Call | None, question: str, uses: _Uses
+) -> tuple[dict[str, Any], ...] | None:
+    """Return the dialogue up to the question; None if there is only the question."""
+    places = [*answering.ancestors(), answering, *([model] if model else []), tree]
+    call = next((call for call in places if call.part.messages), None)
+    if call is None or [(each["role"], each["content"]) for each in call.part.messages] == [("user", question)]:
+        return None
+    uses.take(call, "messages")
+    return tuple(_as_json(message) for message in call.part.messages)
+
+
+# The passages
+
+
+def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, list[dict[str, Any]]]:
+    """Return the texts of the retrieved passages in order, and what else is known of each.
+
+    Without texts, they are taken from the prompt if it has exactly these passages, numbered; otherwise they are None.
+    """
+    found: list[Passage] = []
+    reranked: list[Passage] = []
+    retrievals = sorted(
+        (call for call in tree.walk() if call.part.passages is not None),
+        key=lambda call: (call.started_ns, -call.ended_ns),
+    )
+    for call in retrievals:
+        uses.take(call, "passages")
+        if call.part.operation is Operation.RERANKING and call.part.passages:
+            reranked = _joined([*reranked, *call.part.passages])
+            found = []
+        else:
+            found = _joined([*found, *(call.part.passages or ())])
+    passages = [each for each in _joined([*reranked, *found]) if each.text is None or each.text.strip()]
+    if not retrievals:
+        return None, []
+    texts = [each.text for each in passages if each.text is not None]
+    if passages and not texts:
+        texts = passages_in_prompt(model.part.messages, model.part.context, [each.id for each in passages]) or []
+        if not texts:
+            return None, [_details(each) for each in passages]
+    elif len(texts) < len(passages):
+        passages = [each for each in passages if each.text is not None]
+    details = [_details(each) for each in passages]
+    return texts, details if any(details) else []
+
+
+def _joined(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the passages without repeats: nested spans of one retrieval carry the same ones."""
+    kept: list[Passage] = []
+    for passage in passages:
+        for place, other in enumerate(kept):
+            if passage.text == other.text or (passage.id == other.id and None in {passage.text, other.text}):
+                if passage.text is None and passage.id != other.id:
+                    continue
+                kept[place] = other if other.text is not None else passage
+                break
+        else:
+            kept.append(passage)
+    return kept
+
+
+def _details(passage: Passage) -> dict[str, Any]:
+    values = {"id": passage.id, "score": passage.score, "source": passage.source, **passage.metadata}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+# Model, tokens, cost and the rest
+
+
+def _total(tree: Call, name: str) -> Any:
+    """Return the sum over the calls of models; of nested calls, those inside count where they have a value."""
+    totals: dict[int, Any] = {}
+    for call in reversed(list(tree.walk())):  # those inside first
+        inside = [value for child in call.children if (value := totals[id(child)]) is not None]
+        own = getattr(call.part, name) if call.part.operation in {Operation.MODEL, Operation.APP} else None
+        totals[id(call)] = sum(inside) if inside else own
+    return totals[id(tree)]
+
+
+def _cost(tree: Call) -> float | None:
+    """Return the cost, rounded to a millionth as in the database."""
+    total = _total(tree, "cost")
+    return round(total * 1_000_000) / 1_000_000 if total is not None and 0 <= total <= MAX_COST else None
+
+
+def _model_name(tree: Call, answering: Call) -> str | None:
+    models = sorted((call for call in tree.walk() if call.is_model), key=lambda call: -call.ended_ns)
+    named = (call.part.model for call in (answering, *models, tree) if call.part.model)
+    return next((storable(name)[0][:MAX_NAME] for name in named), None)
+
+
+def _metadata(tree: Call, answering: Call, uses: _Uses) -> dict[str, Any]:
+    """Return the metadata of the outermost span that has some, and what the trace tells beside the answer."""
+    outermost = sorted(tree.walk(), key=lambda call: (call.depth, call.started_ns, call.span.span_id))
+    values = dict(next((call.part.metadata for call in outermost if call.part.metadata), {}))
+    root = tree if tree.parent is None and tree.span.span_id else answering
+    values |= {"span_id": root.span.span_id, "latency_ms": round((tree.ended_ns - tree.started_ns) / 1e6)}
+    for name in ("session", "user", "tags"):
+        call = next((call for call in outermost if getattr(call.part, name)), None)
+        if call is not None:
+            uses.take(call, name)
+            value = getattr(call.part, name)
+            values[name] = list(value) if isinstance(value, tuple) else value
+    for name in ("prompt_tokens", "completion_tokens"):
+        total = _total(tree, name)
+        values |= {} if total is None else {name: total}
+    calls = list(_tool_calls(tree))
+    return {**values, "tool_calls": calls} if calls else values
+
+
+def _tool_calls(tree: Call) -> Iterator[dict[str, Any]]:
+    """Yield the calls of tools in order: what the models asked for, with the results of the tools' own spans."""
+    calls = sorted(tree.walk(), key=lambda call: (call.started_ns, call.span.span_id))
+    done = [dict(each) for call in calls if call.part.operation is Operation.TOOL for each in call.part.tool_calls]
+    asked = [dict(each) for call in calls if call.is_model for each in call.part.tool_calls]
+    kept: list[dict[str, Any]] = []
+    for each in (*asked, *done):
+        same = next((other for other in kept if _is_same(each, other)), None)
+        known = {name: value for name, value in each.items() if value is not None}
+        if same is None:
+            kept.append(known)
+        else:
+            same |= {name: value for name, value in known.items() if name not in same}
+    yield from kept
+
+
+def _is_same(call: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether two spans tell of one call of a tool: by its id, or by name and arguments as far as known."""
+    if call.get("id") and other.get("id"):
+        return bool(call["id"] == other["id"])
+    arguments, others = call.get("arguments"), other.get("arguments")
+    return call.get("name") == other.get("name") and (arguments is None or others is None or arguments == others)
+
+
+def _query_type(metadata: dict[str, Any]) -> str | None:
+    for name in ("query_type", "queryType", "query-type"):
+        if found := as_text(metadata.get(name)):
+            return storable(found)[0][:MAX_NAME]
+    for tag in metadata.get("tags", ()):
+        name, _, value = tag.replace("=", ":", 1).partition(":")
+        if name.strip() in {"query_type", "queryType", "query-type"} and value.strip():
+            return storable(value.strip())[0][:MAX_NAME]
+    return None
+
+
+def _time(at_ns: int) -> datetime | None:
+    return datetime.fromtimestamp(at_ns / 1e9, UTC) if at_ns else None
+
+
+# Why there is none
+
+
+def _reason(tree: Call, answering: Call | None) -> str:
+    if answering is not None:
+        return "The trace has an answer, but no question. Name its place with `judgeboard sources map`."
+    calls = sorted(tree.walk(), key=lambda call: (call.depth, -call.ended_ns, call.span.span_id))
+    read = [call for call in calls if call.part.dialect]
+    failed = next((call.error for call in calls if call.error and call.error.strip()), None)
+    last = max((call for call in read if call.is_model), key=lambda call: call.ended_ns, default=None)
+    missing = next((call.part.missing for call in read if call.part.missing), None)
+    asked = last.part.tool_calls if last is not None else ()
+    if failed and (tree.failed or last is None or last.failed or not (missing or asked)):
+        return f"The call failed: {storable(failed.strip().splitlines()[0])[0][:500]}"
+    if missing:
+        return missing
+    if asked:
+        tool = storable(str(asked[0].get("name")))[0][:MAX_NAME]
+        return f"The trace has no answer: the model only asked for the tool {tool}."
+    kinds = sorted({str(call.part.operation) for call in read})
+    if set(kinds) & {"app", "model"}:
+        return "The trace has no answer: no span has the output of the assistant or of a model."
+    return f"The trace has no answer, only spans of these kinds: {', '.join(kinds)}." if kinds else _UNKNOWN

@@ -1,0 +1,130 @@
+"""Values of attributes: JSON in texts, numbered names, and what metadata say about session, user and tags."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+_JSON = re.compile(r'\s*["\[{]')
+DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
+_SESSION_KEYS = ("session_id", "sessionId", "session", "thread_id", "threadId", "conversation_id", "conversationId")
+_USER_KEYS = ("user_id", "userId", "user")
+_PLUMBING = re.compile(  # what frameworks add to the metadata of every run
+    r"(ls_|lc_|langfuse_|langgraph_|LANGSMITH_|LANGCHAIN_|__|checkpoint_|mlflow\.)"
+    r"|(tags|usage_metadata|is_langchain_root|finish_reason|_type|model|model_name|stream|temperature|tools)$"
+)
+_STEP_TAG = re.compile(r"(seq:step|map:key|graph:step|branch|condition|langsmith):")
+
+
+def parsed(text: Any) -> Any:
+    """Return the value of a JSON text, also of JSON inside JSON; anything else comes back as it is.
+
+    Only objects, arrays and quoted texts count as JSON: a bare ``42`` or ``true`` may be an answer.
+    """
+    for _ in range(3):
+        if not isinstance(text, str) or not _JSON.match(text):
+            break
+        try:
+            text = orjson.loads(text)
+        except ValueError:
+            if "NaN" not in text and "Infinity" not in text:  # Python writes them, JSON has no such numbers
+                break
+            try:
+                text = json.loads(text, parse_constant=lambda _: None)
+            except (ValueError, RecursionError):
+                break
+    return text
+
+
+def first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the first value that is there and no empty text, else None."""
+    return next((values[name] for name in names if values.get(name) is not None and values[name] != ""), None)
+
+
+def first_scalar(values: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """Return the first value that is a text or a number, as a text."""
+    return next((text for name in names if (text := as_text(values.get(name))) is not None), None)
+
+
+def under(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the attributes whose names start with the prefix, without it; JSON values are parsed."""
+    return {name[len(prefix) :]: parsed(value) for name, value in attributes.items() if name.startswith(prefix)}
+
+
+def nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Return attributes like ``prefix.0.a.b`` as a list of mappings like ``{"a": {"b": …}}``, ordered by number."""
+    entries: dict[int, dict[str, Any]] = {}
+    for name, value in attributes.items():
+        if name.startswith(prefix + "."):
+            number, _, path = name[len(prefix) + 1 :].partition(".")
+            if path and _is_index(number):
+                _set(entries.setdefault(int(number), {}), path.split(".")[:DEEPEST], value)
+    return [_listed(entries[number]) for number in sorted(entries)]
+
+
+def session_and_user(metadata: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the session and the user that metadata name."""
+    return first_scalar(metadata, _SESSION_KEYS), first_scalar(metadata, _USER_KEYS)
+
+
+def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that the application wrote: without session and user, and what frameworks add."""
+    known = {*_SESSION_KEYS, *_USER_KEYS}
+    return {name: value for name, value in metadata.items() if name not in known and not _PLUMBING.match(name)}
+
+
+def tags_in(value: Any) -> tuple[str, ...]:
+    """Return tags of a list or of a text like ``a, b``, without the tags by which LangChain numbers its steps."""
+    value = parsed(value)
+    tags = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    texts = dict.fromkeys(str(tag).strip() for tag in tags)
+    return tuple(tag for tag in texts if tag and not _STEP_TAG.match(tag))
+
+
+def as_text(value: Any) -> str | None:
+    """Return a text or number as a text; None if it is empty or something else."""
+    if isinstance(value, str):
+        return value.strip() or None
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def as_count(value: Any) -> int | None:
+    """Return a number of tokens, also from a text; None if it is none."""
+    number = as_number(value)
+    return int(number) if number is not None and number >= 0 else None
+
+
+def as_number(value: Any) -> float | None:
+    """Return a finite number, also from a text; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < 1e15 else None  # also leaves out NaN and infinity
+
+
+def _is_index(name: str) -> bool:
+    return name.isascii() and name.isdecimal() and len(name) < 9
+
+
+def _set(target: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        inner = target.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return
+        target = inner
+    target[path[-1]] = value
+
+
+def _listed(value: Any) -> Any:
+    """Turn mappings whose keys are all numbers into lists."""
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _listed(each) for name, each in value.items()}
+    if inner and all(map(_is_index, inner)):
+        return [inner[name] for name in sorted(inner, key=int)]
+    return inner

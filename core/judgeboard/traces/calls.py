@@ -1,0 +1,218 @@
+"""The tree of the spans of a trace, each with what its dialects read."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from judgeboard.traces import dialects
+from judgeboard.traces.documents import passages_in
+from judgeboard.traces.maps import Rule, mapped
+from judgeboard.traces.parts import Operation, Part
+from judgeboard.traces.spans import LogRecord, Span, exception_of
+
+_NOTHING = Part("", Operation.OTHER)
+_ASIDE = frozenset({Operation.TOOL, Operation.RETRIEVAL, Operation.RERANKING, Operation.CHECK})
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A span with its place in the trace.
+
+    The root of a trace whose root span never came has a made span without an id, over those that did come. An
+    ``orphan`` is a span whose parent never came: it may be any step of the assistant.
+    """
+
+    span: Span
+    part: Part = _NOTHING
+    parent: "Call | None" = None
+    children: "list[Call]" = field(default_factory=list)
+    orphan: bool = False
+    depth: int = 0
+
+    @property
+    def trace_id(self) -> str:
+        """The id of the trace."""
+        return self.span.trace_id
+
+    @property
+    def started_ns(self) -> int:
+        """The start."""
+        return self.span.started_ns
+
+    @property
+    def ended_ns(self) -> int:
+        """The end."""
+        return self.span.ended_ns
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, if it did. Some senders tell it only by an exception, which answered spans can have too."""
+        kind = self.span.attributes.get("error.type")
+        raised = exception_of(self.span.events) if self.part.answer is None else None
+        return self.span.error or raised or (kind if isinstance(kind, str) and kind else None)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed."""
+        return self.error is not None
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a call of a model."""
+        return self.part.operation is Operation.MODEL
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether the calls inside it do not answer the user: it is a tool, a retrieval or a check."""
+        return self.part.operation in _ASIDE
+
+    @property
+    def answers(self) -> bool:
+        """Whether its output can be the answer; that of a failed model cannot, nor a question passed through."""
+        part = self.part
+        if part.answer is None or part.operation not in {Operation.APP, Operation.MODEL}:
+            return False
+        if part.answer == part.question or (self.is_model and self.failed):
+            return False
+        return not self.answers_object or passages_in(part.answer) is None
+
+    @property
+    def answers_object(self) -> bool:
+        """Whether the output of a step is a whole object, of which no field is known to be the answer."""
+        return not self.is_model and (self.part.answer or "").startswith(("{", "["))
+
+    def ancestors(self) -> "list[Call]":
+        """Return the calls above it, outermost first."""
+        above: list[Call] = []
+        call = self.parent
+        while call is not None:
+            above.append(call)
+            call = call.parent
+        return above[::-1]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all spans above it came, so that it is known to be no inner step."""
+        return not self.orphan and not any(call.orphan for call in self.ancestors())
+
+    def walk(self) -> "Iterator[Call]":
+        """Yield it and all calls below it."""
+        waiting = [self]
+        while waiting:
+            call = waiting.pop()
+            yield call
+            waiting += call.children
+
+    def spoken(self) -> "Iterator[Call]":
+        """Yield it and the calls below it that are not inside a tool or a retrieval."""
+        waiting = [self]
+        while waiting:
+            call = waiting.pop()
+            if not call.is_aside:
+                yield call
+                waiting += call.children
+
+    def answering_models(self) -> "Iterator[Call]":
+        """Yield the calls of models, itself or below it, that answered."""
+        return (call for call in self.spoken() if call.is_model and call.answers)
+
+
+def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Rule]) -> list[Call]:
+    """Return the roots of a trace with their trees, the last to end first.
+
+    A span whose parent never came belongs to the only root, or to the root that ran at its start. Without any root, all
+    are below a made one.
+    """
+    calls = {span.span_id: _call(span, records, maps) for span, records in _with_logs(spans, logs)}
+    roots: list[Call] = []
+    orphans: list[Call] = []
+    for call in calls.values():
+        parent = calls.get(call.span.parent_id or "")
+        if parent is not None:
+            call.parent = parent
+            parent.children.append(call)
+        elif call.span.parent_id is None or call.span.remote_parent:
+            roots.append(call)
+        else:
+            orphans.append(call)
+    orphans += _cut_circles(calls.values(), [*roots, *orphans])
+    for orphan in orphans:
+        orphan.orphan = True
+    roots.sort(key=lambda call: (-call.ended_ns, call.span.span_id))
+    alone = [call for call in orphans if not _adopted(call, roots)]
+    if len(alone) == 1 and not roots:
+        alone[0].orphan = not _may_be_root(alone[0])
+        roots = alone
+    elif alone:
+        roots.append(_made_root(alone))
+    for call in (call for root in roots for call in root.walk()):
+        call.depth = call.parent.depth + 1 if call.parent else 0
+    return roots
+
+
+def _cut_circles(calls: Iterable[Call], tops: Iterable[Call]) -> list[Call]:
+    """Return one span of each circle of parents, without its parent."""
+    seen = {id(call) for top in tops for call in top.walk()}
+    cut: list[Call] = []
+    for call in calls:
+        if id(call) not in seen:
+            if call.parent is not None:
+                call.parent.children.remove(call)
+            call.parent = None
+            seen |= {id(inner) for inner in call.walk()}
+            cut.append(call)
+    return cut
+
+
+def _may_be_root(call: Call) -> bool:
+    """Return whether the only span without its parent can be the assistant, called by a process that sends no traces.
+
+    It is a span without content, such as that of a request, or has a question and an answer. A step that joins passages
+    is not: its output has them, or is an object.
+    """
+    part = call.part
+    if call.span.remote_parent is not None or part.question is None or part.answer is None:
+        return call.span.remote_parent is None and part.operation is Operation.OTHER
+    passages = [each.text for inner in call.walk() for each in inner.part.passages or () if each.text]
+    return not part.answer.startswith(("{", "[")) and not any(text in part.answer for text in passages)
+
+
+def _call(span: Span, records: Sequence[LogRecord], maps: Sequence[Rule]) -> Call:
+    return Call(span, mapped(span, dialects.read(span, records), maps) or _NOTHING)
+
+
+def _with_logs(spans: Iterable[Span], logs: Iterable[LogRecord]) -> Iterator[tuple[Span, list[LogRecord]]]:
+    """Yield each span once with its log records, all in an order that does not depend on how they came."""
+    versions: dict[str, Span] = {}
+    for span in spans:
+        known = versions.get(span.span_id)
+        if known is None or _version(span) > _version(known):
+            versions[span.span_id] = span
+    records: dict[str, dict[str, LogRecord]] = defaultdict(dict)
+    for record in logs:
+        records[record.span_id].setdefault(repr(record), record)
+    for span in sorted(versions.values(), key=lambda each: (each.started_ns, each.span_id)):
+        yield span, sorted(records[span.span_id].values(), key=lambda each: (each.at_ns, repr(each)))
+
+
+def _version(span: Span) -> tuple[int, int, str]:
+    """Return the order of several spans with one id: the one that ended last, with the most attributes."""
+    return span.ended_ns, len(span.attributes), repr(sorted(span.attributes.items(), key=lambda pair: pair[0]))
+
+
+def _adopted(orphan: Call, roots: Sequence[Call]) -> bool:
+    around = [root for root in roots if root.started_ns <= orphan.started_ns <= root.ended_ns]
+    owner = roots[0] if len(roots) == 1 else around[0] if len(around) == 1 else None
+    if owner is None:
+        return False
+    orphan.parent = owner
+    owner.children.append(orphan)
+    return True
+
+
+def _made_root(orphans: Sequence[Call]) -> Call:
+    first, last = min(call.started_ns for call in orphans), max(call.ended_ns for call in orphans)
+    root = Call(Span(orphans[0].trace_id, "", None, "", first, last), children=list(orphans))
+    for orphan in orphans:
+        orphan.parent = root
+    return root

@@ -1,0 +1,327 @@
+"""Questions, answers, messages and tool calls in the values that instrumentations log.
+
+Every instrumentation serializes what a function, a framework or a provider's client took and returned. The same few
+shapes come back everywhere, as JSON text, as JSON inside JSON, or as values.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from judgeboard.traces.attributes import DEEPEST, first, parsed
+from judgeboard.traces.documents import is_document, passages_in, unwrapped
+from judgeboard.traces.parts import Operation, Passage
+
+__all__ = ["contents", "messages_in", "parsed", "passages_in", "question_of", "text_of", "tool_calls_in"]
+
+_OBJECT = re.compile(r"<[\w. ]*\b(?:object|generator|coroutine|function)\b(?:[\w. ]|<locals>)*>")
+_CUT_JSON = ('{"', '[{"', '["', "[[{")
+_ROLES = {
+    "human": "user",
+    "humanmessage": "user",
+    "humanmessagechunk": "user",
+    "ai": "assistant",
+    "aimessage": "assistant",
+    "aimessagechunk": "assistant",
+    "developer": "system",
+    "systemmessage": "system",
+    "toolmessage": "tool",
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "tool": "tool",
+}
+_OTHER_ROLES = {"model": "assistant", "bot": "assistant", "function": "tool", "chat": "user"}
+_QUESTION_KEYS = (
+    *("question", "query", "user_input", "user_query", "user_question", "user_message", "query_text", "query_str"),
+    *("query_bundle", "str_or_query_bundle", "input", "inputs", "input_str", "q", "prompt", "prompts", "message"),
+    *("messages", "contents", "chat_history", "text", "content", "request", "new_message"),
+)
+_ANSWER_KEYS = (
+    *("answer", "final_answer", "output_text", "choices", "generations", "candidates", "replies", "output", "outputs"),
+    *("final_output", "result", "response", "completion", "generated_text", "reply", "message", "messages", "return"),
+    *("return_values", "content", "parts", "text"),
+)
+_NO_QUESTION = re.compile(r"(.*_)?(id|uuid|key|token|model|name|lang|language|locale|tenant|session|user|mode|version)")
+_BODY_KEYS = ("content", "parts", "blocks", "refusal")
+_MESSAGE_KEYS = frozenset({*_BODY_KEYS, "tool_calls"})
+
+
+def text_of(value: Any) -> str | None:
+    """Return the text of an answer in any of the usual shapes; None if the value has no text, as with tool calls."""
+    return _text(value, _ANSWER_KEYS)
+
+
+def question_of(value: Any) -> str | None:
+    """Return the text of a question: the last message of a user, a named argument or the first text among others."""
+    return _text(value, _QUESTION_KEYS)
+
+
+def messages_in(value: Any) -> tuple[dict[str, Any], ...]:
+    """Return the messages of a list, of an object with one, or of a single message; empty if there are none.
+
+    A message has ``role`` (user, assistant, system, tool) and ``content`` (a text, empty if it has none). It may have
+    ``tool_calls``, ``tool_call_id`` and ``name``.
+    """
+    return tuple(_messages(parsed(value), 0))
+
+
+def tool_calls_in(value: Any) -> tuple[dict[str, Any], ...]:
+    """Return the tool calls that a model asked for, as mappings with ``id``, ``name`` and ``arguments``."""
+    return tuple(_answer_calls(parsed(value), 0))
+
+
+def contents(operation: Operation, given: Any, returned: Any, name: str = "") -> dict[str, Any]:
+    """Return the fields of a `Part` that follow from what went into a span and what came out; ``name`` is a tool's."""
+    if operation is Operation.TOOL:
+        arguments, text = parsed(given), text_of(returned)
+        if isinstance(arguments, dict) and arguments.keys() == {"args", "kwargs"}:
+            arguments = arguments["kwargs"] or arguments["args"]
+        return {"tool_calls": ({"name": name, "arguments": arguments, "result": parsed(text)},)}
+    fields: dict[str, Any] = {"question": question_of(given)}
+    if operation in {Operation.RETRIEVAL, Operation.RERANKING}:
+        passages = passages_in(returned)
+        text = text_of(returned) if passages is None else None
+        return fields | {"passages": (Passage(text),) if text else passages}
+    fields["answer"] = text_of(returned)
+    if operation in {Operation.MODEL, Operation.APP}:
+        fields["messages"] = messages_in(given)
+    if operation is Operation.MODEL:
+        fields["tool_calls"] = tool_calls_in(returned)
+    return fields
+
+
+def _text(value: Any, keys: Sequence[str]) -> str | None:
+    structure = parsed(value)
+    if isinstance(structure, str):
+        return _plain(structure)
+    known, text = _found(structure, keys, 0)
+    if known or not isinstance(structure, dict) or not structure:
+        return text
+    return value.strip() if isinstance(value, str) else _dumped(structure)  # a structured answer
+
+
+def _plain(text: str) -> str | None:
+    """Return a text, or None if it is blank, the repr of a Python object, or JSON that was cut off."""
+    stripped = text.strip()
+    if not stripped or stripped.startswith(_CUT_JSON) or (len(stripped) < 300 and _OBJECT.fullmatch(stripped)):
+        return None
+    return text
+
+
+def _dumped(value: Any) -> str | None:
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _found(value: Any, keys: Sequence[str], depth: int) -> tuple[bool, str | None]:
+    """Return whether the shape is known, and its text. ``keys`` are the names of questions, or of answers."""
+    value = unwrapped(value)
+    if depth > DEEPEST or value is None:
+        return True, None
+    if isinstance(value, str):
+        return True, _plain(value)
+    if isinstance(value, bool | int | float):
+        return keys is _ANSWER_KEYS, str(value) if keys is _ANSWER_KEYS else None
+    if isinstance(value, dict) and (message := _message(value)) is not None:
+        return True, _message_text([message], keys, [value])
+    if isinstance(value, list | tuple):
+        messages = list(_messages(value, depth))
+        return (True, _message_text(messages, keys, value)) if messages else _found_in_list(value, keys, depth)
+    return _found_in_object(value, keys, depth) if isinstance(value, dict) else (False, None)
+
+
+def _message_text(messages: Sequence[Mapping[str, Any]], keys: Sequence[str], value: Any) -> str | None:
+    if keys is _QUESTION_KEYS:
+        asked = [each["content"] for each in messages if each["role"] == "user" and each["content"].strip()]
+        return asked[-1] if asked else None
+    if len(messages) > 1 and all(_is_piece(each) for each in value):
+        return "".join(each["content"] for each in messages) or None
+    last = messages[-1]
+    return last["content"] if last["role"] in {"assistant", "tool"} and last["content"].strip() else None
+
+
+def _is_piece(value: Any) -> bool:
+    """Whether the value is a piece of a streamed message, as LangChain logs it."""
+    value = unwrapped(value)
+    return isinstance(value, dict) and "Chunk" in str(value.get("type"))
+
+
+def _found_in_list(value: Sequence[Any], keys: Sequence[str], depth: int) -> tuple[bool, str | None]:
+    texts = [each for each in value if isinstance(each, str) and _plain(each)]
+    if keys is _ANSWER_KEYS and len(value) > 1 and (streamed := _streamed(value)):
+        return True, streamed
+    if texts:  # arguments of a function, or a function that returns its answer and ids
+        return True, next((each for each in texts if " " in each.strip()), texts[0])
+    known = False
+    for each in value:
+        documents = is_document(each)
+        found, text = (True, None) if documents else _found(each, keys, depth + 1)
+        known |= found
+        if text:
+            return True, text
+    return known, None
+
+
+def _streamed(pieces: Sequence[Any]) -> str | None:
+    """Return the text of a streamed answer that was logged as its pieces, else None."""
+    if all(isinstance(each, str) for each in pieces):
+        spaced = sum(each[:1].isspace() or each[-1:].isspace() for each in pieces)
+        return "".join(pieces).strip() if len(pieces) > 2 and 3 * spaced >= len(pieces) else None
+    texts = []
+    for each in pieces:
+        choices = each.get("choices") if isinstance(each, dict) else None
+        if not isinstance(choices, list):
+            return None
+        delta = choices[0].get("delta") if choices and isinstance(choices[0], dict) else None
+        texts.append(str(delta.get("content") or "") if isinstance(delta, dict) else "")
+    return "".join(texts).strip()
+
+
+def _found_in_object(value: dict[str, Any], keys: Sequence[str], depth: int) -> tuple[bool, str | None]:
+    arguments, named = value.get("args"), value.get("kwargs")
+    if keys is _QUESTION_KEYS and isinstance(arguments, list | tuple) and isinstance(named, dict):  # a function's call
+        text = _found_in_object(named, keys, depth + 1)[1]
+        return True, text or _found(arguments, keys, depth + 1)[1]
+    known = "tool_calls" in value
+    for key in keys:
+        if key in value:
+            inner = parsed(value[key])
+            found, text = _found(inner, keys, depth + 1)
+            if not found and inner and keys is _ANSWER_KEYS and isinstance(inner, dict):  # a structured answer
+                text = value[key] if isinstance(value[key], str) else _dumped(inner)
+            known |= found
+            if text:
+                return True, text
+    if not known and keys is _QUESTION_KEYS:
+        named = {key: each for key, each in value.items() if not _NO_QUESTION.fullmatch(key)}
+        texts = [each for each in named.values() if isinstance(each, str) and _plain(each)]
+        if len(texts) == 1:
+            return True, texts[0]
+    steps = list(value.values())
+    if not known and steps and depth < DEEPEST and all(isinstance(each, dict) for each in steps):  # by step: Haystack
+        text = next((text for each in steps if (text := _found_in_object(each, keys, depth + 1)[1])), None)
+        return text is not None, text
+    return known, None
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+
+def _messages(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    value = unwrapped(value)
+    if depth > DEEPEST:
+        return
+    if isinstance(value, dict):
+        if (message := _message(value)) is not None:
+            yield message
+            return
+        for key in ("messages", "input_messages", "contents", "inputs", "input", "args", "kwargs"):
+            inner = parsed(value.get(key))
+            if isinstance(inner, list | dict) and (messages := list(_messages(inner, depth + 1))):
+                system = first(value, ("system", "instructions"))
+                if isinstance(system, str) and messages[0]["role"] != "system":
+                    yield {"role": "system", "content": system}
+                yield from messages
+                return
+    elif isinstance(value, list | tuple) and value:
+        messages = [message for each in value if (message := _message(each)) is not None]
+        if not messages and isinstance(value[0], list | tuple):  # LangChain's batches, arguments of a function
+            yield from _messages(value[0], depth + 1)
+        yield from messages
+
+
+def _message(value: Any) -> dict[str, Any] | None:
+    """Return a message in the stored form; None if the value is no message."""
+    value = unwrapped(value)
+    if isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(each, str) for each in value):
+        value = {"type": value[0], "content": value[1]}  # as LangChain accepts it: ["human", "…"]
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("message")
+    if isinstance(inner, dict) and len(value) < 3 and not {"role", "content"} & value.keys():
+        value = inner
+    if isinstance(value.get("data"), dict) and isinstance(value.get("type"), str):
+        value = {"type": value["type"], **value["data"]}
+    role = value.get("role") or value.get("type")
+    if not isinstance(role, str) or _MESSAGE_KEYS.isdisjoint(value):
+        return None
+    name = role.lower().rpartition(".")[2]
+    # Langfuse logs the definitions of tools as messages of the role "tool".
+    definition = name == "tool" and isinstance(value.get("content"), dict)
+    if definition or (name not in _ROLES and not value.get("role")):
+        return None
+    message: dict[str, Any] = {
+        "role": _ROLES.get(name) or _OTHER_ROLES.get(name, "assistant"),
+        "content": _content(value),
+    }
+    if calls := list(_calls(value)):
+        message["tool_calls"] = calls
+    return message | {key: value[key] for key in ("tool_call_id", "name") if isinstance(value.get(key), str)}
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """Return the text of a message whose content is a text or a list of parts. Reasoning is no part of it."""
+    for key in _BODY_KEYS:
+        body = message.get(key)
+        if isinstance(body, str) and body.startswith("[{"):  # parts, serialized
+            parts = parsed(body)
+            body = parts if all(isinstance(each, dict) and "type" in each for each in parts) else body
+        texts = [_part_text(each) for each in (body if isinstance(body, list) else [body])]
+        if text := "\n".join(each for each in texts if each):
+            return text
+    return ""
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict) or part.get("thought") or re.search("reason|think", str(part.get("type"))):
+        return ""
+    for key in ("text", "content", "refusal", "response", "result"):
+        text = part.get(key)
+        if isinstance(text, dict):  # {"type": "text", "text": {"value": "…"}}
+            text = text.get("value")
+        if isinstance(text, str):
+            return text
+    return ""
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the tool calls of a message: as OpenAI and LangChain write them, or as parts of its content."""
+    listed = message.get("tool_calls")
+    parts = [part for key in ("content", "parts") if isinstance(message.get(key), list) for part in message[key]]
+    asked = [part for part in parts if isinstance(part, dict) and str(part.get("type")) in {"tool_call", "tool_use"}]
+    for each in listed if isinstance(listed, list) and listed else asked:
+        outer = each.get("tool_call", each) if isinstance(each, dict) else None
+        if not isinstance(outer, dict):
+            continue
+        inner = outer.get("function")
+        function = inner if isinstance(inner, dict) else outer
+        if isinstance(function.get("name"), str):
+            arguments = parsed(first(function, ("arguments", "args", "input")))
+            yield {"id": outer.get("id"), "name": function["name"], "arguments": arguments}
+
+
+def _answer_calls(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """Yield the tool calls in what a model returned, in the shapes of the providers."""
+    value = unwrapped(value)
+    if depth > DEEPEST:
+        return
+    if isinstance(value, list | tuple):
+        messages = list(_messages(value, depth))
+        yield from messages[-1].get("tool_calls", ()) if messages else ()
+        if not messages and value:
+            yield from _answer_calls(value[0], depth + 1)
+    elif isinstance(value, dict):
+        if calls := list(_calls(value)):
+            yield from calls
+            return
+        for key in ("choices", "generations", "candidates", "output", "outputs", "messages", "message", "content"):
+            if isinstance(value.get(key), list | dict):
+                yield from _answer_calls(value[key], depth + 1)
+                return

@@ -1,0 +1,60 @@
+"""The conventions for attributes of spans, one file each, in order of precedence."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+
+from judgeboard.traces.dialects import (
+    genai,
+    langfuse,
+    langsmith,
+    mlflow,
+    openinference,
+    openllmetry,
+    plain,
+    trulens,
+    vercel,
+)
+from judgeboard.traces.parts import Operation, Part
+from judgeboard.traces.spans import LogRecord, Span
+
+Read = Callable[[Span, Sequence[LogRecord]], Part | None]
+"""Reads a span with its log records; None if the span does not follow the dialect."""
+
+DIALECTS: tuple[tuple[str, Read], ...] = (
+    ("langfuse", langfuse.read),
+    ("mlflow", mlflow.read),
+    ("langsmith", langsmith.read),
+    ("trulens", trulens.read),
+    ("vercel", vercel.read),
+    ("openllmetry", openllmetry.read),
+    ("openinference", openinference.read),
+    ("genai", genai.read),
+    ("plain", plain.read),
+)
+
+
+def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
+    """Read a span in all its dialects: the first that has content, with the fields it lacks from the next ones."""
+    parts = [part for _, reader in DIALECTS if (part := reader(span, logs)) is not None]
+    if not parts:
+        return None
+    parts.sort(key=lambda part: not _has_content(part))  # stable: the precedence stays
+    first = parts[0]
+    for part in parts[1:]:
+        gaps = {
+            field.name: getattr(part, field.name)
+            for field in fields(Part)
+            if getattr(first, field.name) in _NOTHING and getattr(part, field.name) not in _NOTHING
+        }
+        unsure = first.dialect == "plain" or (first.operation is Operation.OTHER and not _has_content(first))
+        if unsure and part.operation is not Operation.OTHER:
+            gaps |= {"operation": part.operation, "dialect": part.dialect}
+        first = replace(first, **gaps)
+    return replace(first, missing=None) if _has_content(first) else first
+
+
+_NOTHING: tuple[object, ...] = (None, (), {})
+
+
+def _has_content(part: Part) -> bool:
+    return bool(part.question or part.answer or part.passages is not None or part.messages or part.tool_calls)

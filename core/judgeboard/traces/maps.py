@@ -1,0 +1,97 @@
+"""Rules of a source that say where a field of an answer is, for spans that no dialect reads right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from judgeboard.errors import BadInput
+from judgeboard.traces.attributes import as_text, parsed
+from judgeboard.traces.content import question_of, text_of
+from judgeboard.traces.documents import passages_in
+from judgeboard.traces.parts import Operation, Part
+from judgeboard.traces.spans import Span
+
+FIELDS = ("question", "answer", "passages", "model", "session", "user", "query_type")
+METADATA = "metadata."
+_FORM = "[SPAN NAME:]FIELD=PATH, for example rag:question=attributes.app.question"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``field`` is at ``path`` of spans named ``span`` (None: of every span that has the path).
+
+    A path is dotted and begins at the span: ``attributes.NAME``, ``resource.NAME`` or ``name``. It goes on into JSON.
+    """
+
+    field: str
+    path: str
+    span: str | None = None
+
+
+def rules_of(texts: Sequence[str]) -> tuple[Rule, ...]:
+    """Return the rules written as ``[SPAN NAME:]FIELD=PATH``. Raises BadInput for any other text."""
+    return tuple(map(_rule, texts))
+
+
+def _rule(text: str) -> Rule:
+    left, equals, path = text.partition("=")
+    span, _, field = left.strip().rpartition(":")
+    if not equals or not path.strip():
+        raise BadInput(f"{text!r} is no rule: write {_FORM}")
+    if field not in FIELDS and not (field.startswith(METADATA) and len(field) > len(METADATA)):
+        raise BadInput(f"unknown field {field!r}: use {', '.join(FIELDS)} or {METADATA}NAME")
+    start = path.strip().partition(".")[0]
+    if start not in {"attributes", "resource", "name"}:
+        raise BadInput(f"the path {path.strip()!r} must begin with attributes., resource. or name")
+    return Rule(field, path.strip(), span.strip() or None)
+
+
+def mapped(span: Span, part: Part | None, rules: Sequence[Rule]) -> Part | None:
+    """Return what the span says with the fields that the rules set."""
+    for rule in rules:
+        if rule.span is None or rule.span == span.name:
+            place = {"attributes": span.attributes, "resource": span.resource, "name": span.name}
+            value = _at(place, rule.path)
+            if value is not None:
+                part = _with(part or Part("map", Operation.OTHER), rule, value)
+    return part
+
+
+def _with(part: Part, rule: Rule, value: Any) -> Part:
+    if rule.field == "passages":
+        passages = passages_in(value if not isinstance(parsed(value), str) else [value])
+        if passages is None:
+            return part
+        retrieval = part.operation is Operation.OTHER and not part.answer
+        return replace(part, passages=passages, operation=Operation.RETRIEVAL if retrieval else part.operation)
+    if rule.field in {"question", "answer"}:
+        text = question_of(value) if rule.field == "question" else text_of(value)
+        operation = part.operation if part.operation is Operation.MODEL else Operation.APP
+        fields: dict[str, Any] = {rule.field: text, "operation": operation, "messages": ()}
+        return replace(part, **fields) if text else part
+    if rule.field == "query_type" or rule.field.startswith(METADATA):
+        return replace(part, metadata={**part.metadata, rule.field.removeprefix(METADATA): parsed(value)})
+    fields = {rule.field: as_text(value) or getattr(part, rule.field)}
+    return replace(part, **fields)
+
+
+def _at(value: Any, path: str) -> Any:
+    """Return the value at a dotted path of names and positions (``a.b.0``), through JSON texts; None if absent.
+
+    A name may itself contain dots, as those of attributes do: the longest name that fits is taken.
+    """
+    if not path:
+        return value
+    value = parsed(value)
+    if isinstance(value, list):
+        name, _, rest = path.partition(".")
+        return _at(value[int(name)], rest) if name.isascii() and name.isdigit() and int(name) < len(value) else None
+    if not isinstance(value, Mapping):
+        return None
+    inside = (_at(value[name], rest) for name, rest in _splits(path) if name in value)
+    return next((each for each in inside if each is not None), None)
+
+
+def _splits(path: str) -> Iterator[tuple[str, str]]:
+    names = path.split(".")
+    return ((".".join(names[:length]), ".".join(names[length:])) for length in range(len(names), 0, -1))

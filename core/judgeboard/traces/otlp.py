@@ -1,0 +1,336 @@
+"""Requests of OTLP over HTTP (protobuf and JSON), and the replies to them."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+from google.protobuf.message import DecodeError
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
+
+from judgeboard.errors import BadInput
+from judgeboard.traces.spans import LogRecord, Span, SpanEvent, exception_of
+
+JSON = "application/json"
+PROTOBUF = "application/x-protobuf"
+_ERROR = 2  # the status code of a span that failed
+_KNOWS_REMOTE, _IS_REMOTE = 0x100, 0x200  # flags of a span
+_TRACE_BYTES, _SPAN_BYTES = 16, 8
+# The code of gRPC for a status of HTTP, as google.rpc.Status wants it.
+_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 413: 8, 415: 3, 429: 8, 503: 14}
+_UNKNOWN = 2
+
+
+def media_type(content_type: str) -> str:
+    """Return `JSON` or `PROTOBUF`, the type of a request and of its reply. Raises BadInput for any other type."""
+    name = content_type.partition(";")[0].strip().lower()
+    if name not in {JSON, PROTOBUF}:
+        raise BadInput(f"the content type is {name or 'absent'}: send {PROTOBUF} or {JSON}")
+    return name
+
+
+def traces_in(body: bytes, content_type: str) -> list[Span]:
+    """Return the spans of an export request. Raises BadInput if it cannot be decoded."""
+    if media_type(content_type) == JSON:
+        return list(_json_spans(body))
+    request = ExportTraceServiceRequest()
+    _parse(request, body)
+    spans: list[Span] = []
+    for group in request.resource_spans:
+        resource = _attributes(group.resource.attributes)
+        for scoped in group.scope_spans:
+            scope = scoped.scope.name
+            spans += [_span(span, scope, resource) for span in scoped.spans]
+    return spans
+
+
+def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
+    """Return the log records of an export request that belong to a trace. Raises BadInput if it cannot be decoded."""
+    if media_type(content_type) == JSON:
+        return list(_json_logs(body))
+    request = ExportLogsServiceRequest()
+    _parse(request, body)
+    records: list[LogRecord] = []
+    for group in request.resource_logs:
+        resource = _attributes(group.resource.attributes)
+        for record in (record for scoped in group.scope_logs for record in scoped.log_records):
+            trace_id = _id(record.trace_id, _TRACE_BYTES, "trace")
+            if trace_id is None:
+                continue
+            attributes = _attributes(record.attributes)
+            records.append(
+                LogRecord(
+                    trace_id=trace_id,
+                    span_id=_id(record.span_id, _SPAN_BYTES, "span") or "",
+                    event=record.event_name or _event_name(attributes),
+                    at_ns=record.time_unix_nano or record.observed_time_unix_nano,
+                    body=_value(record.body),
+                    attributes=attributes,
+                    resource=resource,
+                )
+            )
+    return records
+
+
+def success(content_type: str, *, logs: bool = False, rejected: int = 0, message: str = "") -> bytes:
+    """Return the body of a reply with status 200; ``rejected`` spans or log records were not taken."""
+    if media_type(content_type) == JSON:
+        if not rejected and not message:
+            return b"{}"
+        name = "rejectedLogRecords" if logs else "rejectedSpans"
+        return orjson.dumps({"partialSuccess": {name: str(rejected), "errorMessage": message}})
+    if logs:
+        logs_reply = ExportLogsServiceResponse()
+        if rejected or message:
+            logs_reply.partial_success.rejected_log_records = rejected
+            logs_reply.partial_success.error_message = message
+        return bytes(logs_reply.SerializeToString())
+    reply = ExportTraceServiceResponse()
+    if rejected or message:
+        reply.partial_success.rejected_spans = rejected
+        reply.partial_success.error_message = message
+    return bytes(reply.SerializeToString())
+
+
+def failure(content_type: str, status: int, message: str) -> bytes:
+    """Return the body of a reply with an error: a ``google.rpc.Status`` for a status of HTTP.
+
+    A request whose own type is unknown gets JSON.
+    """
+    code = _CODES.get(status, _UNKNOWN)
+    if content_type.partition(";")[0].strip().lower() == PROTOBUF:
+        return bytes(Status(code=code, message=message).SerializeToString())
+    return orjson.dumps({"code": code, "message": message})
+
+
+def _parse(request: ExportTraceServiceRequest | ExportLogsServiceRequest, body: bytes) -> None:
+    try:
+        request.ParseFromString(body)
+    except DecodeError:
+        raise BadInput("the body is not an OTLP request in protobuf") from None
+
+
+def _span(span: ProtoSpan, scope: str, resource: Mapping[str, Any]) -> Span:
+    events = tuple(SpanEvent(each.name, each.time_unix_nano, _attributes(each.attributes)) for each in span.events)
+    return _checked(
+        trace_id=_id(span.trace_id, _TRACE_BYTES, "trace"),
+        span_id=_id(span.span_id, _SPAN_BYTES, "span"),
+        parent_id=_id(span.parent_span_id, _SPAN_BYTES, "parent span"),
+        name=span.name,
+        started_ns=span.start_time_unix_nano,
+        ended_ns=span.end_time_unix_nano,
+        scope=scope,
+        attributes=_attributes(span.attributes),
+        resource=resource,
+        events=events,
+        flags=span.flags,
+        status=span.status.code,
+        message=span.status.message,
+    )
+
+
+def _checked(
+    *, trace_id: str | None, span_id: str | None, flags: int, status: int, message: str, **fields: Any
+) -> Span:
+    if trace_id is None or span_id is None:
+        raise BadInput("a span has no trace id or no span id")
+    fields["ended_ns"] = max(fields["started_ns"], fields["ended_ns"])  # 0 if the sender did not set it
+    return Span(
+        trace_id=trace_id,
+        span_id=span_id,
+        error=_error(status, message, fields["events"]),
+        remote_parent=bool(flags & _IS_REMOTE) if flags & _KNOWS_REMOTE else None,
+        **fields,
+    )
+
+
+def _error(status: int, message: str, events: Iterable[SpanEvent]) -> str | None:
+    if status != _ERROR:
+        return None
+    return message or exception_of(events) or "error"
+
+
+def _id(value: bytes, length: int, what: str) -> str | None:
+    """Return an id as hexadecimal text; None if it is empty or zero."""
+    if value and len(value) != length:
+        raise BadInput(f"a {what} id has {len(value)} bytes instead of {length}")
+    return value.hex() if any(value) else None
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: AnyValue) -> Any:
+    kind = value.WhichOneof("value")
+    if kind == "string_value":
+        return value.string_value
+    if kind == "array_value":
+        return [_value(each) for each in value.array_value.values]
+    if kind == "kvlist_value":
+        return _attributes(value.kvlist_value.values)
+    if kind == "double_value":
+        return _finite(value.double_value)
+    if kind == "bytes_value":
+        return value.bytes_value.hex()
+    return getattr(value, kind) if kind in {"int_value", "bool_value"} else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # JSON has no other numbers
+
+
+def _event_name(attributes: Mapping[str, Any]) -> str:
+    name = attributes.get("event.name")
+    return name if isinstance(name, str) else ""
+
+
+# The same in JSON. Here every type has to be checked: a null is an absent value, an unknown field is ignored.
+
+
+def _json_spans(body: bytes) -> Iterator[Span]:
+    for group in _objects(_request(body), "resourceSpans"):
+        resource = _json_attributes(_object(group, "resource"))
+        for scoped in _objects(group, "scopeSpans"):
+            scope = _text(_object(scoped, "scope"), "name")
+            for span in _objects(scoped, "spans"):
+                events = tuple(
+                    SpanEvent(_text(each, "name"), _nanoseconds(each, "timeUnixNano"), _json_attributes(each))
+                    for each in _objects(span, "events")
+                )
+                status = _object(span, "status")
+                yield _checked(
+                    trace_id=_json_id(span, "traceId", _TRACE_BYTES),
+                    span_id=_json_id(span, "spanId", _SPAN_BYTES),
+                    parent_id=_json_id(span, "parentSpanId", _SPAN_BYTES),
+                    name=_text(span, "name"),
+                    started_ns=_nanoseconds(span, "startTimeUnixNano"),
+                    ended_ns=_nanoseconds(span, "endTimeUnixNano"),
+                    scope=scope,
+                    attributes=_json_attributes(span),
+                    resource=resource,
+                    events=events,
+                    flags=_whole(span, "flags"),
+                    status=_ERROR if status.get("code") == "STATUS_CODE_ERROR" else _whole(status, "code"),
+                    message=_text(status, "message"),
+                )
+
+
+def _json_logs(body: bytes) -> Iterator[LogRecord]:
+    for group in _objects(_request(body), "resourceLogs"):
+        resource = _json_attributes(_object(group, "resource"))
+        for record in (record for scoped in _objects(group, "scopeLogs") for record in _objects(scoped, "logRecords")):
+            trace_id = _json_id(record, "traceId", _TRACE_BYTES)
+            span_id = _json_id(record, "spanId", _SPAN_BYTES)
+            attributes = _json_attributes(record)
+            read = LogRecord(
+                trace_id=trace_id or "",
+                span_id=span_id or "",
+                event=_text(record, "eventName") or _event_name(attributes),
+                at_ns=_nanoseconds(record, "timeUnixNano") or _nanoseconds(record, "observedTimeUnixNano"),
+                body=_json_value(_object(record, "body")),
+                attributes=attributes,
+                resource=resource,
+            )
+            if trace_id is not None:
+                yield read
+
+
+def _request(body: bytes) -> dict[str, Any]:
+    try:
+        request = orjson.loads(body)
+    except ValueError:
+        raise BadInput("the body is not JSON") from None
+    if not isinstance(request, dict):
+        raise BadInput("the body is not a JSON object")
+    return request
+
+
+def _typed(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind):
+        raise BadInput(f"{name} has the wrong type")
+    return value
+
+
+def _object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = fields.get(name)
+    return {} if value is None else dict(_typed(value, dict, name))
+
+
+def _objects(fields: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    values = fields.get(name)
+    return [] if values is None else [_typed(value, dict, name) for value in _typed(values, list, name)]
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    return "" if value is None else str(_typed(value, str, name))
+
+
+def _whole(fields: Mapping[str, Any], name: str) -> int:
+    """Return an integer, which JSON has as a number or, for those of 64 bits, as a text."""
+    value = fields.get(name)
+    if value is None:
+        return 0
+    try:
+        number = int(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    except (ValueError, OverflowError):
+        number = None
+    if number is None or (isinstance(value, float) and number != value) or not -(2**63) <= number < 2**64:
+        raise BadInput(f"{name} is not an integer")
+    return number
+
+
+def _nanoseconds(fields: Mapping[str, Any], name: str) -> int:
+    number = _whole(fields, name)
+    if number < 0:
+        raise BadInput(f"{name} is negative")
+    return number
+
+
+def _json_id(fields: Mapping[str, Any], name: str, length: int) -> str | None:
+    text = _text(fields, name)
+    try:
+        value = bytes.fromhex(text)
+    except ValueError:
+        value = b""
+    if len(text) != 2 * len(value):
+        raise BadInput(f"{name} is not hexadecimal")
+    return _id(value, length, name.removesuffix("Id"))
+
+
+def _json_attributes(fields: Mapping[str, Any], name: str = "attributes") -> dict[str, Any]:
+    return {_text(pair, "key"): _json_value(_object(pair, "value")) for pair in _objects(fields, name)}
+
+
+def _json_value(value: Mapping[str, Any]) -> Any:
+    for kind, content in value.items():
+        if content is not None and kind in _READERS:
+            return _READERS[kind](value)
+    return None
+
+
+def _double(value: Mapping[str, Any]) -> float | None:
+    content = value["doubleValue"]
+    try:
+        return _finite(float(content)) if not isinstance(content, bool | list | dict) else _typed(content, float, "")
+    except (ValueError, OverflowError):
+        raise BadInput("doubleValue is not a number") from None
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "stringValue": lambda value: _text(value, "stringValue"),
+    "boolValue": lambda value: bool(_typed(value["boolValue"], bool, "boolValue")),
+    "intValue": lambda value: _whole(value, "intValue"),
+    "doubleValue": _double,
+    "arrayValue": lambda value: [_json_value(each) for each in _objects(_object(value, "arrayValue"), "values")],
+    "kvlistValue": lambda value: _json_attributes(_object(value, "kvlistValue"), "values"),
+    "bytesValue": lambda value: _text(value, "bytesValue"),
+}

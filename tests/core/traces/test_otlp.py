@@ -1,0 +1,310 @@
+"""Requests of OTLP in protobuf and JSON give the same spans, and nothing but spans or BadInput."""
+
+from typing import Any
+
+import orjson
+import pytest
+from google.rpc.status_pb2 import Status
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+from judgeboard.errors import BadInput
+from judgeboard.traces.answers import answer_of
+from judgeboard.traces.otlp import JSON, PROTOBUF, failure, logs_in, success, traces_in
+from judgeboard.traces.spans import Span
+
+TRACE, ROOT, CHILD = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7"
+
+
+def value(content: Any) -> dict[str, Any]:
+    match content:
+        case bool():
+            return {"boolValue": content}
+        case int():
+            return {"intValue": str(content)}
+        case float():
+            return {"doubleValue": content}
+        case list():
+            return {"arrayValue": {"values": [value(each) for each in content]}}
+        case dict():
+            return {"kvlistValue": {"values": attributes(content)}}
+        case _:
+            return {"stringValue": content}
+
+
+def attributes(fields: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": value(content)} for name, content in fields.items()]
+
+
+FIELDS = {"text": "Grüße", "count": 2**40, "share": 0.5, "on": True, "names": ["a", 1], "deep": {"a": {"b": [False]}}}
+REQUEST: dict[str, Any] = {
+    "resourceSpans": [
+        {
+            "resource": {"attributes": attributes({"service.name": "bot"})},
+            "scopeSpans": [
+                {
+                    "scope": {"name": "lib"},
+                    "spans": [
+                        {
+                            "traceId": TRACE.upper(),
+                            "spanId": ROOT,
+                            "parentSpanId": "",
+                            "name": "ask",
+                            "kind": 2,
+                            "startTimeUnixNano": 1_795_232_414_007_344_596,
+                            "endTimeUnixNano": "1795232414015899372",
+                            "attributes": attributes(FIELDS),
+                            "events": [{"name": "exception", "timeUnixNano": "5", "attributes": attributes({"a": 1})}],
+                            "status": {"code": 2, "message": "it broke"},
+                            "unknown": {"to": "us"},
+                        },
+                        {"traceId": TRACE, "spanId": CHILD, "parentSpanId": ROOT, "flags": 768, "attributes": None},
+                    ],
+                }
+            ],
+        }
+    ]
+}
+LOGS: dict[str, Any] = {
+    "resourceLogs": [
+        {
+            "scopeLogs": [
+                {
+                    "logRecords": [
+                        {
+                            "traceId": TRACE,
+                            "spanId": ROOT,
+                            "eventName": "gen_ai.choice",
+                            "observedTimeUnixNano": "7",
+                            "body": value({"message": {"content": "Yes."}}),
+                            "attributes": attributes({"gen_ai.system": "openai"}),
+                        },
+                        {"traceId": TRACE, "spanId": CHILD, "attributes": attributes({"event.name": "of.old"})},
+                        {"body": {"stringValue": "of no trace"}},
+                    ]
+                }
+            ]
+        }
+    ]
+}
+
+
+def protobuf(request: dict[str, Any], logs: bool = False) -> bytes:
+    """The same request in protobuf, made without the code under test."""
+    message = ExportLogsServiceRequest() if logs else ExportTraceServiceRequest()
+    groups = request["resourceLogs" if logs else "resourceSpans"]
+    for group in groups:
+        target = (message.resource_logs if logs else message.resource_spans).add()
+        fill(target.resource.attributes, group.get("resource", {}).get("attributes"))
+        for scoped in group["scopeLogs" if logs else "scopeSpans"]:
+            inner = (target.scope_logs if logs else target.scope_spans).add()
+            inner.scope.name = scoped.get("scope", {}).get("name", "")
+            for each in scoped["logRecords" if logs else "spans"]:
+                entry = (inner.log_records if logs else inner.spans).add()
+                entry.trace_id = bytes.fromhex(each.get("traceId", ""))
+                entry.span_id = bytes.fromhex(each.get("spanId", ""))
+                fill(entry.attributes, each.get("attributes"))
+                if logs:
+                    entry.event_name = each.get("eventName", "")
+                    entry.observed_time_unix_nano = int(each.get("observedTimeUnixNano", 0))
+                    set_value(entry.body, each.get("body", {}))
+                    continue
+                entry.parent_span_id = bytes.fromhex(each["parentSpanId"])
+                entry.name, entry.flags = each.get("name", ""), each.get("flags", 0)
+                entry.start_time_unix_nano = int(each.get("startTimeUnixNano", 0))
+                entry.end_time_unix_nano = int(each.get("endTimeUnixNano", 0))
+                entry.status.code = each.get("status", {}).get("code", 0)
+                entry.status.message = each.get("status", {}).get("message", "")
+                for event in each.get("events", ()):
+                    added = entry.events.add()
+                    added.name, added.time_unix_nano = event["name"], int(event["timeUnixNano"])
+                    fill(added.attributes, event["attributes"])
+    return message.SerializeToString()
+
+
+def fill(target: Any, pairs: Any) -> None:
+    for pair in pairs or ():
+        added = target.add()
+        added.key = pair["key"]
+        set_value(added.value, pair["value"])
+
+
+def set_value(target: Any, content: dict[str, Any]) -> None:
+    for kind, inner in content.items():
+        match kind:
+            case "stringValue":
+                target.string_value = inner
+            case "boolValue":
+                target.bool_value = inner
+            case "intValue":
+                target.int_value = int(inner)
+            case "doubleValue":
+                target.double_value = inner
+            case "arrayValue":
+                for each in inner["values"]:
+                    set_value(target.array_value.values.add(), each)
+            case "kvlistValue":
+                fill(target.kvlist_value.values, inner["values"])
+
+
+def test_both_encodings_give_the_same_spans() -> None:
+    spans = traces_in(orjson.dumps(REQUEST), "application/json; charset=utf-8")
+    assert spans == traces_in(protobuf(REQUEST), PROTOBUF)
+    first, second = spans
+    assert (first.trace_id, first.span_id, first.parent_id) == (TRACE, ROOT, None)
+    assert (first.name, first.scope, first.resource) == ("ask", "lib", {"service.name": "bot"})
+    assert first.attributes == FIELDS
+    assert first.error == "it broke"
+    assert first.ended_ns - first.started_ns == 8_554_776
+    assert (second.parent_id, second.remote_parent, second.error) == (ROOT, True, None)
+
+
+def test_both_encodings_give_the_same_log_records_of_traces() -> None:
+    records = logs_in(orjson.dumps(LOGS), JSON)
+    assert records == logs_in(protobuf(LOGS, logs=True), PROTOBUF)
+    assert [(each.span_id, each.event, each.at_ns) for each in records] == [
+        (ROOT, "gen_ai.choice", 7),
+        (CHILD, "of.old", 0),
+    ]
+    assert records[0].body == {"message": {"content": "Yes."}}
+
+
+@pytest.mark.parametrize("body", [b"", b"{}"])
+def test_an_empty_request_has_no_spans(body: bytes) -> None:
+    assert traces_in(body, JSON if body else PROTOBUF) == []
+
+
+def spoiled(**fields: Any) -> bytes:
+    span = {"traceId": TRACE, "spanId": ROOT, "name": "ask", **fields}
+    return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"\xff\xfe{}",
+        b'{"resourceSpans": "text"}',
+        b'{"resourceSpans": [1]}',
+        spoiled(traceId="0af7"),
+        spoiled(traceId="zz" * 16),
+        spoiled(spanId=7),
+        spoiled(spanId="0" * 16),
+        spoiled(name=["ask"]),
+        spoiled(startTimeUnixNano="soon"),
+        spoiled(startTimeUnixNano=-1),
+        spoiled(endTimeUnixNano=1.5),
+        spoiled(endTimeUnixNano="9" * 5000),
+        spoiled(attributes={"a": "b"}),
+        spoiled(attributes=[{"key": "a", "value": "text"}]),
+        spoiled(attributes=[{"key": "a", "value": {"boolValue": "yes"}}]),
+        spoiled(attributes=[{"key": "a", "value": {"doubleValue": {}}}]),
+        spoiled(attributes=[{"key": "a", "value": {"arrayValue": []}}]),
+        spoiled(status=2),
+        spoiled(events={}),
+    ],
+)
+def test_what_cannot_be_decoded_is_bad_input(body: bytes) -> None:
+    with pytest.raises(BadInput):
+        traces_in(body, JSON)
+
+
+def test_other_content_types_are_bad_input() -> None:
+    for content_type in ("", "text/plain", "application/grpc"):
+        with pytest.raises(BadInput, match="content type"):
+            traces_in(b"{}", content_type)
+
+
+def test_protobuf_with_ids_of_another_length_or_no_text_is_bad_input() -> None:
+    short = protobuf(REQUEST).replace(bytes.fromhex(ROOT), bytes.fromhex(ROOT)[:7] + b"\x00", 1)
+    assert traces_in(short, PROTOBUF)
+    request = ExportTraceServiceRequest()
+    request.resource_spans.add().scope_spans.add().spans.add().trace_id = b"short"
+    for body in (request.SerializeToString(), b"\x0a\xff", protobuf(REQUEST).replace("ü".encode(), b"\xff\xff")):
+        with pytest.raises(BadInput):
+            traces_in(body, PROTOBUF)
+
+
+def test_replies_are_in_the_type_of_the_request() -> None:
+    assert success(PROTOBUF) == b""
+    assert success(JSON) == b"{}"
+    reply = ExportTraceServiceResponse.FromString(success(PROTOBUF, rejected=2, message="two are too long"))
+    assert (reply.partial_success.rejected_spans, reply.partial_success.error_message) == (2, "two are too long")
+    of_logs = ExportLogsServiceResponse.FromString(success(PROTOBUF, logs=True, rejected=3))
+    assert of_logs.partial_success.rejected_log_records == 3
+    assert orjson.loads(success(JSON, rejected=2, message="x")) == {
+        "partialSuccess": {"rejectedSpans": "2", "errorMessage": "x"}
+    }
+    assert Status.FromString(failure(PROTOBUF, 400, "no")) == Status(code=3, message="no")
+    assert orjson.loads(failure("text/html", 429, "wait")) == {"code": 8, "message": "wait"}
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_no_change_of_a_request_raises_anything_else(data: st.DataObject) -> None:
+    """Any byte of protobuf and any value of JSON may be changed by accident or on purpose."""
+    body = bytearray(protobuf(REQUEST))
+    for place in data.draw(st.lists(st.integers(0, len(body) - 1), min_size=1, max_size=4)):
+        body[place] = data.draw(st.integers(0, 255))
+    request = orjson.loads(orjson.dumps(REQUEST))
+    target: Any = request
+    while isinstance(target, dict | list) and target and data.draw(st.integers(0, 9)) > 0:
+        holder = target
+        key = data.draw(st.sampled_from(sorted(target) if isinstance(target, dict) else range(len(target))))
+        target = target[key]
+        if data.draw(st.integers(0, 3)) == 0:
+            holder[key] = data.draw(JSON_VALUES)
+            break
+    for changed, content_type in ((bytes(body), PROTOBUF), (orjson.dumps(request), JSON)):
+        try:
+            spans = traces_in(changed, content_type)
+        except BadInput:
+            continue
+        answer_of(spans)
+
+
+NAMES = (
+    *("input.value", "output.value", "openinference.span.kind", "llm.input_messages.1.message.content", "metadata"),
+    *("llm.output_messages.0.message.contents.0.message_content.text", "retrieval.documents.0.document.metadata"),
+    *("gen_ai.operation.name", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.retrieval.documents"),
+    *("gen_ai.usage.input_tokens", "gen_ai.system_instructions", "ai.operationId", "ai.prompt", "ai.response.text"),
+    *("ai.response.toolCalls", "tag.tags", "session.id", "llm.token_count.prompt", "documents", "answer", "question"),
+    *("error.type", "events", "gen_ai.tool.name", "llm.invocation_parameters", "gen_ai.response.model", "tool.name"),
+)
+KINDS = st.sampled_from(("LLM", "CHAIN", "RETRIEVER", "chat", "retrieval", "execute_tool", "ai.generateText", "tool"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    found=st.lists(
+        st.dictionaries(
+            st.sampled_from(NAMES),
+            KINDS | JSON_VALUES | JSON_VALUES.map(lambda each: orjson.dumps(each).decode()),
+            max_size=8,
+        ),
+        max_size=3,
+    )
+)
+def test_no_value_of_an_attribute_stops_the_reading(found: list[dict[str, Any]]) -> None:
+    spans = [
+        Span(TRACE, f"{number:016x}", f"{number - 1:016x}" if number else None, "step", number, number + 9, "", fields)
+        for number, fields in enumerate(found)
+    ]
+    taken = answer_of(spans)
+    assert (taken.response is None) == (taken.reason is not None)
+    if taken.response is not None:
+        assert orjson.loads(orjson.dumps(taken.response.metadata, option=orjson.OPT_NON_STR_KEYS)) is not None

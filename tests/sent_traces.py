@@ -1,0 +1,113 @@
+"""Requests as an assistant sends them, and a receiver that takes them."""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from judgeboard.receiving.app import Receiver
+from judgeboard.receiving.gathering import attach_feedback, gather
+from judgeboard.store.engine import Store
+
+PROTOBUF = {"content-type": "application/x-protobuf"}
+JSON = {"content-type": "application/json"}
+STARTED = 1_780_000_000_000_000_000
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A span of a made-up assistant; the root (number 0) has the question and the answer, others a passage."""
+
+    trace: int
+    number: int = 0
+    service: str | None = "shop"
+
+    @property
+    def trace_id(self) -> str:
+        return f"{self.trace:032x}"
+
+    @property
+    def span_id(self) -> str:
+        return f"{self.trace:08x}{self.number + 1:08x}"
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        if self.number:
+            kind = {"openinference.span.kind": "RETRIEVER", "input.value": f"question {self.trace}"}
+            document = "retrieval.documents.0.document"
+            return kind | {f"{document}.content": f"passage {self.number} of {self.trace}", f"{document}.id": "d"}
+        return {
+            "openinference.span.kind": "CHAIN",
+            "input.value": f"question {self.trace}",
+            "output.value": f"answer {self.trace}",
+        }
+
+
+def request(spans: Sequence[Sent]) -> bytes:
+    """The body of an export, with one resource per span."""
+    body = ExportTraceServiceRequest()
+    for sent in spans:
+        group = body.resource_spans.add()
+        if sent.service is not None:
+            named = group.resource.attributes.add(key="service.name")
+            named.value.string_value = sent.service
+        span = group.scope_spans.add().spans.add(
+            trace_id=bytes.fromhex(sent.trace_id),
+            span_id=bytes.fromhex(sent.span_id),
+            name=f"span {sent.number}",
+            start_time_unix_nano=STARTED + sent.number * 1_000_000,
+            end_time_unix_nano=STARTED + 2_000_000_000,
+        )
+        if sent.number:
+            span.parent_span_id = bytes.fromhex(Sent(sent.trace).span_id)
+        for key, value in sent.attributes.items():
+            span.attributes.add(key=key).value.string_value = value
+    return body.SerializeToString()
+
+
+def trace(number: int, passages: int = 1, **options: Any) -> list[Sent]:
+    """The spans of a trace as they come: the root last."""
+    return [Sent(number, each, **options) for each in (*range(1, passages + 1), 0)]
+
+
+def log_request(sent: Sent, text: str) -> bytes:
+    """The body of an export of one log record."""
+    body = ExportLogsServiceRequest()
+    record = (
+        body.resource_logs.add()
+        .scope_logs.add()
+        .log_records.add(trace_id=bytes.fromhex(sent.trace_id), span_id=bytes.fromhex(sent.span_id), event_name="note")
+    )
+    record.body.string_value = text
+    return body.SerializeToString()
+
+
+def gzipped(body: bytes) -> dict[str, Any]:
+    """The arguments of a compressed request."""
+    return {"content": gzip.compress(body), "headers": PROTOBUF | {"content-encoding": "gzip"}}
+
+
+@contextmanager
+def receiving(store: Store, client: str = "127.0.0.1", host: str = "localhost", **options: Any) -> Iterator[TestClient]:
+    """A receiver whose traces wait until `gathered`."""
+    receiver = Receiver(lambda: store, **options)
+    receiver._writer.start()
+    app = Starlette(routes=receiver.routes())
+    with TestClient(app, base_url=f"http://{host}", client=(client, 9), follow_redirects=False) as http:
+        yield http
+    receiver._writer.stop()
+
+
+def gathered(store: Store, after: float = 3.0) -> int:
+    """Gather as if some seconds had passed; return how many traces were gathered."""
+    now = datetime.now(UTC) + timedelta(seconds=after)
+    count = gather(store, now)
+    attach_feedback(store, now)
+    return count
