@@ -1,0 +1,1 @@
+"""Receives traces, answers and feedback over HTTP, and makes responses of traces."""

@@ -1,0 +1,196 @@
+"""Makes responses of the traces that are ready, in a thread of the server."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
+
+from judgeboard.domain import Response
+from judgeboard.receiving.keys import Sender
+from judgeboard.receiving.writing import is_outage
+from judgeboard.settings import load_settings
+from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.responses import content_hash, find_responses, key_of
+from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
+from judgeboard.store.traces import (
+    LATE,
+    TraceOutcome,
+    WaitingTrace,
+    complete_response,
+    has_feedback,
+    lock_unchanged,
+    ready_traces,
+    records_of,
+    rules_by_source,
+    store_outcomes,
+    take_feedback,
+)
+from judgeboard.traces.answers import Taken, answer_of
+from judgeboard.traces.maps import Rule
+from judgeboard.traces.spans import LogRecord, Span
+
+QUIET_SECONDS, LONGEST_SECONDS = 2.0, 60.0
+POLL_SECONDS = 0.5
+FEEDBACK_SECONDS = 5.0  # between two looks for answers that came by other ways, such as an import
+AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
+TWICE = "Another answer with this id is stored with other content."
+
+_log = logging.getLogger("judgeboard.receiving")
+
+
+class Gatherer:
+    """A thread that gathers traces; several on one database do no harm, because a trace becomes an answer only once."""
+
+    def __init__(self, store: Callable[[], Store], is_busy: Callable[[], bool]) -> None:
+        self._store = store
+        self._is_busy = is_busy
+        self._woken = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name="judgeboard-gathering", daemon=True)
+
+    def start(self) -> None:
+        """Start to gather."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the round that is under way."""
+        self._closing = True
+        self.wake()
+        self._thread.join()
+
+    def wake(self) -> None:
+        """Look for feedback on new answers at once."""
+        self._woken.set()
+
+    def _work(self) -> None:
+        looked = datetime.min.replace(tzinfo=UTC)
+        while not self._closing:
+            outcomes, began = 0, time.monotonic()
+            try:
+                now = datetime.now(UTC)
+                outcomes = gather(self._store(), now)
+                if outcomes or self._woken.is_set() or now - looked > timedelta(seconds=FEEDBACK_SECONDS):
+                    self._woken.clear()
+                    looked = now
+                    attach_feedback(self._store(), now)
+            except Exception as error:  # noqa: BLE001 - the database may come back
+                if isinstance(error, OperationalError):
+                    _log.warning("cannot gather: %s", with_advice(str(error.orig).partition("\n")[0]))
+                else:
+                    _log.error("cannot gather", exc_info=error)
+                if not self._closing:
+                    self._woken.clear()
+                self._woken.wait(FEEDBACK_SECONDS)
+            if not outcomes:
+                self._woken.wait(POLL_SECONDS)
+            elif self._is_busy():  # requests come first: their senders wait, and give up after seconds
+                time.sleep(min(2.0, 2 * (time.monotonic() - began)))
+
+
+def gather(store: Store, now: datetime) -> int:
+    """Make answers of the traces that are ready, at most 200; return how many. Doing it again changes nothing."""
+    settings = load_settings()
+    quiet = timedelta(seconds=QUIET_SECONDS if settings.trace_quiet is None else settings.trace_quiet)
+    longest = timedelta(seconds=LONGEST_SECONDS if settings.trace_longest is None else settings.trace_longest)
+    with store.reading() as connection:
+        ready = ready_traces(connection, now, quiet=quiet, longest=longest, limit=AT_ONCE)
+        sizes = accumulate(trace.spans for trace in ready)
+        ready = [trace for trace, size in zip(ready, sizes, strict=True) if size <= MOST_SPANS] or ready[:1]
+        records = records_of(connection, [trace.id for trace in ready])
+        rules = rules_by_source(connection) if ready else {}
+    taken = {trace.id: _taken(trace, *records[trace.id], rules) for trace in ready}
+    try:
+        return _store_answers(store, ready, taken, now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        # One trace must not stop the others.
+        return sum(_store_alone(store, trace, taken[trace.id], now) for trace in ready)
+
+
+def attach_feedback(store: Store, now: datetime) -> None:
+    """Move waiting feedback to the answers that have come."""
+    with store.reading() as connection:
+        if not has_feedback(connection):
+            return
+    with store.writing() as connection:
+        add_feedback(connection, take_feedback(connection), (), None, now)
+
+
+def _taken(
+    trace: WaitingTrace, spans: Sequence[Span], logs: Sequence[LogRecord], rules: Mapping[str, Sequence[Rule]]
+) -> tuple[str, Taken]:
+    """Return the source of a trace, and its answer."""
+    records: list[Span | LogRecord] = [*spans, *logs]
+    first = min(records, key=_starts)
+    # The first answer names the source: the root of another service may come later, and must not make a second answer.
+    made = trace.source if trace.response_id is not None else None
+    source = trace.owner or made or Sender().source_of(first.resource)
+    try:
+        return source, answer_of(spans, logs, rules.get(source, ()), source)
+    except Exception:  # noqa: BLE001 - any text may come; the trace says so
+        _log.exception("trace %s cannot be read", trace.external_id)
+        return source, Taken(None, "The trace cannot be read; the server's log has the details.")
+
+
+def _starts(record: Span | LogRecord) -> tuple[bool, int]:
+    """Sort a root first, then by time."""
+    if isinstance(record, Span):
+        return record.parent_id is not None, record.started_ns
+    return True, record.at_ns
+
+
+def _store_answers(
+    store: Store, ready: Sequence[WaitingTrace], taken: dict[int, tuple[str, Taken]], now: datetime
+) -> int:
+    """Store the answers of the traces that did not change since they were read, and return how many these are."""
+    with store.writing() as connection:
+        unchanged = lock_unchanged(connection, ready)
+        traces = [trace for trace in ready if trace.id in unchanged]
+        responses = [answer for trace in traces if (answer := taken[trace.id][1].response) is not None]
+        store_responses(connection, responses, now=now)
+        known = find_responses(connection, [key_of(response) for response in responses])
+        outcomes = []
+        for trace in traces:
+            source, result = taken[trace.id]
+            stored = None if result.response is None else known[key_of(result.response)]
+            if stored is None or result.response is None:
+                outcomes.append(TraceOutcome(trace.id, source, trace.response_id, result.reason, result.used))
+                continue
+            response_id: int | None = stored.id
+            reason = result.reason
+            if stored.content_hash != content_hash(result.response):
+                if trace.response_id == stored.id:
+                    reason = _complete(connection, stored.id, result.response, now)
+                else:  # it came another way: this trace must never change it
+                    response_id, reason = trace.response_id, TWICE
+            outcomes.append(TraceOutcome(trace.id, source, response_id, reason, result.used))
+        store_outcomes(connection, outcomes)
+    return len(outcomes)
+
+
+def _complete(connection: Connection, response_id: int, response: Response, now: datetime) -> str | None:
+    if not complete_response(connection, response_id, response):
+        return LATE
+    reapply_flags(connection, [response_id], now)
+    return None
+
+
+def _store_alone(store: Store, trace: WaitingTrace, taken: tuple[str, Taken], now: datetime) -> int:
+    try:
+        return _store_answers(store, [trace], {trace.id: taken}, now)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        _log.exception("trace %s cannot be stored", trace.external_id)
+        with store.writing() as connection:
+            if not lock_unchanged(connection, [trace]):
+                return 0
+            why = f"The answer cannot be stored ({type(error).__name__}); the server's log has the details."
+            store_outcomes(connection, [TraceOutcome(trace.id, taken[0], trace.response_id, why)])
+        return 1

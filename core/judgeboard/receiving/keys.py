@@ -1,0 +1,188 @@
+"""Makes API keys, and decides whether a request may come in."""
+
+import base64
+import ipaddress
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from judgeboard.errors import BadInput
+from judgeboard.receiving.limits import Rates, Refused
+from judgeboard.store.api_keys import MAX_BODY_MB, SCOPES, ApiKey, any_key, insert_key, key_of_token
+from judgeboard.store.engine import Store
+from judgeboard.text import MAX_NAME, storable
+
+PREFIX = "jb_"
+INGEST = "ingest"
+UNKNOWN = "unknown"  # the sender of a request without a known key
+UNNAMED = "default"  # the source of a sender without a name
+_UNKNOWN_SERVICE = "unknown_service"  # the name that OpenTelemetry gives to a service without one
+_EVENT_SECONDS = 60.0  # between two events about the same refusal, so that nobody can fill the database
+_MOST_REFUSALS = 1_000
+
+
+def create_key(
+    store: Store,
+    name: str,
+    *,
+    scopes: Sequence[str] = (INGEST,),
+    source: str | None = None,
+    requests_per_second: float | None = None,
+    max_body_mb: float = MAX_BODY_MB,
+    days: float | None = None,
+    by: str,
+) -> str:
+    """Create a key and return its token, which is not stored and cannot be shown again.
+
+    ``source`` is the only source that the key may send (None: any); the key expires after ``days``. Raises BadInput for
+    a wrong value.
+    """
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        raise BadInput(f"the name of a key has 1 to {MAX_NAME} characters")
+    if source is not None and (not source.strip() or len(source) > MAX_NAME or not source.isprintable()):
+        raise BadInput(f"a source has 1 to {MAX_NAME} characters")
+    if not scopes or not set(scopes) <= set(SCOPES):
+        raise BadInput(f"the scopes of a key are {', '.join(SCOPES)}")
+    token, now = PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
+    with store.writing() as connection:
+        insert_key(
+            connection,
+            name,
+            token,
+            scopes=[scope for scope in SCOPES if scope in scopes],
+            source=source,
+            requests_per_second=requests_per_second,
+            max_body_mb=max_body_mb,
+            expires_at=None if days is None else now + timedelta(days=days),
+            by=by,
+            now=now,
+        )
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a request: a key, or without any key a program on this machine."""
+
+    key: ApiKey | None = None
+
+    @property
+    def owner(self) -> str:
+        """The only source that it may send, "" for any."""
+        return (self.key.source if self.key else None) or ""
+
+    @property
+    def actor(self) -> str:
+        """The name in events."""
+        return f"key:{self.name}" if self.key else self.name
+
+    @property
+    def name(self) -> str:
+        """The name of the key."""
+        return self.key.name if self.key else UNKNOWN
+
+    @property
+    def most_bytes(self) -> int:
+        """The limit of a body."""
+        return int((self.key.max_body_mb if self.key else MAX_BODY_MB) * 2**20)
+
+    def source_of(self, resource: Mapping[str, Any]) -> str:
+        """Return the source of a span: the service's name, or that of the key. Raises Refused for another source."""
+        name = resource.get("service.name")
+        named = isinstance(name, str) and name.strip() and not name.startswith(_UNKNOWN_SERVICE)
+        return self.checked_source(str(name) if named else None)
+
+    def checked_source(self, name: str | None) -> str:
+        """Return the source of a record that names one, or None. Raises Refused if the key is for another source."""
+        if not name:
+            return self.owner or UNNAMED
+        source = storable(name)[0][:MAX_NAME]
+        if self.owner and source != self.owner:
+            raise Refused(403, f"this key is for the source {self.owner!r}, not {source!r}", self.name)
+        return source
+
+
+class Door:
+    """Lets requests in: by their key, or without any key only from this machine.
+
+    ``keys_needed`` tells whether a key is needed even before one is created.
+    """
+
+    def __init__(self, keys_needed: Callable[[], bool]) -> None:
+        self._keys_needed = keys_needed
+        self._rates = Rates()
+        self._told: dict[tuple[str, int], float] = {}
+
+    def admit(self, store: Store, headers: Mapping[str, str], client: str | None, scope: str = INGEST) -> Sender:
+        """Return the sender of a request. Raises Refused with 401, 403 or 429."""
+        token, now = token_in(headers), datetime.now(UTC)
+        with store.reading() as connection:
+            key = None if token is None else key_of_token(connection, token)
+            keys_needed = key is None and (self._keys_needed() or any_key(connection))
+        if key is None:
+            _check_unknown(token, headers, client, keys_needed=keys_needed)
+            return Sender()
+        fault = key.unusable(now)
+        if fault is not None:
+            raise Refused(401, f"the key {key.name!r} is {fault}", key.name)
+        if scope not in key.scopes:
+            raise Refused(403, f"the key {key.name!r} lacks the scope {scope!r}", key.name)
+        if not self._rates.take(key.name, key.requests_per_second):
+            raise Refused(429, f"more than {key.requests_per_second:g} requests per second", key.name)
+        return Sender(key)
+
+    def event_of(self, refusal: Refused) -> dict[str, Any] | None:
+        """Return the details of the event about a refused request; None if the last one was less than a minute ago."""
+        about, now = (refusal.key, refusal.status), time.monotonic()
+        if now - self._told.get(about, -_EVENT_SECONDS) < _EVENT_SECONDS:
+            return None
+        if len(self._told) >= _MOST_REFUSALS:
+            self._told.clear()
+        self._told[about] = now
+        return {"action": "send", "status": refusal.status}
+
+
+def _check_unknown(token: str | None, headers: Mapping[str, str], client: str | None, *, keys_needed: bool) -> None:
+    if keys_needed:
+        raise Refused(401, "no key was sent" if token is None else "the key is not known")
+    if not _is_local(headers, client):
+        raise Refused(401, "without a key, only this machine may send: create one with `judgeboard keys create NAME`")
+
+
+def _is_local(headers: Mapping[str, str], client: str | None) -> bool:
+    """Return whether a program on this machine sent the request: no proxy, and no page of another site."""
+    if any(name in headers for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via")):
+        return False
+    origin = headers.get("origin")  # a browser names the page that sends, a program sends none
+    if origin is not None and not _is_loopback(_host_name(origin.rpartition("//")[2])):
+        return False
+    return _is_loopback(client) and _is_loopback(_host_name(headers.get("host", "")))
+
+
+def _host_name(host: str) -> str:
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def _is_loopback(address: str | None) -> bool:
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address or "").is_loopback
+    except ValueError:
+        return False
+
+
+def token_in(headers: Mapping[str, str]) -> str | None:
+    """Return the token of a request: ``Bearer``, ``x-api-key``, or the password of ``Basic``; None without one."""
+    kind, _, value = headers.get("authorization", "").strip().partition(" ")
+    if kind.lower() == "bearer" and value.strip():
+        return value.strip()
+    if kind.lower() == "basic":
+        try:
+            return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2] or None
+        except ValueError:
+            return None
+    return headers.get("x-api-key", "").strip() or None

@@ -1,0 +1,91 @@
+"""Stores the keys with which assistants send traces, answers and feedback."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, select, update
+
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.events import record_event
+from judgeboard.store.statements import any_row, columns_of
+from judgeboard.store.tables import API_KEY
+
+SCOPES = ("ingest", "read", "review")
+MAX_BODY_MB = 64.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key without its token. ``source`` None: any; ``requests_per_second`` None: no limit."""
+
+    id: int
+    name: str
+    scopes: tuple[str, ...]
+    source: str | None
+    requests_per_second: float | None
+    max_body_mb: float
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+    def unusable(self, now: datetime) -> str | None:
+        """Return why the key is not accepted: "revoked" or "expired"; None if it is."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else None
+
+
+def token_hash(token: str) -> str:
+    """Return the SHA-256 of a token; a token is random, so that no slow hash is needed."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def insert_key(
+    connection: Connection,
+    name: str,
+    token: str,
+    *,
+    scopes: Sequence[str],
+    source: str | None,
+    requests_per_second: float | None,
+    max_body_mb: float,
+    expires_at: datetime | None,
+    by: str,
+    now: datetime,
+) -> None:
+    """Store a new key; raise BadInput if the name is taken, also by a revoked key."""
+    if any_row(connection, API_KEY.c.name == name):
+        raise BadInput(f"there is a key {name!r} already: choose another name")
+    row: dict[str, object] = {"name": name, "hash": token_hash(token), "scopes": list(scopes), "source": source}
+    row |= {"requests_per_second": requests_per_second, "max_body_mb": max_body_mb, "created_by": by}
+    connection.execute(insert(API_KEY), row | {"created_at": now, "expires_at": expires_at})
+    record_event(connection, "create_key", by, details={"key": name, "scopes": list(scopes)}, now=now)
+
+
+def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> None:
+    """Revoke a key: it is no longer accepted. Revoking it again changes nothing; raise NotFound without such a key."""
+    if not any_row(connection, API_KEY.c.name == name):
+        raise NotFound(f"no key {name!r}: `judgeboard keys list` shows all keys")
+    revoked = update(API_KEY).where(API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None)).values(revoked_at=now)
+    if connection.execute(revoked).rowcount:
+        record_event(connection, "revoke_key", by, details={"key": name}, now=now)
+
+
+def list_keys(connection: Connection) -> list[ApiKey]:
+    """Return every key by name, also expired and revoked ones."""
+    return [ApiKey(*row) for row in connection.execute(select(*columns_of(ApiKey, API_KEY)).order_by(API_KEY.c.name))]
+
+
+def key_of_token(connection: Connection, token: str) -> ApiKey | None:
+    """Return the key of a token, also an expired or revoked one."""
+    query = select(*columns_of(ApiKey, API_KEY)).where(API_KEY.c.hash == token_hash(token))
+    row = connection.execute(query).first()
+    return None if row is None else ApiKey(*row)
+
+
+def any_key(connection: Connection) -> bool:
+    """Return whether a key was ever created."""
+    return connection.execute(select(API_KEY.c.id).limit(1)).first() is not None

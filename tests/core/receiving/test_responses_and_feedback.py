@@ -1,0 +1,105 @@
+"""Answers and feedback sent as JSON."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from judgeboard.receiving.keys import create_key
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
+from judgeboard.store.traces import count_waiting_feedback
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+ANSWER = {"id": "r1", "question": "Who?", "answer": "Nobody.", "contexts": ["It was nobody."], "model": "m"}
+
+
+def feedback(store: Store) -> list[tuple[Any, ...]]:
+    query = select(RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user).where(
+        FEEDBACK.c.response_id == RESPONSE.c.id
+    )
+    with store.reading() as connection:
+        return sorted(tuple(row) for row in connection.execute(query))
+
+
+def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store) -> None:
+    with receiving(store) as http:
+        reply = http.post("/api/responses", json=ANSWER).json()
+        assert (reply["stored"], reply["rejected"]) == (1, 0)
+        rows = [ANSWER, ANSWER | {"id": "r2"}, {"id": "r3", "question": "no answer"}, ANSWER | {"answer": "Changed."}]
+        reply = http.post("/api/responses", json=rows[:3]).json()
+        assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (1, 1, 1)
+        assert reply["problems"] == [{"row": 3, "field": "answer", "reason": "no answer"}]
+        assert http.post("/api/responses", json=rows[3]).json()["problems"][0]["field"] == "id"
+        for wrong in ({"id": "r3"}, [], "text", [1], None):
+            assert http.post("/api/responses", json=wrong).status_code == 400, wrong
+    with store.reading() as connection:
+        columns = RESPONSE.c
+        stored = connection.execute(select(columns.external_id, columns.source, columns.query, columns.passages))
+        assert sorted(map(tuple, stored)) == [(id_, "default", "Who?", ("It was nobody.",)) for id_ in ("r1", "r2")]
+
+
+def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> None:
+    headers = {"x-api-key": create_key(sqlite_store, "k", source="shop", by="test")}
+    other = {"external_id": "r9", "source": "other", "query": "q", "answer": "a"}
+    with receiving(sqlite_store) as http:
+        assert http.post("/api/responses", json=ANSWER, headers=headers).status_code == 200
+        assert http.post("/api/responses", json=other, headers=headers).status_code == 403
+    with sqlite_store.reading() as connection:
+        assert list(connection.execute(select(RESPONSE.c.source)).scalars()) == ["shop"]
+
+
+def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store) -> None:
+    root = Sent(1)
+    with receiving(store) as http:
+        entries: list[dict[str, Any]] = [
+            {"trace_id": root.trace_id, "thumbs": "down", "user": "ann"},
+            {"span_id": root.span_id, "stars": 2, "user": "ben"},
+            {"response_id": "r1", "kind": "thumbs", "value": 1, "user": "cleo"},
+        ]
+        assert http.post("/api/feedback", json=entries).json() == {"attached": 0, "waiting": 3}
+        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        http.post("/api/responses", json=ANSWER)
+        gathered(store)
+        expected = [
+            (root.trace_id, "stars", 2.0, "ben"),
+            (root.trace_id, "thumbs", 0.0, "ann"),
+            ("r1", "thumbs", 1.0, "cleo"),
+        ]
+        assert feedback(store) == expected
+        assert http.post("/api/feedback", json=entries).json() == {"attached": 3, "waiting": 0}
+    assert feedback(store) == expected  # the same feedback twice is one
+    with store.reading() as connection:
+        assert count_waiting_feedback(connection) == 0
+
+
+def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> None:
+    with receiving(store) as http:
+        http.post("/api/responses", json=ANSWER)
+        http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
+    with store.reading() as connection:
+        assert list(connection.execute(select(FLAG.c.rule)).scalars()) == ["poor_rating"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"thumbs": "up"},
+        {"response_id": "r", "trace_id": "t", "thumbs": "up"},
+        {"response_id": "r"},
+        {"response_id": "r", "stars": 9},
+        {"response_id": "r", "thumbs": "maybe"},
+        {"response_id": {"a": 1}, "thumbs": "up"},
+        {"response_id": "r\0", "thumbs": "up"},
+        {"response_id": "r", "kind": "stars"},
+        "text",
+        [],
+    ],
+)
+def test_feedback_that_cannot_be_used_is_refused_whole(sqlite_store: Store, entry: Any) -> None:
+    with receiving(sqlite_store) as http:
+        good = {"response_id": "r", "thumbs": "up"}
+        assert http.post("/api/feedback", json=entry).status_code == 400
+        assert http.post("/api/feedback", json=[good, entry]).status_code == 400
+    with sqlite_store.reading() as connection:
+        assert count_waiting_feedback(connection) == 0

@@ -1,0 +1,200 @@
+"""Spans that are sent become answers."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+
+from judgeboard.cli.app import run
+from judgeboard.receiving import gathering
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.tables import RESPONSE, SPAN, TRACE
+from judgeboard.store.traces import LATE, WaitingTrace
+from judgeboard.traces.answers import Taken
+from judgeboard.traces.answers import answer_of as answer_of_trace
+from judgeboard.traces.spans import Span
+from sent_traces import JSON, PROTOBUF, Sent, gathered, gzipped, receiving, request, trace
+
+
+@pytest.fixture
+def http(store: Store) -> Iterator[TestClient]:
+    with receiving(store) as client:
+        yield client
+
+
+def rows(store: Store, *columns: object) -> list[tuple[object, ...]]:
+    with store.reading() as connection:
+        return sorted(tuple(row) for row in connection.execute(select(*columns)))
+
+
+def answers(store: Store) -> list[tuple[object, ...]]:
+    columns = RESPONSE.c
+    return rows(store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages)
+
+
+def answer_of(number: int, *passages: str) -> tuple[object, ...]:
+    sent = Sent(number)
+    return (sent.trace_id, "shop", f"question {number}", f"answer {number}", passages)
+
+
+def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(store: Store, http: TestClient) -> None:
+    child, root = trace(1)
+    assert http.post("/v1/traces", content=request([child]), headers=PROTOBUF).status_code == 200
+    assert gathered(store) == 0  # the root has not ended
+    reply = http.post("/v1/traces", **gzipped(request([root])))
+    assert (reply.status_code, reply.content, reply.headers["content-type"]) == (200, b"", "application/x-protobuf")
+    assert gathered(store, after=0) == 0  # spans may still follow
+    assert gathered(store) == 1
+    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    assert gathered(store) == 0
+
+
+def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: TestClient) -> None:
+    spans = [*trace(1), *trace(2)]
+    for part in ([spans[0]], [spans[3], spans[1]], spans, spans[::-1], [spans[1]]):
+        assert http.post("/v1/traces", content=request(part), headers=PROTOBUF).status_code == 200
+    gathered(store)
+    expected = [answer_of(1, "passage 1 of 1"), answer_of(2, "passage 1 of 2")]
+    assert answers(store) == expected
+    http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
+    assert gathered(store, after=100) == 0
+    assert answers(store) == expected
+    assert rows(store, func.count(SPAN.c.id)) == [(4,)]
+
+
+def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store: Store, http: TestClient) -> None:
+    http.post("/v1/traces", content=request([Sent(1, 1)]), headers=PROTOBUF)
+    assert gathered(store, after=59) == 0
+    assert gathered(store, after=61) == 1
+    assert answers(store) == []
+    [(state, reason)] = rows(store, TRACE.c.state, TRACE.c.reason)
+    assert state == "none"
+    assert reason
+    http.post("/v1/traces", content=request([Sent(1)]), headers=PROTOBUF)
+    gathered(store)
+    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+
+
+@pytest.mark.parametrize("path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"])
+def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store: Store, path: str) -> None:
+    with receiving(sqlite_store) as http:
+        reply = http.post(path, content=b'{"resourceSpans": []}', headers=JSON)
+    assert (reply.status_code, reply.json()) == (200, {})
+
+
+def test_runs_of_langsmith_become_an_answer_whether_their_end_comes_later_or_not(
+    store: Store, http: TestClient
+) -> None:
+    order = "20261121T034627440607Z{0}"
+    for number, together in ((1, True), (2, False)):
+        key = f"01a1fc34-4344-777a-bc12-0e905259d0e{number}"
+        common = {"id": key, "trace_id": key, "dotted_order": order.format(key), "name": "rag", "run_type": "chain"}
+        start = [(f"post.{key}", common), (f"post.{key}.inputs", {"question": f"question {number}"})]
+        end = [
+            (f"patch.{key}", common | {"end_time": "2026-11-21T03:46:28Z"}),
+            (f"patch.{key}.outputs", {"output": "yes"}),
+        ]
+        for parts in [start + end] if together else [start, end]:
+            files = {name: (None, json.dumps(content), "application/json") for name, content in parts}
+            reply = http.post("/runs/multipart", files=files)
+            assert (reply.status_code, reply.json()) == (200, {})
+    gathered(store)
+    assert [row[2:] for row in answers(store)] == [(f"question {number}", "yes", None) for number in (1, 2)]
+    assert http.post("/v1/traces", files={"post.1": (None, "{}", "application/json")}).status_code == 400
+
+
+def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: TestClient) -> None:
+    first, second, root = trace(1, passages=2)
+    http.post("/v1/traces", content=request([first, root]), headers=PROTOBUF)
+    gathered(store)
+    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
+    assert gathered(store) == 1
+    assert answers(store) == [answer_of(1, "passage 1 of 1", "passage 2 of 1")]
+
+
+def test_late_spans_of_a_judged_answer_are_kept_and_change_nothing(store: Store, http: TestClient) -> None:
+    first, second, root = trace(1, passages=2)
+    http.post("/v1/traces", content=request([first, root]), headers=PROTOBUF)
+    gathered(store)
+    judge_pending(store, make_judge("lexical"), actor="test")
+    http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
+    assert gathered(store) == 1
+    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    assert rows(store, TRACE.c.state, TRACE.c.reason, TRACE.c.spans) == [("made", LATE, 3)]
+
+
+def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, http: TestClient) -> None:
+    imported = {"external_id": Sent(1).trace_id, "source": "shop", "query": "imported?", "answer": "yes"}
+    assert http.post("/api/responses", json=imported).json()["stored"] == 1
+    first, second, root = trace(1, passages=2)
+    for spans in ([first, root], [second]):
+        http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
+        gathered(store)
+    assert answers(store) == [(Sent(1).trace_id, "shop", "imported?", "yes", None)]
+    assert rows(store, TRACE.c.state, TRACE.c.reason) == [("none", gathering.TWICE)]
+
+
+def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late() -> None:
+    made = WaitingTrace(1, "a1", owner="", source="shop", spans=2, response_id=7)
+    late = Span("a1", "b1", None, "gateway", 1, 2, resource={"service.name": "gateway"})
+    for waiting, source in ((made, "shop"), (made._replace(response_id=None), "gateway")):
+        assert gathering._taken(waiting, [late], [], {})[0] == source
+
+
+def test_a_forgotten_answer_does_not_come_back_with_its_spans(store: Store, http: TestClient) -> None:
+    http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+    gathered(store)
+    with store.writing() as connection:
+        forget_response(connection, Sent(1).trace_id, actor="test")
+    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+    http.post("/v1/traces", content=request(trace(1, passages=2)), headers=PROTOBUF)
+    assert gathered(store) == 0
+    assert answers(store) == [(Sent(1).trace_id, "shop", None, None, None)]
+    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+
+
+def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
+    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoiled(spans: list[Span], *more: object, **options: object) -> Taken:
+        taken = answer_of_trace(spans, *more, **options)
+        bad = spans[0].trace_id == Sent(1).trace_id
+        return replace(taken, response=replace(taken.response, query="nul \0")) if bad else taken
+
+    monkeypatch.setattr(gathering, "answer_of", spoiled)
+    http.post("/v1/traces", content=request([*trace(1), *trace(2)]), headers=PROTOBUF)
+    assert gathered(store) == 2
+    assert answers(store) == [answer_of(2, "passage 1 of 2")]
+    assert gathered(store) == 0
+    assert rows(store, TRACE.c.state) == [("made",), ("none",)]
+
+
+def test_rules_of_a_source_read_what_no_convention_reads(
+    store: Store, http: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attributes = [{"key": f"own.{name}", "value": {"stringValue": f"{name} 7"}} for name in ("ask", "reply")]
+    span = {"traceId": "07" * 16, "spanId": "07" * 8, "name": "rag", "attributes": attributes}
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
+    body = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}
+    assert http.post("/v1/traces", json=body).status_code == 200
+    gathered(store)
+    assert answers(store) == []
+    database = ["--db", store.engine.url.render_as_string(hide_password=False)]
+    assert (
+        run(["sources", "map", "shop", "rag:question=attributes.own.ask", "answer=attributes.own.reply", *database])
+        == 0
+    )
+    gathered(store)
+    assert answers(store) == [("07" * 16, "shop", "ask 7", "reply 7", None)]
+    assert run(["sources", "map", "shop", "nonsense", *database]) == 2
+    capsys.readouterr()
+    assert run(["sources", "--json", *database]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["sources"][0]["made"] == 1
+    assert ["0707070707070707", "question"] in printed["traces"][0]["used"]

@@ -1,0 +1,241 @@
+"""Who may send, how much and how often; every refusal has the status that exporters understand, and an event."""
+
+import base64
+import gzip
+import random
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from google.rpc.status_pb2 import Status
+from sqlalchemy.exc import OperationalError
+
+from judgeboard.cli.app import run
+from judgeboard.errors import BadInput
+from judgeboard.receiving.keys import create_key
+from judgeboard.receiving.limits import Rates
+from judgeboard.receiving.writing import is_outage
+from judgeboard.store.api_keys import revoke_key
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.traces import list_sources
+from sent_traces import JSON, PROTOBUF, Sent, gathered, gzipped, receiving, request, trace
+
+NOW = datetime.now(UTC)
+BODY = request(trace(1))
+
+
+def bearer(token: str) -> dict[str, str]:
+    return PROTOBUF | {"authorization": f"Bearer {token}"}
+
+
+def basic(token: str) -> dict[str, str]:
+    return PROTOBUF | {"authorization": "Basic " + base64.b64encode(f"shop:{token}".encode()).decode()}
+
+
+def refusals(store: Store) -> list[tuple[str, int]]:
+    with store.reading() as connection:
+        events = latest_events(connection, EventFilter(kind="refused"), limit=9)
+    return [(event.actor, event.details["status"]) for event in events]
+
+
+@pytest.mark.parametrize(
+    ("client", "host", "headers", "status"),
+    [
+        ("127.0.0.1", "localhost", {}, 200),
+        ("::1", "[::1]:8501", {}, 200),
+        ("127.0.0.1", "localhost", {"authorization": "Bearer any"}, 200),
+        ("203.0.113.9", "localhost", {}, 401),
+        ("127.0.0.1", "evil.example", {}, 401),  # a page that points its own name to this machine
+        ("127.0.0.1", "localhost", {"origin": "http://localhost:3000"}, 200),
+        ("127.0.0.1", "localhost", {"origin": "https://evil.example"}, 401),  # a page of another site
+        ("127.0.0.1", "localhost", {"x-forwarded-for": "203.0.113.9"}, 401),  # a proxy on this machine
+    ],
+)
+def test_without_any_key_only_this_machine_may_send(
+    sqlite_store: Store, client: str, host: str, headers: dict[str, str], status: int
+) -> None:
+    with receiving(sqlite_store, client, host) as http:
+        assert http.post("/v1/traces", content=BODY, headers=PROTOBUF | headers).status_code == status
+
+
+def test_with_sign_in_every_sender_needs_a_key(sqlite_store: Store) -> None:
+    with receiving(sqlite_store, keys_needed=lambda: True) as http:
+        assert http.post("/v1/traces", content=BODY, headers=PROTOBUF).status_code == 401
+
+
+def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store: Store) -> None:
+    with receiving(sqlite_store) as http:
+        reply = http.post("/api/responses", content=gzip.compress(b"{}"), headers={"content-type": "application/json"})
+    assert (reply.status_code, "Content-Encoding" in reply.text) == (400, True)
+
+
+def test_a_database_that_cannot_be_opened_asks_for_another_try() -> None:
+    error = BadInput("the database cannot be opened")
+    error.__cause__ = OperationalError("INSERT", {}, Exception("unable to open database file"))
+    assert is_outage(error)
+    assert not is_outage(BadInput("a text"))
+
+
+def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Store) -> None:
+    token = create_key(store, "shop", source="shop", by="test")
+    other = create_key(store, "other", source="other", by="test")
+    reader = create_key(store, "reader", scopes=["read"], by="test")
+    old = create_key(store, "old", days=-1, by="test")
+    gone = create_key(store, "gone", by="test")
+    with store.writing() as connection:
+        revoke_key(connection, "gone", by="test", now=NOW)
+    cases = [
+        (bearer(token), 200),
+        (basic(token), 200),
+        (PROTOBUF | {"x-api-key": token}, 200),
+        (PROTOBUF, 401),
+        (bearer("jb_wrong"), 401),
+        (basic("jb_wrong"), 401),
+        (PROTOBUF | {"authorization": "Basic %%%"}, 401),
+        (PROTOBUF | {"authorization": b"Basic \xe9"}, 401),
+        (bearer(old), 401),
+        (bearer(gone), 401),
+        (bearer(reader), 403),
+        (bearer(other), 403),
+    ]
+    with receiving(store) as http:
+        for headers, status in cases:
+            reply = http.post("/v1/traces", content=BODY, headers=headers)
+            assert reply.status_code == status, headers
+            assert reply.headers["content-type"] == PROTOBUF["content-type"]
+            assert status == 200 or Status.FromString(reply.content).message
+        assert http.post("/api/responses", json={"query": "q", "answer": "a"}).status_code == 401
+    assert set(refusals(store)) == {
+        ("key:unknown", 401),
+        ("key:old", 401),
+        ("key:gone", 401),
+        ("key:reader", 403),
+        ("key:other", 403),
+    }
+
+
+def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store: Store) -> None:
+    shop, other = (create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other"))
+    with receiving(sqlite_store) as http:
+        http.post("/v1/traces", content=request([Sent(1, service=None)]), headers=bearer(shop))
+        http.post("/v1/traces", content=request([Sent(1, 1, service=None)]), headers=bearer(other))
+    gathered(sqlite_store, after=100)
+    with sqlite_store.reading() as connection:
+        sources = {each.source: (each.made, each.none) for each in list_sources(connection)}
+    assert sources == {"shop": (1, 0), "other": (0, 1)}
+
+
+def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store: Store) -> None:
+    token = create_key(sqlite_store, "k", source="shop", by="test")
+    with receiving(sqlite_store) as http:
+        sent = request([Sent(1, service="unknown_service:python"), Sent(2, service=None)])
+        assert http.post("/v1/traces", content=sent, headers=bearer(token)).status_code == 200
+    with sqlite_store.reading() as connection:
+        assert [each.source for each in list_sources(connection)] == ["shop"]
+
+
+def chunks(size: int) -> Iterator[bytes]:
+    for _ in range(size):
+        yield b"x" * 1024
+
+
+def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
+    token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
+    bomb = gzip.compress(b"\0" * 2**24)
+    assert len(bomb) < 2**18
+    with receiving(sqlite_store) as http:
+        for content, encoding in ((chunks(300), {}), (b"x" * 300_000, {}), (bomb, {"content-encoding": "gzip"})):
+            reply = http.post("/v1/traces", content=content, headers=bearer(token) | encoding)
+            assert reply.status_code == 413
+            assert "0.25 MiB" in Status.FromString(reply.content).message
+
+
+def test_too_many_requests_are_told_when_to_come_back(sqlite_store: Store) -> None:
+    token = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
+    with receiving(sqlite_store) as http:
+        assert http.post("/v1/traces", content=BODY, headers=bearer(token)).status_code == 200
+        reply = http.post("/v1/traces", content=BODY, headers=bearer(token))
+    assert reply.status_code == 429
+    assert 0 < int(reply.headers["retry-after"]) <= 3
+
+
+def test_the_documentation_lists_every_path_that_is_received(sqlite_store: Store) -> None:
+    with receiving(sqlite_store) as http:
+        described = http.get("/api/openapi.json").json()
+        assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(described["paths"])
+        for path in described["paths"]:
+            assert http.post(path, content=b"", headers={"content-type": "text/plain"}).status_code == 400, path
+            assert path in http.get("/api/docs").text
+
+
+def test_a_bucket_fills_again() -> None:
+    clock = [0.0]
+    rates = Rates(lambda: clock[0])
+    assert [rates.take("k", 2) for _ in range(3)] == [True, True, False]
+    clock[0] = 0.5
+    assert [rates.take("k", 2), rates.take("k", 2), rates.take("other", 2), rates.take("k", None)] == [
+        *(True, False, True, True)
+    ]
+
+
+def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store: Store) -> None:
+    with receiving(sqlite_store) as http:
+        for headers, body in ((PROTOBUF, b"\xff\xff"), (JSON, b"{"), (PROTOBUF | {"content-encoding": "gzip"}, b"no")):
+            reply = http.post("/v1/traces", content=body, headers=headers)
+            assert (reply.status_code, reply.headers["content-type"]) == (400, headers["content-type"])
+        assert http.post("/v1/traces", content=b"", headers={"content-type": "text/plain"}).status_code == 400
+        cut = gzipped(BODY)
+        assert http.post("/v1/traces", **(cut | {"content": cut["content"][:-4]})).status_code == 400
+        assert http.post("/v1/traces", content=BODY, headers=PROTOBUF | {"content-encoding": "br"}).status_code == 415
+
+
+def test_a_changed_body_is_taken_or_refused_but_never_an_error(sqlite_store: Store) -> None:
+    chance = random.Random(1)
+    with receiving(sqlite_store) as http:
+        for _ in range(200):
+            body = bytearray(BODY)
+            for _ in range(chance.randint(1, 4)):
+                body[chance.randrange(len(body))] = chance.randrange(256)
+            assert http.post("/v1/traces", content=bytes(body), headers=PROTOBUF).status_code in {200, 400}
+    assert gathered(sqlite_store, after=100)
+
+
+def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite_store: Store) -> None:
+    path = str(sqlite_store.engine.url.database)
+    with receiving(sqlite_store, patience=0.2) as http:
+        lock = sqlite3.connect(path, isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        reply = http.post("/v1/traces", content=BODY, headers=PROTOBUF)
+        lock.execute("ROLLBACK")
+        assert reply.status_code == 503
+        assert 0 < int(reply.headers["retry-after"]) <= 3
+        assert http.post("/v1/traces", content=BODY, headers=PROTOBUF).status_code == 200
+
+        with sqlite_store.writing() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        many = request([sent for number in range(2, 400) for sent in trace(number)])
+        assert http.post("/v1/traces", content=many, headers=PROTOBUF).status_code == 503
+        with sqlite_store.writing() as connection:
+            connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+        assert http.post("/v1/traces", content=many, headers=PROTOBUF).status_code == 200
+    with sqlite_store.reading() as connection:
+        assert [each.waiting for each in list_sources(connection)] == [399]
+
+
+def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--db", str(sqlite_store.engine.url.database)]
+    assert run(["keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0
+    token = capsys.readouterr().out.strip()
+    with receiving(sqlite_store) as http:
+        assert http.post("/v1/traces", content=BODY, headers=bearer(token)).status_code == 200
+        assert run(["keys", "list", *options]) == 0
+        listed = capsys.readouterr().out
+        assert "shop" in listed
+        assert token not in listed
+        assert run(["keys", "create", "shop", *options]) == 2
+        assert run(["keys", "revoke", "shop", *options]) == 0
+        assert http.post("/v1/traces", content=BODY, headers=bearer(token)).status_code == 401
+    assert run(["keys", "revoke", "nobody", *options]) == 2
