@@ -1,0 +1,227 @@
+"""The decorator `observe`: records the answers of a function."""
+
+import functools
+import inspect
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar, Unpack, cast, overload
+
+from judgeboard.client.sending import LOG, ResponseFields, record
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_QUESTIONS = ("query", "question", "user_input", "prompt", "input", "message", "text")
+_ANSWERS = ("answer", "response", "output", "result", "completion", "content", "text")
+_PASSAGES = (
+    *("passages", "contexts", "context", "retrieved_contexts", "documents", "source_documents", "source_nodes"),
+    *("docs", "sources", "chunks"),
+)
+# The passages that retrievers returned inside the running observed call.
+_RETRIEVED: ContextVar[list[Any] | None] = ContextVar("judgeboard_retrieved", default=None)
+
+
+@overload
+def observe(function: F, /) -> F: ...
+
+
+@overload
+def observe(
+    *,
+    query: str | None = None,
+    answer: Callable[[Any], str] | None = None,
+    passages: Callable[[Any], Any] | None = None,
+    id_argument: str | None = None,
+    retriever: bool = False,
+    **fields: Unpack[ResponseFields],
+) -> Callable[[F], F]: ...
+
+
+def observe(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Record each answer of a function: an ordinary or async function, or a generator that yields parts of the answer.
+
+    The function returns the answer as a text, as a tuple (answer, passages), or as an object or a dict that has an
+    ``answer`` (or response, output, …) and ``passages`` (or contexts, documents, …). The passages may also come from a
+    function with ``@observe(retriever=True)`` that is called inside. A call that raises records nothing.
+
+    Args:
+        function: The function to decorate.
+        options: ``query`` is the name of the argument with the question (default: the argument query, question, …,
+            otherwise the first text). ``answer`` and ``passages`` are functions of the result. ``id_argument`` is the
+            name of the argument with the id of the answer. The others are the fields of `record`. For a generator, the
+            result is the list of what it yielded.
+    """
+    if function is None:
+        return functools.partial(_decorate, options=options)
+    return _decorate(function, options)
+
+
+def _decorate(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    if options.get("retriever"):
+        return _retriever(function)
+    of = {name: options[name] for name in ("query", "answer", "passages", "id_argument") if name in options}
+    fields = {name: value for name, value in options.items() if name not in {*of, "retriever"}}
+    observed = _Observed(function, fields=cast("ResponseFields", fields), **of)
+    if inspect.isasyncgenfunction(function):
+        return observed.async_generator()
+    if inspect.isgeneratorfunction(function):
+        return observed.generator()
+    return observed.coroutine() if inspect.iscoroutinefunction(function) else observed.ordinary()
+
+
+@contextmanager
+def _collected_in(retrieved: list[Any]) -> Iterator[None]:
+    before = _RETRIEVED.set(retrieved)
+    try:
+        yield
+    finally:
+        _RETRIEVED.reset(before)
+
+
+def _retriever(function: Callable[..., Any]) -> Callable[..., Any]:
+    def keep(passages: Any) -> Any:
+        retrieved = _RETRIEVED.get()
+        if retrieved is not None and isinstance(passages, list | tuple):
+            retrieved.extend(passages)
+        return passages
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def retrieve_async(*args: Any, **kwargs: Any) -> Any:
+            return keep(await function(*args, **kwargs))
+
+        return retrieve_async
+
+    @functools.wraps(function)
+    def retrieve(*args: Any, **kwargs: Any) -> Any:
+        return keep(function(*args, **kwargs))
+
+    return retrieve
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """A function whose answers are recorded."""
+
+    function: Callable[..., Any]
+    fields: ResponseFields
+    query: str | None = None
+    answer: Callable[[Any], str] | None = None
+    passages: Callable[[Any], Any] | None = None
+    id_argument: str | None = None
+
+    def ordinary(self) -> Callable[..., Any]:
+        @functools.wraps(self.function)
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            retrieved, began = list[Any](), time.monotonic()
+            with _collected_in(retrieved):
+                result = self.function(*args, **kwargs)
+            self._record(args, kwargs, result, retrieved, began)
+            return result
+
+        return answer
+
+    def coroutine(self) -> Callable[..., Any]:
+        @functools.wraps(self.function)
+        async def answer(*args: Any, **kwargs: Any) -> Any:
+            retrieved, began = list[Any](), time.monotonic()
+            with _collected_in(retrieved):
+                result = await self.function(*args, **kwargs)
+            self._record(args, kwargs, result, retrieved, began)
+            return result
+
+        return answer
+
+    def generator(self) -> Callable[..., Any]:
+        @functools.wraps(self.function)
+        def answer(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            retrieved, parts, began = list[Any](), _Parts(), time.monotonic()
+            yielding = self.function(*args, **kwargs)
+            while True:
+                with _collected_in(retrieved):  # not around the yield: the caller's own calls are not part of it
+                    part = next(yielding, _END)
+                if part is _END:
+                    break
+                parts.append(part)
+                yield part
+            self._record(args, kwargs, parts, retrieved, began)
+
+        return answer
+
+    def async_generator(self) -> Callable[..., Any]:
+        @functools.wraps(self.function)
+        async def answer(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            retrieved, parts, began = list[Any](), _Parts(), time.monotonic()
+            yielding = self.function(*args, **kwargs)
+            while True:
+                with _collected_in(retrieved):
+                    part = await anext(yielding, _END)
+                if part is _END:
+                    break
+                parts.append(part)
+                yield part
+            self._record(args, kwargs, parts, retrieved, began)
+
+        return answer
+
+    def _record(self, args: Any, kwargs: Any, result: Any, retrieved: list[Any], began: float) -> None:
+        try:
+            arguments = inspect.signature(self.function).bind(*args, **kwargs).arguments
+            fields = ResponseFields(**self.fields)
+            latency = {"latency_ms": round((time.monotonic() - began) * 1000)}
+            fields["metadata"] = {**latency, **(self.fields.get("metadata") or {})}
+            if self.id_argument is not None and arguments.get(self.id_argument) is not None:
+                fields["external_id"] = str(arguments[self.id_argument])
+            answer = _answer_in(result) if self.answer is None else self.answer(result)
+            passages = _passages_in(result) if self.passages is None else self.passages(result)
+            record(self._question(arguments), answer, passages if passages is not None else retrieved or None, **fields)
+        except Exception as error:  # noqa: BLE001 - recording must never break the function
+            LOG.warning("the answer of %s was not recorded: %s", self.function.__qualname__, error)
+
+    def _question(self, arguments: Mapping[str, Any]) -> str:
+        if self.query is not None:
+            return str(arguments[self.query])
+        inner = [value for value in arguments.values() if isinstance(value, Mapping)]  # chain.invoke({"question": …})
+        texts = {name: value for each in (arguments, *inner) for name, value in each.items() if isinstance(value, str)}
+        if not texts:
+            raise ValueError("no argument is a question: name it, @observe(query='NAME')")
+        return next((texts[name] for name in _QUESTIONS if name in texts), next(iter(texts.values())))
+
+
+class _Parts(list[Any]):
+    """What a generator yielded: texts, or objects with texts, and perhaps an object with the passages."""
+
+
+_END = object()
+
+
+def _answer_in(result: Any) -> str:
+    if isinstance(result, str):
+        return result
+    if isinstance(result, _Parts):
+        texts = [part for part in result if not isinstance(part, Mapping | tuple)]
+        return "".join(map(_answer_in, texts)) if texts or not result else _answer_in(result[-1])
+    if isinstance(result, tuple) and result:
+        return _answer_in(result[0])
+    value = _named_in(result, _ANSWERS)
+    if value is None:
+        raise ValueError(f"the result ({type(result).__name__}) has no answer: use @observe(answer=FUNCTION)")
+    return _answer_in(value)
+
+
+def _passages_in(result: Any) -> Any:
+    if isinstance(result, _Parts):
+        return next((passages for part in reversed(result) if (passages := _passages_in(part)) is not None), None)
+    if isinstance(result, tuple):
+        return result[1] if len(result) > 1 and isinstance(result[1], list | tuple) else None
+    passages = None if isinstance(result, str) else _named_in(result, _PASSAGES)
+    return passages if isinstance(passages, str | list | tuple) else None
+
+
+def _named_in(result: Any, names: tuple[str, ...]) -> Any:
+    if isinstance(result, Mapping):
+        return next((result[name] for name in names if result.get(name) is not None), None)
+    return next((value for name in names if (value := getattr(result, name, None)) is not None), None)

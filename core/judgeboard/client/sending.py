@@ -1,0 +1,397 @@
+"""The client: sends answers, and the feedback of their users, to a Judgeboard server.
+
+::
+
+    answer_id = judgeboard.record(query=question, answer=answer, passages=texts)
+    judgeboard.feedback(answer_id, thumbs="up")
+
+JUDGEBOARD_URL is the address of the server (default: http://localhost:8501), JUDGEBOARD_API_KEY the key. A background
+thread sends batches. An application never waits for the server and never fails because of it: the logger
+``judgeboard`` says what was not sent, how much and why.
+"""
+
+import asyncio
+import atexit
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+from judgeboard.errors import NotSent
+
+if TYPE_CHECKING:
+    import httpx
+
+LOG = logging.getLogger("judgeboard")
+_RESPONSES, _FEEDBACK = "/api/responses", "/api/feedback"
+_BATCH_ENTRIES, _BATCH_BYTES = 100, 2**20
+_RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+_DIVIDED = frozenset({400, 413, 422})  # a smaller batch, or a batch without one bad entry, may be accepted
+_LONGEST_WAIT_S = 30.0
+_WARNING_EVERY_S = 10.0  # a server that is away for an hour must not fill the log of the application
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A serialised object; ``stored`` ends when the server has it, for a caller who waits."""
+
+    path: str
+    body: bytes = b""
+    stored: "Future[None]" = field(default_factory=Future)
+
+
+@dataclass(eq=False)
+class Client:
+    """A connection to one server, with a queue that a background thread sends.
+
+    Args:
+        url: Address of the server (default: JUDGEBOARD_URL, otherwise http://localhost:8501).
+        api_key: Key of the server (default: JUDGEBOARD_API_KEY).
+        source: Name of the assistant, for entries that name none.
+        max_entries: Bound of the queue. When the queue is full, new entries are dropped and counted.
+        max_bytes: The same bound in bytes.
+        delay_s: How long an entry waits for others, to be sent with them.
+        timeout_s: Limit of one request, and of the flush at exit.
+    """
+
+    url: str = ""
+    api_key: str | None = field(default=None, repr=False)
+    source: str | None = None
+    max_entries: int = 10_000
+    max_bytes: int = 64 * 2**20
+    delay_s: float = 0.5
+    timeout_s: float = 5.0
+    dropped: Counter[str] = field(default_factory=Counter, init=False)
+    """How many entries were not sent, by reason."""
+
+    def __post_init__(self) -> None:
+        self.url = (self.url or os.environ.get("JUDGEBOARD_URL") or "http://localhost:8501").rstrip("/")
+        self.api_key = (self.api_key or os.environ.get("JUDGEBOARD_API_KEY") or "").strip() or None
+        self._begin()
+        atexit.register(self._at_exit)
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._changed = threading.Condition()
+        self._waiting: deque[_Entry] = deque()
+        self._bytes = 0
+        self._in_flight = 0
+        self._flushing = 0
+        self._thread: threading.Thread | None = None
+        self._warned: dict[str, float] = {}
+
+    def send(self, path: str, body: dict[str, Any]) -> "Future[None]":
+        """Queue an object for a path of the server; the future ends when the server has it, or with `NotSent`."""
+        if self._process != os.getpid():
+            self._begin()  # a forked process inherits the queue without its thread, and perhaps a locked lock
+        if self.source is not None:
+            body.setdefault("source", self.source)
+        entry = _Entry(path)
+        try:
+            # Serialised here, because the caller may change a list afterwards.
+            entry.body = json.dumps(body, ensure_ascii=False, default=_plain).encode("utf-8", "replace")
+        except Exception as error:  # noqa: BLE001 - whatever is in the metadata of an application
+            self._drop([entry], f"it cannot be written as JSON ({type(error).__name__})")
+            return entry.stored
+        with self._changed:
+            if len(self._waiting) >= self.max_entries or self._bytes + len(entry.body) > self.max_bytes:
+                self._drop([entry], f"the queue is full ({self.max_entries:,} entries or {self.max_bytes:,} bytes)")
+                return entry.stored
+            self._waiting.append(entry)
+            self._bytes += len(entry.body)
+            if self._thread is None:
+                self._start()
+            self._changed.notify_all()
+        return entry.stored
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name="judgeboard-client", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the interpreter ends, or has no threads left: the next entry tries again
+            self._warn("thread", "not sent to %s yet: %s", self.url, error)
+        else:
+            self._thread = thread
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Send everything now. Return False if something is left after ``timeout_s`` s (default: the client's)."""
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        if self._process != os.getpid():
+            return True
+        with self._changed:
+            self._flushing += 1
+            self._changed.notify_all()
+            try:
+                return self._changed.wait_for(lambda: not self._waiting and not self._in_flight, limit_s)
+            finally:
+                self._flushing -= 1
+
+    def _at_exit(self) -> None:
+        if self._thread is not None and not self.flush(self.timeout_s):
+            LOG.warning("not sent to %s: %d, because the program ended", self.url, len(self._waiting) + self._in_flight)
+
+    def _warn(self, about: str, message: str, *values: object) -> None:
+        now = time.monotonic()
+        if now - self._warned.get(about, -_WARNING_EVERY_S) >= _WARNING_EVERY_S:
+            self._warned[about] = now
+            LOG.warning(message, *values)
+
+    def _drop(self, entries: Sequence[_Entry], reason: str) -> None:
+        with self._changed:
+            self.dropped[reason] += len(entries)
+            self._warn(reason, "not sent to %s: %d so far, because %s", self.url, self.dropped[reason], reason)
+        for entry in entries:
+            if not entry.stored.done():
+                entry.stored.set_exception(NotSent(f"{self.url}: {reason}"))
+
+    def _run(self) -> None:
+        import httpx  # the first batch pays for it, not every import of judgeboard
+
+        headers = {"content-type": "application/json"}
+        if self.api_key:
+            headers["authorization"] = f"Bearer {self.api_key}"
+        try:
+            http = httpx.Client(base_url=self.url, headers=headers, timeout=self.timeout_s)
+        except Exception as error:  # noqa: BLE001 - a wrong address or key: nothing can be sent
+            while True:
+                self._drop(self._next_batch(), f"the address or the key cannot be used ({type(error).__name__})")
+                self._end_batch()
+        with http:
+            while True:
+                batch = self._next_batch()
+                try:
+                    self._deliver(http, batch)
+                except Exception as error:  # noqa: BLE001 - the thread must go on, whatever is wrong with one batch
+                    self._drop(batch, f"{type(error).__name__}: {error}")
+                self._end_batch()
+
+    def _end_batch(self) -> None:
+        with self._changed:
+            self._in_flight = 0
+            self._changed.notify_all()
+
+    def _next_batch(self) -> list[_Entry]:
+        """Wait for entries; return the oldest ones that have one path."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting)
+            self._changed.wait_for(lambda: self._flushing or len(self._waiting) >= _BATCH_ENTRIES, self.delay_s)
+            batch: list[_Entry] = []
+            size = 0
+            while self._waiting and len(batch) < _BATCH_ENTRIES:
+                size += len(self._waiting[0].body)
+                if batch and (self._waiting[0].path != batch[0].path or size > _BATCH_BYTES):
+                    break
+                batch.append(self._waiting.popleft())
+            self._bytes -= sum(len(entry.body) for entry in batch)
+            self._in_flight = len(batch)
+            return batch
+
+    def _acknowledge(self, batch: list[_Entry], reply: "httpx.Response") -> None:
+        """End the waiting for a batch; the reply lists the entries that the server could not store, from 1."""
+        content = reply.json() if "json" in reply.headers.get("content-type", "") else None
+        problems = content.get("problems") if isinstance(content, dict) else None
+        refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems or ()}
+        for row, entry in enumerate(batch, start=1):
+            if row in refused:
+                self._drop([entry], refused[row])
+            elif not entry.stored.done():  # the caller may have stopped waiting
+                entry.stored.set_result(None)
+
+    def _deliver(self, http: "httpx.Client", batch: list[_Entry]) -> None:
+        """Send a batch until the server has it or refuses it; of a refused batch send each half."""
+        import httpx
+
+        wait = 0.25
+        while True:
+            asked = None
+            try:
+                reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
+            except httpx.TransportError as error:
+                reason = f"{type(error).__name__}: {error}"
+            else:
+                if reply.is_success:
+                    self._acknowledge(batch, reply)
+                    return
+                reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
+                if reply.status_code in _DIVIDED and len(batch) > 1:
+                    self._deliver(http, batch[: len(batch) // 2])
+                    self._deliver(http, batch[len(batch) // 2 :])
+                    return
+                if reply.status_code not in _RETRIED:
+                    self._drop(batch, reason)
+                    return
+            left = len(self._waiting) + len(batch)
+            self._warn("", "%s cannot take entries now (%s); %d wait", self.url, reason, left)
+            time.sleep(min(wait if asked is None else asked, _LONGEST_WAIT_S))
+            wait = min(wait * 2, _LONGEST_WAIT_S)
+
+
+class ResponseFields(TypedDict, total=False):
+    """What can be recorded of an answer besides its texts."""
+
+    external_id: str | None
+    source: str | None
+    query_type: str | None
+    generator_model: str | None
+    generator_cost: float | None
+    messages: Sequence[Mapping[str, Any]] | None
+    reference: str | None
+    asked_at: datetime | None
+    metadata: Mapping[str, Any] | None
+    client: Client | None
+
+
+class FeedbackFields(TypedDict, total=False):
+    """The feedback of a user: the answer that it is about, thumbs or stars, and who gave it."""
+
+    trace_id: str | None
+    span_id: str | None
+    source: str | None
+    thumbs: Literal["up", "down"] | bool | None
+    stars: float | None
+    user: str | None
+    at: datetime | None
+    client: Client | None
+
+
+def record(query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]) -> str:
+    """Record an answer: queue it for the server, and return its id at once.
+
+    Args:
+        query: The question of the user.
+        answer: The answer of the assistant.
+        passages: The retrieved passages in order: texts, objects with a text, documents of LangChain, nodes of
+            LlamaIndex. None: not known. An empty list: nothing was retrieved.
+        fields: ``external_id`` (default: a new id), ``source``, ``query_type``, ``generator_model``,
+            ``generator_cost``, ``messages``, ``reference``, ``asked_at`` (default: now), ``metadata``, ``client``.
+    """
+    body, client = _response(query, answer, passages, fields)
+    client.send(_RESPONSES, body)
+    return str(body["external_id"])
+
+
+async def record_async(
+    query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]
+) -> str:
+    """Record an answer (see `record`), and return its id when the server has stored it.
+
+    Raises:
+        NotSent: The server refused the answer, did not reply in time, or the queue is full.
+    """
+    body, client = _response(query, answer, passages, fields)
+    await _stored(client, client.send(_RESPONSES, body))
+    return str(body["external_id"])
+
+
+def feedback(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -> None:
+    """Record the feedback of a user: queue it for the server, and return at once.
+
+    Args:
+        response_id: The id that `record` returned. Without it, either ``trace_id`` or ``span_id`` names the answer.
+        fields: ``thumbs`` ("up", "down", True or False) or ``stars`` (1 to 5); ``trace_id``, ``span_id``, ``source``,
+            ``user``, ``at`` (default: now), ``client``.
+    """
+    body, client = _feedback(response_id, fields)
+    client.send(_FEEDBACK, body)
+
+
+async def feedback_async(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -> None:
+    """Record the feedback of a user (see `feedback`), and return when the server has stored it.
+
+    Raises:
+        NotSent: The server refused the feedback, did not reply in time, or the queue is full.
+    """
+    body, client = _feedback(response_id, fields)
+    await _stored(client, client.send(_FEEDBACK, body))
+
+
+async def _stored(client: Client, stored: "Future[None]") -> None:
+    """Wait until the server has an object, at most as long as its batch and one request may take."""
+    limit_s = client.delay_s + client.timeout_s
+    try:
+        await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(stored)), limit_s)
+    except TimeoutError:
+        raise NotSent(f"{client.url}: no reply within {limit_s:g} s; it is sent in the background") from None
+
+
+def flush(timeout_s: float | None = None) -> bool:
+    """Send everything now. Return False if something is left after ``timeout_s`` seconds (default: the client's).
+
+    At exit this happens by itself. A process that is frozen between requests, as in a serverless function, needs it.
+    """
+    return default_client().flush(timeout_s)
+
+
+@cache
+def default_client() -> Client:
+    """Return the client of this process, with the address and the key of the environment."""
+    return Client()
+
+
+def _response(
+    query: str, answer: str, passages: Iterable[Any] | None, fields: ResponseFields
+) -> tuple[dict[str, Any], Client]:
+    known, client = _known(fields, ResponseFields)
+    body = {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)} | known | {"query": query, "answer": answer}
+    if passages is not None:
+        body["context"] = [_passage(each) for each in ([passages] if isinstance(passages, str) else passages)]
+    return body, client
+
+
+def _feedback(response_id: str | None, fields: FeedbackFields) -> tuple[dict[str, Any], Client]:
+    known, client = _known(fields, FeedbackFields)
+    if isinstance(known.get("thumbs"), bool):
+        known["thumbs"] = "up" if known["thumbs"] else "down"
+    body = {"at": datetime.now(UTC)} | known
+    return body if response_id is None else body | {"response_id": response_id}, client
+
+
+def _known(fields: Mapping[str, Any], names: type) -> tuple[dict[str, Any], Client]:
+    unknown = [name for name in fields if name not in names.__annotations__]
+    if unknown:
+        raise TypeError(f"unknown argument {unknown[0]!r}; expected one of {', '.join(names.__annotations__)}")
+    client = fields.get("client") or default_client()
+    return {name: value for name, value in fields.items() if value is not None and name != "client"}, client
+
+
+def _passage(passage: Any) -> Any:
+    if isinstance(passage, str | Mapping):
+        return passage
+    if hasattr(passage, "page_content"):  # LangChain
+        text, names = passage.page_content, ("id", "metadata")
+    elif hasattr(passage, "get_content"):  # LlamaIndex
+        text, names = passage.get_content(), ("score", "metadata")
+    else:
+        return str(passage)
+    more = {name: getattr(passage, name, None) for name in names}
+    return {"text": text} | {name: value for name, value in more.items() if value is not None and value != {}}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON does not know as one that it does."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's numbers and arrays
+
+
+def _refusal(reply: "httpx.Response") -> str:
+    advice = {401: " (is JUDGEBOARD_API_KEY right?)", 403: " (the key may not send answers)"}
+    return f"the server answered {reply.status_code}{advice.get(reply.status_code, '')}: {reply.text[:200]}"
+
+
+def _seconds(value: str | None) -> float | None:
+    """Return the seconds of a Retry-After header; None if there is none, or a date."""
+    return float(value) if value is not None and value.isdigit() else None

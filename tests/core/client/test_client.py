@@ -1,0 +1,313 @@
+"""Answers and feedback reach the server in its fields; the application neither waits nor fails."""
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+import judgeboard
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
+
+STORED = ScriptedReply({"stored": True})
+
+
+@pytest.fixture
+def server() -> Iterator[RecordingEndpoint]:
+    """A server that stores everything, until a test gives it another script."""
+    with RecordingEndpoint(always(STORED)) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def client(server: RecordingEndpoint) -> Iterator[judgeboard.Client]:
+    """A client of this server, which sends at once."""
+    made = judgeboard.Client(address(server), api_key="jb-secret", source="shop", delay_s=0)
+    yield made
+    assert made.flush(10)
+
+
+def address(server: RecordingEndpoint) -> str:
+    return server.base_url.removesuffix("/v1")
+
+
+def sent(server: RecordingEndpoint, path: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = []
+    for request in server.requests:
+        if request.path == path:
+            assert isinstance(request.body, list)
+            entries += request.body
+    return entries
+
+
+@dataclass
+class Document:
+    """A document of LangChain, as far as it is read here."""
+
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Reply:
+    """A message of LangChain, as far as it is read here."""
+
+    content: str
+
+
+class Node:
+    """A scored node of LlamaIndex, as far as it is read here."""
+
+    score = 0.5
+
+    def get_content(self) -> str:
+        return "Nylon melts at 250 °C."
+
+
+def test_answers_and_feedback_reach_the_server_in_its_fields(
+    server: RecordingEndpoint, client: judgeboard.Client
+) -> None:
+    asked = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    answer_id = judgeboard.record(
+        "When does nylon melt?",
+        "At 250 °C.",
+        ["a text", {"text": "b", "id": 7}, Document("c", {"page": 3}), Node()],
+        asked_at=asked,
+        metadata={"tags": {"b", "a"}, "build": asked},
+        client=client,
+    )
+    judgeboard.feedback(answer_id, thumbs=False, user="ann", at=asked, client=client)
+    judgeboard.feedback(trace_id="ab" * 16, stars=4, source="other", at=asked, client=client)
+    assert client.flush(10)
+    assert sent(server, "/api/responses") == [
+        {
+            "external_id": answer_id,
+            "source": "shop",
+            "query": "When does nylon melt?",
+            "answer": "At 250 °C.",
+            "context": [
+                "a text",
+                {"text": "b", "id": 7},
+                {"text": "c", "metadata": {"page": 3}},
+                {"text": "Nylon melts at 250 °C.", "score": 0.5},
+            ],
+            "asked_at": "2026-03-01T12:00:00+00:00",
+            "metadata": {"tags": ["a", "b"], "build": "2026-03-01T12:00:00+00:00"},
+        }
+    ]
+    at = "2026-03-01T12:00:00+00:00"
+    assert sent(server, "/api/feedback") == [
+        {"response_id": answer_id, "thumbs": "down", "user": "ann", "at": at, "source": "shop"},
+        {"trace_id": "ab" * 16, "stars": 4, "source": "other", "at": at},
+    ]
+    assert {request.headers["authorization"] for request in server.requests} == {"Bearer jb-secret"}
+    with pytest.raises(TypeError, match="modle"):
+        judgeboard.record("q", "a", modle="m", client=client)  # type: ignore[call-arg]
+
+
+def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(
+    server: RecordingEndpoint, client: judgeboard.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    def script(entries: Any, number: int) -> ScriptedReply:
+        if number in {0, 3}:
+            return ScriptedReply("later", 503, {"retry-after": "0"})
+        if number == 1:
+            return ScriptedReply(hang_up=True)
+        return ScriptedReply("no answer", 400) if any(entry["query"] == "bad" for entry in entries) else STORED
+
+    server.script = script
+    client.delay_s = 60  # one batch: `flush` ends the wait
+    for query in ("1", "2", "bad", "4", "5"):
+        judgeboard.record(query, "a", client=client)
+    assert client.flush(10)
+    accepted = [
+        entry["query"]
+        for number, request in enumerate(server.requests)
+        if script(request.body, number) is STORED
+        for entry in request.body
+    ]
+    assert sorted(accepted) == ["1", "2", "4", "5"]
+    assert sum(client.dropped.values()) == 1
+    assert "no answer" in caplog.text
+
+
+def test_a_full_queue_says_what_it_drops(server: RecordingEndpoint, caplog: pytest.LogCaptureFixture) -> None:
+    release = threading.Event()
+    began = threading.Event()
+
+    async def script(_entries: Any, _number: int) -> ScriptedReply:
+        began.set()
+        await asyncio.to_thread(release.wait)
+        return STORED
+
+    server.script = script
+    client = judgeboard.Client(address(server), max_entries=2, delay_s=0)
+    judgeboard.record("0", "a", client=client)
+    assert began.wait(10)  # on its way, and no longer in the queue
+    for number in range(1, 6):
+        judgeboard.record(str(number), "a", client=client)
+    with pytest.raises(judgeboard.NotSent, match="queue is full"):
+        asyncio.run(judgeboard.record_async("6", "a", client=client))
+    release.set()
+    assert client.flush(10)
+    assert [entry["query"] for entry in sent(server, "/api/responses")] == ["0", "1", "2"]
+    assert list(client.dropped.values()) == [4]
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]  # not one for each entry
+
+
+@pytest.mark.parametrize(("status", "advice"), [(401, "JUDGEBOARD_API_KEY"), (403, "may not"), (302, "302")])
+def test_a_refused_key_reaches_only_those_who_wait(
+    server: RecordingEndpoint, client: judgeboard.Client, status: int, advice: str
+) -> None:
+    server.script = always(ScriptedReply("no", status))
+    judgeboard.record("q", "a", client=client)
+    with pytest.raises(judgeboard.NotSent, match=advice):
+        asyncio.run(judgeboard.feedback_async("id", thumbs="up", client=client))
+    server.script = always(STORED)
+    assert asyncio.run(judgeboard.record_async("q", "a", external_id="mine", client=client)) == "mine"
+    endless: dict[str, Any] = {}
+    endless["itself"] = endless
+    judgeboard.record("q", "a", metadata=endless, client=client)  # dropped: the application must not fail
+    assert client.dropped.total() == 3
+
+
+def test_a_program_sends_at_its_end_also_in_a_forked_process_and_imports_no_more_than_it_needs(
+    server: RecordingEndpoint,
+) -> None:
+    program = """
+import os, sys, judgeboard
+judgeboard.record, judgeboard.observe
+assert not {"httpx", "sqlalchemy", "pydantic"} & set(sys.modules)
+judgeboard.record("parent", "a")
+judgeboard.flush()
+judgeboard.record("parent at exit", "a")
+if os.fork() == 0:
+    judgeboard.record("child", "a")
+else:
+    os.wait()
+"""
+    environment = {**os.environ, "JUDGEBOARD_URL": address(server) + "/", "JUDGEBOARD_API_KEY": "k"}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    assert sorted(entry["query"] for entry in sent(server, "/api/responses")) == ["child", "parent", "parent at exit"]
+    assert {request.headers["authorization"] for request in server.requests} == {"Bearer k"}
+
+
+def observed(client: judgeboard.Client) -> dict[str, tuple[Callable[[], Any], list[Any] | None]]:  # noqa: C901 - one function per form
+    """Functions of all forms by name, called, with the passages that they retrieve."""
+
+    @judgeboard.observe(client=client)
+    def text(question: str) -> str:
+        return f"to {question}"
+
+    @judgeboard.observe(client=client)
+    def texts(top_k: int, question: str) -> tuple[str, list[str]]:
+        return f"to {question}", ["p"]
+
+    @judgeboard.observe(client=client)
+    def mapping(inputs: dict[str, str]) -> dict[str, Any]:
+        return {"response": f"to {inputs['question']}", "contexts": ["p"]}
+
+    @judgeboard.observe(client=client, query="ask", answer=lambda result: result[0]["said"], passages=lambda _: ["p"])
+    def named(label: str, ask: str) -> list[dict[str, str]]:
+        return [{"said": f"to {ask}"}]
+
+    @judgeboard.observe(retriever=True)
+    def retrieve(_question: str) -> list[Document]:
+        return [Document("p")]
+
+    @judgeboard.observe(retriever=True)
+    async def retrieve_async(_question: str) -> list[Document]:
+        return [Document("p")]
+
+    @judgeboard.observe(client=client)
+    async def waiting(question: str) -> Any:
+        await asyncio.gather(retrieve_async(question))
+        return Reply(f"to {question}")
+
+    @judgeboard.observe(client=client)
+    def streaming(question: str) -> Iterator[str]:
+        retrieve(question)
+        yield "to "
+        yield question
+
+    @judgeboard.observe(client=client)
+    async def streaming_async(question: str) -> Any:
+        yield "to "
+        await retrieve_async(question)
+        yield question
+        yield {"documents": ["p"]}
+
+    async def collect(question: str) -> None:
+        retrieve(question)  # outside of the call: not one of its passages
+        async for _ in streaming_async(question):
+            await retrieve_async(question)
+
+    document = [{"text": "p"}]
+    return {
+        "text": (lambda: text("text"), None),
+        "texts": (lambda: texts(3, "texts"), ["p"]),
+        "mapping": (lambda: mapping({"question": "mapping"}), ["p"]),
+        "named": (lambda: named("label", ask="named"), ["p"]),
+        "waiting": (lambda: asyncio.run(waiting("waiting")), document),
+        "streaming": (lambda: [retrieve("x") for _ in streaming("streaming")], document),
+        "streaming_async": (lambda: asyncio.run(collect("streaming_async")), ["p"]),
+    }
+
+
+def test_functions_of_all_forms_are_observed(server: RecordingEndpoint, client: judgeboard.Client) -> None:
+    for call, _ in observed(client).values():
+        call()
+    assert client.flush(10)
+    recorded = {entry["query"]: (entry["answer"], entry.get("context")) for entry in sent(server, "/api/responses")}
+    expected = {name: (f"to {name}", passages) for name, (_, passages) in observed(client).items()}
+    assert json.dumps(recorded, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+def test_observing_changes_no_result_and_no_error(
+    server: RecordingEndpoint, client: judgeboard.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    @judgeboard.observe(client=client, id_argument="request", query_type="faq", metadata={"build": 1})
+    def answer(question: str, request: str = "") -> str:
+        if question == "fail":
+            raise ZeroDivisionError
+        return "a"
+
+    @judgeboard.observe(client=client)
+    def number() -> int:
+        return 4
+
+    assert answer("q", request="r-1") == "a"
+    assert number() == 4
+    with pytest.raises(ZeroDivisionError):
+        answer("fail")
+    assert client.flush(10)
+    (entry,) = sent(server, "/api/responses")
+    assert (entry["external_id"], entry["query_type"]) == ("r-1", "faq")
+    assert entry["metadata"].keys() == {"build", "latency_ms"}
+    assert "number" in caplog.text
+
+
+def test_an_answer_that_the_server_could_not_store_is_named_by_it(
+    server: RecordingEndpoint, client: judgeboard.Client
+) -> None:
+    server.script = always(
+        ScriptedReply({"rejected": 1, "problems": [{"row": 2, "field": "answer", "reason": "empty"}]})
+    )
+    client.delay_s = 0.5
+
+    async def record_two() -> list[Any]:
+        both = (judgeboard.record_async("q", answer, client=client) for answer in ("a", ""))
+        return await asyncio.gather(*both, return_exceptions=True)
+
+    first, second = asyncio.run(record_two())
+    assert isinstance(first, str)
+    assert isinstance(second, judgeboard.NotSent)
+    assert "answer: empty" in str(second)
