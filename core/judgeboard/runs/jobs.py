@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import fingerprint
+from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import choose_provider, price_of
 from judgeboard.llm.provider import is_address
@@ -89,8 +89,13 @@ def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, A
     return known
 
 
+def make_described(judge: dict[str, Any]) -> Judge:
+    """Return the judge that ``judge`` describes, to read its version; it needs no key."""
+    return make_judge(**{"api_key": "none", **judge})
+
+
 def _version(judge: dict[str, Any]) -> JudgeVersion:
-    return make_judge(**{"api_key": "none", **judge}).version
+    return make_described(judge).version
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,7 @@ def request_rejudge(
     NotAllowed if a reviewer requests more than one answer, a new judge version or another address. Raises BadInput if
     the judge or a value cannot be used, or if the same job has not ended yet.
     """
-    _check(judge, max_cost, concurrency)
+    check_spec(judge, max_cost, concurrency)
     now = datetime.now(UTC)
     job = StoredJob(
         id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
@@ -320,7 +325,8 @@ def _progress(connection: Connection, job: StoredJob) -> JobProgress:
     )
 
 
-def _check(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:
+def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) -> None:
+    """Raise BadInput if a job cannot use these fields of a judge, its cost limit or its concurrency."""
     if judge.get("kind") not in JUDGES:
         raise BadInput(f"there is no judge of kind {judge.get('kind')!r}; choose {', '.join(sorted(JUDGES))}")
     if strange := sorted(set(judge) - _ASKABLE):

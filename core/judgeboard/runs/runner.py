@@ -90,8 +90,8 @@ class Tally:
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
-    Both are blocking functions. Each is called in a thread, one call at a time. ``read(n)`` returns at least ``n``
-    tasks, fewer only at the end; ``write(batch)`` commits a batch of steps. ``work(task, keep)`` does one task: it
+    Both are blocking functions. Each is called in a thread, one call at a time. ``read(n)`` returns about ``n``
+    tasks, none only at the end; ``write(batch)`` commits a batch of steps. ``work(task, keep)`` does one task: it
     passes each step to ``keep`` as soon as it arrives, until ``keep`` returns False. ``on_progress`` is called after
     every commit. ``on_stop`` is called once if the run ends early, with the reason and the number of tasks in flight.
     """
@@ -150,7 +150,7 @@ class Runner(Generic[T, S]):
             batch = await asyncio.to_thread(self.read, self._read_ahead)
             for task in batch:
                 await self._tasks.put(task)
-            if len(batch) < self._read_ahead:
+            if not batch:
                 break
         for _ in range(self.concurrency):
             await self._tasks.put(None)

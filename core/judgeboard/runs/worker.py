@@ -22,6 +22,7 @@ from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun, RunAccount, ask_run
+from judgeboard.runs.rule_jobs import RuleJobs
 from judgeboard.runs.runner import INTERRUPTED, Runner
 from judgeboard.store.engine import Store, with_advice
 from judgeboard.store.filters import from_dict
@@ -38,6 +39,7 @@ from judgeboard.store.jobs import (
     unfinished_jobs,
 )
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judging_rules import release_abandoned
 from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
 
 
@@ -310,7 +312,11 @@ class Worker:
         try:
             with self._store.writing() as connection:
                 register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
-            self._poll(jobs_lock)
+            rule_jobs = RuleJobs(self._store, jobs_lock.executor_id)
+            try:
+                self._poll(jobs_lock, rule_jobs)
+            finally:
+                rule_jobs.stop(FINISH_SECONDS)
         finally:
             # The engine is closed first, so that interrupted workflows stay pending and are resumed later.
             self._stop_engine()
@@ -348,11 +354,12 @@ class Worker:
             DBOS.destroy()
         self._engine_runs = False
 
-    def _poll(self, jobs_lock: JobsLock) -> None:
+    def _poll(self, jobs_lock: JobsLock, rule_jobs: RuleJobs) -> None:
         last_beat = last_job = 0.0
         while not self._closing.wait(POLL_SECONDS if self._engine_runs else IDLE_POLL_SECONDS):
             try:
                 now = time.monotonic()
+                rule_jobs.look()
                 if self._hand_over(jobs_lock):
                     last_job = now
                 elif now - last_job > ENGINE_IDLE_SECONDS and _workplace.idle:
@@ -395,6 +402,7 @@ class Worker:
         with self._store.writing() as connection:
             record_heartbeat(connection, jobs_lock.executor_id, now)
             living = live_workers(connection, now)
+            release_abandoned(connection, living)
         if not self._engine_runs or not _left_behind(living):
             return
         # Checked again under a lock: otherwise two workers that see the same abandoned job would both resume it.

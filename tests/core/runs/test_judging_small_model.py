@@ -1,5 +1,6 @@
-"""A real model judges through the command: whatever it says, nothing of it gets lost."""
+"""A real model judges through the commands, answers and then anchors: whatever it says, nothing of it gets lost."""
 
+import json
 from collections import Counter
 
 import pytest
@@ -9,42 +10,61 @@ from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import ANCHOR_JUDGMENT
 from judging_log import address, judgments
+from stored_rows import rows_of
 
 ANSWERS = [
     ("How high is the wall at Sonnstein?", "It is 34 metres high.", ("Sonnstein: routes up to 34 m.",)),
-    ("Is chalk allowed there?", "Yes, white chalk is allowed everywhere.", ("Chalk is not allowed on sandstone.",)),
-    ("Who wrote the guide?", "The guide does not say it.", ()),
+    ("Is chalk allowed there?", "Yes, everywhere.", ("Chalk is not allowed.",)),
 ]
 
 
 @pytest.mark.llm
 @pytest.mark.timeout(900)
-def test_every_answer_gets_a_judgment_with_all_that_was_said(
+def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
     small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite_store.writing() as connection:
         store_responses(connection, [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)])
+    database = ["--db", address(sqlite_store)]
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
-        model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "96", "--timeout", "500"]
-        code = run(["judge", "--judge", "rag", *model, "--concurrency", "2", "--db", address(sqlite_store)])
+        model = ["--judge", "rag", "--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "48"]
+        # One at a time, the server keeps the part of the prompt that all calls share.
+        calls = [*model, "--timeout", "500", "--concurrency", "1", *database]
+        code = run(["judge", *calls])
+        output, requests = capsys.readouterr().out, len(endpoint.requests)
+        assert run(["anchors", "make", "--n", "1", *database]) == 0
+        for _ in range(2):
+            assert run(["anchors", "judge", *calls]) in {0, 1}
 
-    rows = judgments(sqlite_store)
+    rows, anchors = judgments(sqlite_store), rows_of(sqlite_store, ANCHOR_JUDGMENT)
     counted = Counter(row["status"] for row in rows)
-    assert len(rows) == counted.total() == len(ANSWERS)
+    assert len(rows) == counted.total() == len(ANSWERS), "verdicts on anchors are stored apart"
     assert (
-        "3 asked = " + " + ".join(f"{counted[status]} {status}" for status in ("ok", "unparsable", "refused", "error"))
-        in capsys.readouterr().out
+        "2 asked = " + " + ".join(f"{counted[status]} {status}" for status in ("ok", "unparsable", "refused", "error"))
+        in output
     )
     assert (code, counted["error"]) == (0, 0), [row["error"] for row in rows]
-    for row in rows:
+    assert len(anchors) == 2
+    for row in (*rows, *anchors):
         assert row["raw"], row["id"]
         assert row["model_reported"]
         assert row["prompt_tokens"] > 100
-        assert 0 < row["completion_tokens"] <= 96 * len(row["attempts"])
+    for row in rows:
+        assert 0 < row["completion_tokens"] <= 48 * len(row["attempts"])
         assert row["latency_ms"] > 0
         assert row["cost_micro"] is None
         assert (row["groundedness"] is not None) == (row["status"] == "ok")
         assert all(attempt["raw"] for attempt in row["attempts"])
-    assert sum(len(row["attempts"]) for row in rows) == len(endpoint.requests)
-    assert {request.body["max_tokens"] for request in endpoint.requests} == {96}
+    assert sum(len(row["attempts"]) for row in rows) == requests
+    assert {request.body["max_tokens"] for request in endpoint.requests} == {48}
+
+    capsys.readouterr()
+    code = run(["anchors", "report", "--json", *database])
+    if not any(row["status"] == "ok" for row in anchors):
+        assert code == 2
+        return
+    shown = json.loads(capsys.readouterr().out)
+    assert (code, shown["drift"], shown["judge"], shown["anchors"]) == (0, False, "rag v1", 1)
+    assert shown["usable"] <= 1

@@ -1,0 +1,200 @@
+"""Judging rules: add, pause, resume and remove them, and count the answers that wait for each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from judgeboard.domain import RuleState
+from judgeboard.errors import BadInput
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.runs.jobs import check_spec, make_described
+from judgeboard.runs.method import require_price
+from judgeboard.store.engine import Readable, Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import live_workers
+from judgeboard.store.judge_versions import ensure_version, refuse_retired
+from judgeboard.store.judging_rules import (
+    JudgingRule,
+    NewRule,
+    budget_is_used_up,
+    get_rule,
+    insert_rule,
+    list_rules,
+    rule_named,
+    set_rule_state,
+    spent_today,
+    waiting,
+)
+from judgeboard.store.responses import last_response_id
+from judgeboard.text import counted, money, unstorable
+
+LONGEST_NAME = 80  # characters
+LONGEST_DELAY = timedelta(days=30).total_seconds()
+
+
+def sampling_rates(texts: tuple[str, ...]) -> tuple[float, dict[str, float]]:
+    """Return the rate of all answers and the rates by query type of texts like "0.1" and "QA=0.5"."""
+    rate, rates = 1.0, {}
+    for text in texts:
+        query_type, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise BadInput(f"the sampling rate {text!r} is not a number, or TYPE=NUMBER, for example QA=0.5") from None
+        if query_type:
+            rates[query_type.strip()] = value
+        else:
+            rate = value
+    return rate, rates
+
+
+def add_rule(
+    store: Store,
+    name: str,
+    *,
+    judge: dict[str, Any],
+    where: RowFilter | None = None,
+    rate: float = 1.0,
+    rates: Mapping[str, float] | None = None,
+    max_cost: float | None = None,
+    max_calls: int | None = None,
+    concurrency: int = 8,
+    delay_s: float = 0.0,
+    existing: bool = False,
+    actor: Actor,
+) -> JudgingRule:
+    """Add a judging rule, which workers follow from now on, and return it.
+
+    ``judge`` has ``kind`` and other fields of `JudgeOptions`, as for `request_rejudge`. ``rate`` and ``rates`` (by
+    query type) are sampling rates from 0 to 1; the hash of an answer decides, so that rules with the same rate select
+    the same answers. ``max_cost`` (dollars) and ``max_calls`` are limits per day (UTC). ``concurrency`` is the maximum
+    number of calls in flight in each worker. Only answers that are stored later are judged, with ``existing`` also
+    those that are stored already. Raises BadInput if a value or the judge is not usable, UnknownPrice if a cost limit
+    needs a price.
+    """
+    name = name.strip()
+    if not name or len(name) > LONGEST_NAME or unstorable(name):
+        raise BadInput(f"the name of a judging rule has 1 to {LONGEST_NAME} characters")
+    for each in (rate, *(rates or {}).values()):
+        if not 0 <= each <= 1:
+            raise BadInput(f"a sampling rate must be a number from 0 to 1, not {each:g}")
+    if max_calls is not None and max_calls < 1:
+        raise BadInput("the number of calls per day must be 1 or more")
+    if not 0 <= delay_s <= LONGEST_DELAY:
+        raise BadInput("the delay must be 0 seconds to 30 days")
+    check_spec(judge, max_cost, concurrency)
+    made = make_described(judge)
+    require_price(max_cost, priced=made.priced, model=made.version.model)
+    with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
+        version = ensure_version(connection, made.version)
+        refuse_retired(connection, version)
+        new = NewRule(
+            name=name,
+            judge_version_id=version.id,
+            filter=(where or RowFilter()).as_dict(),
+            judge=judge,
+            rate=rate,
+            rates=dict(rates or {}),
+            max_cost=max_cost,
+            max_calls=max_calls,
+            concurrency=concurrency,
+            delay_s=delay_s,
+            after_id=0 if existing else last_response_id(connection),
+        )
+        return get_rule(connection, insert_rule(connection, new, actor_name(actor), datetime.now(UTC)))
+
+
+def change_rule(store: Store, name: str, state: RuleState, actor: Actor) -> None:
+    """Pause, resume or remove a judging rule. Its judgments are kept, and no answer is judged again.
+
+    A resumed rule also judges the answers that were stored while it was paused.
+    """
+    with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
+        set_rule_state(connection, rule_named(connection, name), state, actor_name(actor))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProgress:
+    """A judging rule with the answers that wait for it.
+
+    ``state`` is active, paused, budget used up, no worker or problem.
+    ``waiting`` counts the selected answers that are not judged; ``oldest`` is when the first of them was stored.
+    ``calls_today`` and ``cost_micro`` (millionths; None if unknown) are those of the day in UTC.
+    """
+
+    name: str
+    state: str
+    judge: str
+    where: RowFilter
+    rate: float
+    rates: dict[str, float]
+    waiting: int
+    oldest: datetime | None
+    calls_today: int
+    failed_today: int
+    cost_micro: int | None
+    max_cost: float | None
+    max_calls: int | None
+    concurrency: int
+    delay_s: float
+    problem: str | None
+    by: str
+    at: datetime
+
+    @property
+    def budget_words(self) -> str:
+        """The limits per day in words."""
+        limits = [] if self.max_cost is None else [money(round(self.max_cost * 1_000_000))]
+        limits += [] if self.max_calls is None else [counted(self.max_calls, "call")]
+        return " and ".join(limits) or "no limit"
+
+    @property
+    def rate_words(self) -> str:
+        """The sampling rates in words: "10 % (QA: 50 %)"."""
+        by_type = ", ".join(f"{name}: {rate * 100:g} %" for name, rate in self.rates.items())
+        return f"{self.rate * 100:g} %" + (f" ({by_type})" if by_type else "")
+
+
+ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", "budget used up", "no worker", "problem"
+
+
+def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProgress]:
+    """Return the judging rules that are not removed, oldest first, with their progress."""
+    now = now or datetime.now(UTC)
+    with store.reading() as connection:
+        served = bool(live_workers(connection, now))
+        lines = []
+        for rule in list_rules(connection):
+            spent, left = spent_today(connection, rule, now), waiting(connection, rule)
+            if rule.state is RuleState.PAUSED:
+                state = PAUSED
+            elif budget_is_used_up(rule, spent):
+                state = USED_UP
+            elif not served:
+                state = NO_WORKER
+            else:
+                state = PROBLEM if rule.problem else ACTIVE
+            lines.append(
+                RuleProgress(
+                    name=rule.name,
+                    state=state,
+                    judge=rule.judge_title,
+                    where=rule.where,
+                    rate=rule.rate,
+                    rates=rule.rates,
+                    waiting=left.answers,
+                    oldest=left.oldest,
+                    calls_today=spent.asked,
+                    failed_today=spent.asked - spent.ok,
+                    cost_micro=spent.total_cost_micro,
+                    max_cost=rule.max_cost,
+                    max_calls=rule.max_calls,
+                    concurrency=rule.concurrency,
+                    delay_s=rule.delay_s,
+                    problem=rule.problem,
+                    by=rule.by,
+                    at=rule.at,
+                )
+            )
+    return lines

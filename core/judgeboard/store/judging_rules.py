@@ -1,0 +1,295 @@
+"""Judging rules, the answers that wait for them, and the claims that keep workers from judging an answer twice."""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, case, delete, exists, false, func, select, true, update
+
+from judgeboard.domain import RuleState, RunState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.events import record_event
+from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.judge_versions import version_title
+from judgeboard.store.responses import next_by_id
+from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, run_counts, unasked
+from judgeboard.store.statements import insert_or_skip, record_of
+from judgeboard.store.tables import JUDGING_CLAIM, JUDGING_RULE, RESPONSE, RUN, VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRule:
+    """A judging rule before it is stored: it judges answers as they come, with one judge version.
+
+    ``filter`` is a `RowFilter` as JSON, ``judge`` has fields of `JudgeOptions`. ``rate`` is the share of the answers
+    that are judged; ``rates`` has other shares by query type. ``max_cost`` (dollars) and ``max_calls`` are limits per
+    day (UTC). Only answers with an id above ``after_id`` are judged, at the earliest ``delay_s`` seconds after they
+    were stored.
+    """
+
+    name: str
+    judge_version_id: int
+    filter: dict[str, Any]
+    judge: dict[str, Any]
+    rate: float
+    rates: dict[str, float]
+    max_cost: float | None
+    max_calls: int | None
+    concurrency: int
+    delay_s: float
+    after_id: int
+
+    @property
+    def where(self) -> RowFilter:
+        """The filter of answers."""
+        return from_dict(self.filter)
+
+    def inclusion_probability(self, query_type: str) -> float:
+        """Return the probability that an answer of a query type is selected."""
+        return self.rates.get(query_type, self.rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingRule(NewRule):
+    """A stored judging rule; ``problem`` says why workers cannot judge now."""
+
+    id: int
+    judge_title: str
+    state: RuleState
+    problem: str | None
+    by: str
+    at: datetime
+
+
+_RULES = select(JUDGING_RULE, VERSION.c.name.label("judge_name"), VERSION.c.number).join(
+    VERSION, VERSION.c.id == JUDGING_RULE.c.judge_version_id
+)
+_LISTED = JUDGING_RULE.c.state != RuleState.REMOVED.value
+
+
+def _read(connection: Connection, query: Select[Any]) -> list[JudgingRule]:
+    rows = connection.execute(query.order_by(JUDGING_RULE.c.id))
+    return [record_of(JudgingRule, row, judge_title=version_title(row.judge_name, row.number)) for row in rows]
+
+
+def list_rules(connection: Connection) -> list[JudgingRule]:
+    """Return the judging rules that are not removed, oldest first."""
+    return _read(connection, _RULES.where(_LISTED))
+
+
+def get_rule(connection: Connection, rule_id: int) -> JudgingRule:
+    """Return a judging rule by id, or raise NotFound."""
+    rules = _read(connection, _RULES.where(JUDGING_RULE.c.id == rule_id))
+    if not rules:
+        raise NotFound(f"no judging rule {rule_id}")
+    return rules[0]
+
+
+def rule_named(connection: Connection, name: str) -> JudgingRule:
+    """Return the judging rule with this name, or raise NotFound."""
+    rules = list_rules(connection)
+    for rule in rules:
+        if rule.name == name:
+            return rule
+    known = ", ".join(rule.name for rule in rules) or "none"
+    raise NotFound(f"no judging rule {name!r}; known: {known}")
+
+
+def insert_rule(connection: Connection, rule: NewRule, by: str, now: datetime) -> int:
+    """Store a judging rule and return its id; raise BadInput if another rule has its name."""
+    row = asdict(rule) | {"by": by, "at": now}
+    inserted = insert_or_skip(connection, JUDGING_RULE).returning(JUDGING_RULE.c.id)
+    rule_id = connection.execute(inserted, row).scalar()
+    if rule_id is None:
+        raise BadInput(f"there is a judging rule {rule.name!r} already: choose another name, or remove it first")
+    record_event(connection, "add_rule", by, details={"rule": rule_id}, now=now)
+    return int(rule_id)
+
+
+def set_rule_state(connection: Connection, rule: JudgingRule, state: RuleState, by: str) -> None:
+    """Pause, resume or remove a judging rule. Workers notice within a second."""
+    changed = update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule.id, _LISTED, JUDGING_RULE.c.state != state.value)
+    if connection.execute(changed.values(state=state.value, problem=None)).rowcount:
+        record_event(connection, "set_rule_state", by, details={"rule": rule.id, "state": state.value})
+
+
+def set_problem(connection: Connection, rule_id: int, problem: str | None) -> None:
+    """Store why workers cannot judge by a rule now; None if they can."""
+    connection.execute(update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule_id).values(problem=problem))
+
+
+def _sampled(rule: JudgingRule) -> ColumnElement[bool]:
+    # The hash of the content is the draw: it is stored, so the database selects without reading every answer.
+    by_type = [(RESPONSE.c.query_type == name, _below(rate)) for name, rate in rule.rates.items()]
+    return case(*by_type, else_=_below(rule.rate)) if by_type else _below(rule.rate)
+
+
+def _below(rate: float) -> ColumnElement[bool]:
+    if rate >= 1:
+        return true()
+    return RESPONSE.c.content_hash < f"{int(rate * 16**12):012x}" if rate > 0 else false()
+
+
+def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bool]]:
+    return [
+        RESPONSE.c.id > rule.after_id,
+        *unasked(connection, rule.judge_version_id, Selection(rule.where, PLAIN, None, 2**62)),
+        _sampled(rule),
+    ]
+
+
+class Waiting(NamedTuple):
+    """The number of answers that wait for a rule, and when the first of them was stored."""
+
+    answers: int
+    oldest: datetime | None
+
+
+def waiting(connection: Connection, rule: JudgingRule) -> Waiting:
+    """Count the answers that wait for a rule: selected, and without a judgment of its judge version."""
+    query = select(func.count(), func.min(RESPONSE.c.imported_at)).where(*_waiting(connection, rule))
+    return Waiting(*connection.execute(query).one())
+
+
+def _due(connection: Connection, rule: JudgingRule, now: datetime) -> Select[tuple[int]]:
+    claimed = exists().where(
+        JUDGING_CLAIM.c.response_id == RESPONSE.c.id, JUDGING_CLAIM.c.judge_version_id == rule.judge_version_id
+    )
+    stored = RESPONSE.c.imported_at <= now - timedelta(seconds=rule.delay_s)
+    return select(RESPONSE.c.id).where(*_waiting(connection, rule), stored, ~claimed)
+
+
+def due_answers(
+    connection: Connection, rule: JudgingRule, *, after_id: int, up_to: int | None, limit: int, now: datetime
+) -> list[int]:
+    """Return the ids of the next answers above ``after_id`` that can be claimed, none above ``up_to``."""
+    due = next_by_id(_due(connection, rule, now), after_id, downwards=False, limit=limit)
+    return list(connection.execute(due if up_to is None else due.where(RESPONSE.c.id <= up_to)).scalars())
+
+
+def claim_answers(
+    connection: Connection,
+    rule: JudgingRule,
+    run: StoredRun,
+    executor_id: str,
+    *,
+    among: Collection[int],
+    now: datetime,
+) -> list[int]:
+    """Claim answers of a rule for a worker, within the calls of the day, and return their ids.
+
+    Answers that are no longer due are left out. No other worker judges a claimed answer with the same judge version
+    until the claim is released.
+    """
+    # Locks the rule on PostgreSQL: two workers choose one after the other, and each sees the claims of the other.
+    connection.execute(select(JUDGING_RULE.c.id).where(JUDGING_RULE.c.id == rule.id).with_for_update())
+    limit = len(among)
+    if rule.max_calls is not None:
+        claims = select(func.count()).select_from(JUDGING_CLAIM).where(JUDGING_CLAIM.c.run_id == run.id)
+        # Claims first: an answer that is judged meanwhile is counted twice, never left out.
+        claimed_now = connection.execute(claims).scalar_one()
+        limit = min(limit, rule.max_calls - claimed_now - run_counts(connection, [run.id])[run.id].asked)
+    if limit <= 0:
+        return []
+    due = _due(connection, rule, now).where(RESPONSE.c.id.in_(among)).order_by(RESPONSE.c.id).limit(limit)
+    values = {"judge_version_id": rule.judge_version_id, "run_id": run.id, "executor_id": executor_id}
+    rows = [values | {"response_id": id_} for id_ in connection.execute(due).scalars()]
+    if not rows:
+        return []
+    # Another rule with the same judge version may claim the same answers.
+    claimed = insert_or_skip(connection, JUDGING_CLAIM).returning(JUDGING_CLAIM.c.response_id)
+    ids = sorted(connection.execute(claimed, rows).scalars())
+    connection.execute(update(RUN).where(RUN.c.id == run.id).values(selected=RUN.c.selected + len(ids)))
+    return ids
+
+
+def release_answers(connection: Connection, version_id: int, response_ids: Collection[int]) -> None:
+    """Release the claims on answers that are judged."""
+    answers = JUDGING_CLAIM.c.response_id.in_(response_ids)
+    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.judge_version_id == version_id, answers))
+
+
+def release_claims(connection: Connection, executor_id: str, run_id: int | None = None) -> None:
+    """Release the claims of a worker, or only those of one of its runs."""
+    released = delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == executor_id)
+    connection.execute(released if run_id is None else released.where(JUDGING_CLAIM.c.run_id == run_id))
+
+
+def release_abandoned(connection: Connection, living: Collection[str]) -> None:
+    """Release the claims of workers that are not among the ``living``."""
+    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id.not_in(living)))
+
+
+def _midnight(now: datetime) -> datetime:
+    return datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+
+
+def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[bool]) -> list[int]:
+    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id == rule.judge_version_id, *conditions)
+    return [id_ for id_, stored in connection.execute(query.order_by(RUN.c.id)) if stored.get("rule") == rule.id]
+
+
+def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> StoredRun | None:
+    """Return the run of a rule on the day (UTC) of ``now``, None before its first answer."""
+    runs = _runs(connection, rule, RUN.c.started_at >= _midnight(now))
+    return get_run(connection, runs[0]) if runs else None
+
+
+def begin_run_of_day(connection: Connection, rule: JudgingRule, endpoint_host: str | None, now: datetime) -> StoredRun:
+    """Return the run of a rule on the day of ``now`` and mark it as running; the first call makes the run.
+
+    A rule has one run per day, because its limits are per day. The run stores the sampling rates.
+    Runs of earlier days that a killed worker left running are finished.
+    """
+    connection.execute(select(JUDGING_RULE.c.id).where(JUDGING_RULE.c.id == rule.id).with_for_update())
+    left = RUN.c.state == RunState.RUNNING.value, RUN.c.started_at < _midnight(now)
+    for run_id in _runs(connection, rule, *left):
+        pause_run(connection, run_id, None, now)
+    run = run_of_day(connection, rule, now)
+    if run is not None:
+        again = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
+        connection.execute(update(RUN).where(RUN.c.id == run.id).values(again))
+        return run
+    question = {"where": rule.filter, "mode": PLAIN.value, "up_to": 0, "rule": rule.id}
+    return insert_run(
+        connection,
+        {
+            "kind": "judge",
+            "judge_version_id": rule.judge_version_id,
+            "filter": question | {"rate": rule.rate, "rates": rule.rates},
+            "actor": rule.by,
+            "endpoint_host": endpoint_host,
+            "selected": 0,
+            "started_at": now,
+        },
+    )
+
+
+def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now: datetime) -> None:
+    """Store that nothing is left to judge in the run of a day, or why it stopped; a later answer continues it.
+
+    Does nothing while another worker has claims of this run: the last worker stores the end.
+    """
+    # Two workers that end at once look one after the other: the second sees that the first released its claims.
+    connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
+    if connection.execute(select(JUDGING_CLAIM.c.run_id).where(JUDGING_CLAIM.c.run_id == run_id).limit(1)).first():
+        return
+    asked = run_counts(connection, [run_id])[run_id].asked
+    state = RunState.DONE if why_stopped is None else RunState.STOPPED
+    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now, "selected": asked}
+    connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
+
+
+def spent_today(connection: Connection, rule: JudgingRule, now: datetime) -> Counts:
+    """Return the counts and the cost of a rule on the day of ``now``."""
+    run = run_of_day(connection, rule, now)
+    return Counts() if run is None else run_counts(connection, [run.id])[run.id]
+
+
+def budget_is_used_up(rule: JudgingRule, spent: Counts) -> bool:
+    """Return whether the calls or the cost of a day have reached the limit; unknown costs count as reached."""
+    if rule.max_calls is not None and spent.asked >= rule.max_calls:
+        return True
+    cost = spent.total_cost_micro
+    return rule.max_cost is not None and (cost is None or cost >= rule.max_cost * 1_000_000)

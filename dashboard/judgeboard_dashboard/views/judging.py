@@ -1,0 +1,142 @@
+"""The page Judging: the judging rules, the answers that wait for each, and a form for a new rule."""
+
+from typing import Any
+
+import streamlit as st
+
+from judgeboard.domain import RuleState
+from judgeboard.flags.rules import RULES
+from judgeboard.people.permissions import Action, may
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.runs.jobs import judge_spec
+from judgeboard.runs.judging_rules import (
+    LONGEST_NAME,
+    NO_WORKER,
+    PAUSED,
+    RuleProgress,
+    add_rule,
+    change_rule,
+    rule_progress,
+)
+from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.judge_versions import list_versions, retired_versions
+from judgeboard.store.listing import occurring_values
+from judgeboard.store.statements import LOGGED
+from judgeboard.store.tables import RESPONSE
+from judgeboard.text import money
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    current_reviewer,
+    page,
+    reading,
+    saving,
+    seen,
+    stacking_columns,
+    store,
+)
+from judgeboard_dashboard.widgets.tables import choose_row, foot
+from judgeboard_dashboard.widgets.texts import caption, heading, sentence, when
+
+OFFLINE = "lexical (word overlap, no model)"
+COLUMNS: Columns[RuleProgress] = {
+    Column("Rule", width=120): lambda rule: rule.name,
+    Column("State", width=115): lambda rule: rule.state,
+    Column("Judge", width=105): lambda rule: rule.judge,
+    Column("Waiting", "count", width=70, help="Selected answers that are not judged yet"): lambda rule: rule.waiting,
+    Column("Oldest", width=120, help="When the first waiting answer was stored"): (
+        lambda rule: None if rule.oldest is None else when(rule.oldest)
+    ),
+    Column("Calls today", "count", width=85, help="Since midnight UTC"): lambda rule: rule.calls_today,
+    Column("Cost today", width=85, right=True): lambda rule: money(rule.cost_micro),
+    Column("Per day", width=120, help="Maximum cost and calls per day"): lambda rule: rule.budget_words,
+    Column("Rate", width=110, help="Sampling rate"): lambda rule: rule.rate_words,
+    Column("Answers", width=200, help="The filter of the rule"): lambda rule: describe(rule.where),
+}
+
+
+def judging() -> None:
+    """Show the rules with their progress, the buttons of the selected rule, and the form."""
+    sentence("A judging rule judges answers as they come.")
+    rules = rule_progress(seen())
+    if rules:
+        key = f"judging_rules_{len(rules)}"
+        chosen = rules[choose_row(Table.of(rules, COLUMNS), key=key, most=10)]
+        foot(Table.of(rules, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC.")
+        _buttons(chosen)
+    else:
+        caption("There is no judging rule yet. In a terminal: `judgeboard rules add NAME --judge KIND`")
+    reviewer = current_reviewer()
+    if reviewer is not None and not may(reviewer, Action.KEEP_JUDGING_RULES):
+        caption("Only leads and admins add and change judging rules.")
+        return
+    _form()
+
+
+def _buttons(rule: RuleProgress) -> None:
+    if rule.problem:
+        show(tag("div", f"{rule.name}: {rule.problem}", cls="jb-wrong"))
+    if rule.state == NO_WORKER:
+        caption("No process judges now. Start `judgeboard serve` or `judgeboard worker`.")
+    reviewer = current_reviewer()
+    if reviewer is None or not may(reviewer, Action.KEEP_JUDGING_RULES):
+        return
+    paused = rule.state == PAUSED
+    with st.container(key="judging_ways", horizontal=True, gap="small", vertical_alignment="center"):
+        for label, state in (
+            (f"Resume {rule.name}", RuleState.ACTIVE) if paused else (f"Pause {rule.name}", RuleState.PAUSED),
+            (f"Remove {rule.name}", RuleState.REMOVED),
+        ):
+            if st.button(label, key=f"judging_{state.value}", wrap=False):
+                with saving():
+                    change_rule(store(), rule.name, state, reviewer)
+
+
+def _specs() -> dict[str, dict[str, Any]]:
+    """Return the fields of the judges that a rule can use, by title, the newest first."""
+    with reading() as connection:
+        retired = retired_versions(connection)
+        versions = [version for version in list_versions(connection) if version.id not in retired]
+        specs = {version.title: judge_spec(connection, version) for version in reversed(versions)}
+    return {title: spec for title, spec in specs.items() if spec is not None} | {OFFLINE: {"kind": "lexical"}}
+
+
+def _form() -> None:
+    heading("New rule")
+    reviewer = ask_reviewer("Your name is stored with the rule.")
+    if reviewer is None:
+        return
+    specs = _specs()
+    with reading() as connection:
+        known_types = occurring_values(connection, RESPONSE.c.query_type, LOGGED)
+    left, right = stacking_columns("judging_form", 2, gap="large")
+    with left:
+        name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
+        judge = st.selectbox("Judge", list(specs), key="judging_judge")
+        query_types = st.multiselect("Query types", known_types, key="judging_types", placeholder="All")
+        flags = st.multiselect(
+            "Flagged by", [rule.name for rule in RULES], key="judging_flags", placeholder="Flagged or not"
+        )
+    with right:
+        percent = st.number_input("Sampling rate, %", 0.0, 100.0, 100.0, 5.0, key="judging_rate")
+        cost = st.number_input("Maximum cost per day, $", 0.0, value=None, key="judging_cost", placeholder="No limit")
+        calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
+        existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
+    if st.button("Add rule", key="judging_add", type="primary", disabled=not name.strip(), wrap=False):
+        with saving():
+            add_rule(
+                store(),
+                name,
+                judge=specs[judge],
+                where=RowFilter(query_types=tuple(query_types), rules=tuple(flags)),
+                rate=percent / 100,
+                max_cost=cost,
+                max_calls=calls,
+                existing=existing,
+                actor=reviewer,
+            )
+    caption("A judge with another model or prompt: judge one answer with it first, or use `judgeboard rules add`.")
+
+
+with page("Judging", answers=False):
+    judging()

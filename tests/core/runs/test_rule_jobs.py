@@ -1,0 +1,340 @@
+"""Judging rules: workers judge answers as they come, each once, within the budget, also after a crash."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, insert, select
+
+from held_endpoint import HeldEndpoint
+from job_steps import ANSWERS, WorkerProcess, rag, working
+from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState
+from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.llm.recording_endpoint import failure, verdict
+from judgeboard.runs import rule_jobs
+from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress
+from judgeboard.runs.rule_jobs import RuleJobs
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judging_rules import begin_run_of_day, claim_answers, due_answers, pause_run, rule_named
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import FLAG, JUDGING_CLAIM, RESPONSE
+from judging_log import judgments, runs, until
+
+LEXICAL = {"kind": "lexical"}
+StartWorker = Callable[[Store], WorkerProcess]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look often, so that the tests wait little."""
+    monkeypatch.setattr(rule_jobs, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(rule_jobs, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr("judgeboard.runs.worker.IDLE_POLL_SECONDS", 0.1)
+
+
+def add(store: Store, name: str = "live", **options: Any) -> None:
+    add_rule(store, name, **{"judge": LEXICAL, "actor": "Mara", "existing": True} | options)
+
+
+def progress(store: Store) -> RuleProgress:
+    [line] = rule_progress(store)
+    return line
+
+
+def judged(store: Store, least: int) -> list[dict[str, Any]]:
+    """Wait until this many answers are judged."""
+    return until(lambda: len(rows := judgments(store)) >= least and rows, f"{least} judgments")
+
+
+def test_answers_are_judged_as_they_come_and_none_twice(log: Store) -> None:
+    add(log)
+    assert (progress(log).state, progress(log).waiting) == ("no worker", ANSWERS)
+    with working(log):
+        judged(log, ANSWERS)
+        with log.writing() as connection:
+            poor = Feedback(FeedbackKind.THUMBS, 0)
+            store_responses(connection, [Response("log", "new", "q", "Slate it is.", ("Granite.",), feedback=(poor,))])
+        rows = judged(log, ANSWERS + 1)
+        until(lambda: progress(log).state == "active", "a live worker")
+    assert rows[-1]["id"] == "new"
+    assert len({row["response_id"] for row in rows}) == len(rows)
+    with log.reading() as connection:
+        flags = set(
+            connection.execute(select(FLAG.c.rule).where(FLAG.c.response_id == rows[-1]["response_id"])).scalars()
+        )
+        assert not connection.execute(select(JUDGING_CLAIM)).all()
+    assert {"poor_rating", "low_groundedness"} <= flags
+    [run] = runs(log)
+    assert (run["selected"], run["state"]) == (ANSWERS + 1, "done")
+    assert (progress(log).calls_today, progress(log).waiting, progress(log).cost_micro) == (ANSWERS + 1, 0, 0)
+
+
+def test_a_worker_that_starts_again_asks_only_what_is_left(log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(5)
+    add(log, judge=rag(endpoint), concurrency=4)
+    with working(log):
+        judged(log, 5)
+        until(lambda: len(endpoint.server.requests) >= 9, "four calls in flight")
+        endpoint.release(slowly=True)
+    with working(log):
+        judged(log, ANSWERS)
+    assert set(endpoint.asked.values()) == {1}
+    assert len(endpoint.asked) == ANSWERS
+    assert endpoint.server.most_at_once <= 4
+
+
+def test_what_a_killed_worker_had_claimed_is_judged_by_the_next(log: Store) -> None:
+    add(log)
+    with working(log):
+        judged(log, ANSWERS)
+    fill_more = [Response("log", f"b{number}", "q", "a", ()) for number in range(3)]
+    with log.writing() as connection:
+        ids = store_responses(connection, fill_more).new
+        [run] = runs(log)
+        claim = {"judge_version_id": 1, "run_id": run["id"], "executor_id": "server" if log.is_sqlite else "dead"}
+        connection.execute(insert(JUDGING_CLAIM), [claim | {"response_id": id_} for id_ in ids])
+    with working(log):
+        judged(log, ANSWERS + 3)
+
+
+def test_a_killed_worker_leaves_nothing_judged_twice(
+    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.5)
+    endpoint.hold_after(3)
+    add(postgres_log, judge=rag(endpoint), concurrency=4)
+    first = worker_process(postgres_log)
+    judged(postgres_log, 3)
+    first.kill()
+    endpoint.release()
+    with working(postgres_log):
+        rows = judged(postgres_log, ANSWERS)
+    assert len({row["response_id"] for row in rows}) == len(rows) == ANSWERS
+    # Only the calls that were in flight when it was killed are made again.
+    assert sum(endpoint.asked.values()) <= ANSWERS + 4
+
+
+def test_two_workers_share_a_rule_and_ask_no_answer_twice(postgres_log: Store, endpoint: HeldEndpoint) -> None:
+    with postgres_log.writing() as connection:
+        more = [Response("log", f"m{each}", "q", f"number-{each}", ("p",)) for each in range(ANSWERS, 200)]
+        store_responses(connection, more)
+    endpoint.hold_after(0)
+    add(postgres_log, judge=rag(endpoint), concurrency=4)
+    workers = [RuleJobs(postgres_log, name) for name in ("one", "two")]
+    try:
+        for worker in workers:
+            worker.look()
+        until(lambda: len(endpoint.server.requests) == 8, "four calls of each worker in flight")
+        endpoint.release()
+        rows = judged(postgres_log, 200)
+    finally:
+        for worker in workers:
+            worker.stop(10)
+    assert len({row["response_id"] for row in rows}) == len(rows) == 200
+    assert set(endpoint.asked.values()) == {1}
+
+
+def test_calls_per_day_are_a_limit_and_the_rest_waits(log: Store, endpoint: HeldEndpoint) -> None:
+    add(log, judge=rag(endpoint), max_calls=7, concurrency=4)
+    with working(log):
+        judged(log, 7)
+        until(lambda: progress(log).state == "budget used up", "the end of the budget")
+    line = progress(log)
+    assert (line.calls_today, line.waiting, len(endpoint.server.requests)) == (7, ANSWERS - 7, 7)
+    assert line.budget_words == "7 calls"
+
+
+def test_the_cost_per_day_is_a_limit(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    # One call of 100 + 20 tokens of gpt-4o-mini costs 27 micro-dollars.
+    add(sqlite_log, judge=rag(endpoint), max_cost=0.0001, concurrency=1)
+    with working(sqlite_log):
+        until(lambda: progress(sqlite_log).state == "budget used up", "the end of the budget")
+    assert (progress(sqlite_log).calls_today, progress(sqlite_log).cost_micro) == (4, 108)
+    [run] = runs(sqlite_log)
+    assert (run["state"], run["why_stopped"]) == ("stopped", "the cost limit is reached")
+
+
+def test_a_paused_rule_judges_nothing_and_later_what_came_meanwhile(sqlite_log: Store) -> None:
+    add(sqlite_log)
+    change_rule(sqlite_log, "live", RuleState.PAUSED, "Mara")
+    add(sqlite_log, "graded", where=RowFilter(ids=("a1",)), judge=LEXICAL | {"name": "other"})
+    with working(sqlite_log):
+        judged(sqlite_log, 1)
+        assert [row["id"] for row in judgments(sqlite_log)] == ["a1"]
+        change_rule(sqlite_log, "live", RuleState.ACTIVE, "Mara")
+        judged(sqlite_log, ANSWERS + 1)
+        change_rule(sqlite_log, "live", RuleState.REMOVED, "Mara")
+        change_rule(sqlite_log, "graded", RuleState.REMOVED, "Mara")
+    assert rule_progress(sqlite_log) == []
+    add(sqlite_log)  # its name is free again, and no answer is judged again
+    assert progress(sqlite_log).waiting == 0
+    with pytest.raises(NotFound, match="no judging rule 'other'; known: live"):
+        change_rule(sqlite_log, "other", RuleState.PAUSED, "Mara")
+
+
+def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
+    add(log, existing=False, where=RowFilter(query_types=("simple", "hard")))
+    with log.writing() as connection:
+        of_types = [Response("log", name, "q", "a", (), query_type=name) for name in ("hard", "easy")]
+        store_responses(connection, of_types)
+    with working(log):
+        judged(log, 1)
+    assert [row["id"] for row in judgments(log)] == ["hard"]
+
+
+def test_the_hash_of_an_answer_decides_whether_it_is_sampled(log: Store) -> None:
+    with log.writing() as connection:
+        store_responses(connection, [Response("log", f"h{each}", "q", f"{each}", (), "hard") for each in range(400)])
+        hashes = {row.id: row.content_hash for row in connection.execute(select(RESPONSE))}
+    add(log, rate=0.0, rates={"hard": 0.25})
+    expected = {id_ for id_, each in hashes.items() if id_ > ANSWERS and int(each[:12], 16) < 0.25 * 16**12}
+    assert 60 < len(expected) < 140
+    with working(log):
+        rows = judged(log, len(expected))
+    assert {row["response_id"] for row in rows} == expected
+    [run] = runs(log)
+    assert (run["filter"]["rate"], run["filter"]["rates"]) == (0.0, {"hard": 0.25})
+
+
+def test_two_rules_with_one_judge_version_judge_an_answer_once(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    add(sqlite_log, "one", judge=rag(endpoint))
+    add(sqlite_log, "two", judge=rag(endpoint))
+    with working(sqlite_log):
+        judged(sqlite_log, ANSWERS)
+        until(lambda: all(each.waiting == 0 for each in rule_progress(sqlite_log)), "nothing waits")
+    assert sum(endpoint.asked.values()) == ANSWERS
+
+
+def test_an_answer_waits_for_its_delay(sqlite_log: Store) -> None:
+    add(sqlite_log, delay_s=3600)
+    add(sqlite_log, "now", where=RowFilter(ids=("a1",)), judge=LEXICAL | {"name": "other"})
+    with working(sqlite_log):
+        judged(sqlite_log, 1)
+    assert [row["id"] for row in judgments(sqlite_log)] == ["a1"]
+    line = rule_progress(sqlite_log)[0]
+    assert line.waiting == ANSWERS
+    assert line.oldest is not None
+    assert line.oldest <= datetime.now(UTC)
+
+
+def test_a_refused_key_is_shown_and_no_answer_counts_as_judged(
+    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.2)
+    endpoint.reply = failure(401, "bad key")
+    add(sqlite_log, judge=rag(endpoint))
+    with working(sqlite_log):
+        line = until(lambda: (line := progress(sqlite_log)).problem and line, "a problem")
+        assert (line.state, line.calls_today) == ("problem", 0)
+        assert "401" in (line.problem or "")
+        endpoint.reply = verdict()
+        judged(sqlite_log, ANSWERS)
+        until(lambda: progress(sqlite_log).state == "active", "the end of the problem")
+
+
+def test_during_an_outage_one_call_at_a_time_is_tried(
+    log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls_before: list[int] = []  # at each try
+
+    def begin(*arguments: Any) -> Any:
+        calls_before.append(len(endpoint.server.requests))
+        return begin_run_of_day(*arguments)
+
+    monkeypatch.setattr(rule_jobs, "FAILED_IN_ROW", 4)
+    monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(rule_jobs, "begin_run_of_day", begin)
+    endpoint.reply = replace(failure(400, "away"), delay_s=0.2)
+    add(log, judge=rag(endpoint), concurrency=2)
+    with working(log):
+        until(lambda: len(calls_before) >= 5, "five tries")
+        line = progress(log)
+        assert (line.state, line.problem) == ("problem", rule_jobs.FAILING)
+        endpoint.reply = verdict()
+        judged(log, ANSWERS)
+        until(lambda: progress(log).state == "active", "the end of the problem")
+    first_tries = calls_before[1:5]
+    assert [after - before for before, after in pairwise(first_tries)] == [1, 1, 1]
+
+
+def test_only_due_answers_are_claimed_and_within_the_calls_of_the_day(log: Store) -> None:
+    add(log, max_calls=3)
+    now = datetime.now(UTC)
+    with log.writing() as connection:
+        rule = rule_named(connection, "live")
+        run = begin_run_of_day(connection, rule, None, now)
+        due = due_answers(connection, rule, after_id=0, up_to=None, limit=10, now=now)
+        assert due_answers(connection, rule, after_id=due[1], up_to=due[4], limit=10, now=now) == due[2:5]
+        assert claim_answers(connection, rule, run, "one", among=due[:2], now=now) == due[:2]
+        assert claim_answers(connection, rule, run, "two", among=due[:2], now=now) == []
+        assert claim_answers(connection, rule, run, "two", among=due[1:5], now=now) == due[2:3]
+
+
+def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
+    add(log)
+    now = datetime.now(UTC)
+    with log.writing() as connection:
+        rule = rule_named(connection, "live")
+        run = begin_run_of_day(connection, rule, None, now)
+        due = due_answers(connection, rule, after_id=0, up_to=None, limit=1, now=now)
+        claim_answers(connection, rule, run, "killed", among=due, now=now)
+        pause_run(connection, run.id, None, now)
+        begin_run_of_day(connection, rule, None, now + timedelta(days=1))
+    assert [each["state"] for each in runs(log)] == ["running", "running"]
+    with log.writing() as connection:
+        connection.execute(delete(JUDGING_CLAIM))
+        begin_run_of_day(connection, rule, None, now + timedelta(days=1))
+    assert [each["state"] for each in runs(log)] == ["done", "running"]
+
+
+def test_a_look_reads_no_answers_that_wait_for_their_delay(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(sqlite_log, delay_s=1000)
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(rule_jobs, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    with sqlite_log.reading() as connection:
+        looks = rule_jobs._Looks(rule_named(connection, "live"), 0)
+    read: list[tuple[int, int | None]] = []
+
+    def look(after_id: int, up_to: int | None) -> list[int]:
+        read.append((after_id, up_to))
+        return [1]
+
+    for second in range(1, 5001):  # an answer each second
+        clock.now = float(second)
+        looks.passed(second)
+        looks.find(look)
+    after_id, up_to = read[-1]
+    assert after_id <= 4000 - 60
+    assert up_to is not None
+    assert 4000 <= up_to <= 4000 + 11
+    assert len(looks._marks) <= 110
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"name": " "}, "1 to 80 characters"),
+        ({"rate": 1.5}, "a number from 0 to 1, not 1.5"),
+        ({"rates": {"hard": -1}}, "a number from 0 to 1, not -1"),
+        ({"max_calls": 0}, "1 or more"),
+        ({"delay_s": -1}, "0 seconds to 30 days"),
+        ({"judge": {"kind": "oracle"}}, "no judge of kind 'oracle'"),
+        ({"judge": {"kind": "rag", "model": "m", "api_key": "sk"}}, "cannot use these options of a judge: api_key"),
+        ({"name": "taken"}, "a judging rule 'taken' already"),
+    ],
+)
+def test_a_rule_that_cannot_work_is_refused(sqlite_log: Store, options: dict[str, Any], error: str) -> None:
+    add(sqlite_log, "taken")
+    with pytest.raises(BadInput, match=error):
+        add(sqlite_log, **{"name": "live"} | options)
+    with pytest.raises(UnknownPrice):
+        add(
+            sqlite_log, judge={"kind": "rag", "model": "no-such-model", "base_url": "http://localhost:1/v1"}, max_cost=1
+        )
+    assert len(rule_progress(sqlite_log)) == 1
