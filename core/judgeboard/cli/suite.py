@@ -203,27 +203,13 @@ def _short(text: str | None) -> str:
 @click.argument("file", type=options.FILE)
 @options.with_default("--name", default="corrected", help="Name of the suite.")
 def cases(file: Path, name: str) -> None:
-    """Write a suite file from the answers that reviewers corrected and added to a suite.
+    """Write a suite file from corrected answers with a confirmed flag, or that reviewers added to a suite.
 
-    Each case has the question, the passages, and the corrected answer as reference. FILE is replaced.
+    Each case has the question, the passages, and the corrected answer as reference. FILE is replaced. `judgeboard
+    export --as suite` writes the same cases, with --where for some of them.
     """
-    import yaml
+    from judgeboard.reports.datasets import NO_CASE, SUITE, write_dataset
 
-    from judgeboard.formats.files import write_whole
-    from judgeboard.store.suites import corrected_cases
-
-    with options.seen(options.open_store()).reading() as connection:
-        corrected = corrected_cases(connection)
-    if not corrected:
-        options.show({"cases": 0}, ["No suite has a corrected answer yet: press F9 on an answer's page, then F8."])
-        return
-    suite_cases: list[dict[str, Any]] = []
-    ids: dict[str, int] = {}
-    for each in corrected:
-        ids[each.id] = ids.get(each.id, 0) + 1
-        number = "" if ids[each.id] == 1 else f" ({ids[each.id]})"
-        context = {"context": list(each.context)} if each.context else {}
-        suite_cases.append({"id": f"{each.id}{number}", "query": each.query, "reference": each.reference, **context})
-    text = yaml.safe_dump({"name": name, "cases": suite_cases}, sort_keys=False, allow_unicode=True)
-    write_whole(file, lambda stream: stream.write(text.encode()))
-    options.show({"cases": len(suite_cases)}, [f"{len(suite_cases):,} cases in {file}"])
+    count = write_dataset(options.seen(options.open_store()), SUITE, file, name=name).rows
+    none = f"{NO_CASE[0].upper()}{NO_CASE[1:]}."
+    options.show({"cases": count}, [f"{count:,} cases in {file}" if count else none])

@@ -6,6 +6,8 @@ from operator import attrgetter
 from typing import Any
 
 from judgeboard.domain import Feedback, FlagState, Label, Status
+from judgeboard.errors import BadInput
+from judgeboard.flags.checks import named_checks
 from judgeboard.text import number_words
 
 
@@ -102,8 +104,9 @@ class Cuts:
 class Thresholds:
     """The thresholds of the rules, with defaults and ranges. The name of a field is also the name of its setting.
 
-    ``low_groundedness_by_type`` has texts such as "QA=0.3". Code that decides whether an answer is bad uses ``cuts``.
-    Raises ValueError, with a message for the user, if a value is outside its range.
+    ``low_groundedness_by_type`` has texts such as "QA=0.3", ``checks`` is a YAML text (`checks.named_checks`). Code
+    that decides whether an answer is bad uses ``cuts``. Raises ValueError, with a message for the user, if a value is
+    outside its range.
     """
 
     low_groundedness: float = _number(
@@ -119,6 +122,14 @@ class Thresholds:
         0.25,
         "User and judge differ by",
         "Rule “feedback gap”: difference of user and judge on the scale from 1 to 4.",
+    )
+    poor_rating: float = _number(
+        2,
+        0,
+        4,
+        0.5,
+        "Poor rating up to, stars",
+        "Rule “poor rating”: rating of the user (1 to 5 stars; 0 flags none). Thumbs down counts as 1 star.",
     )
     disagree_groundedness: float = _number(
         0.4,
@@ -149,6 +160,7 @@ class Thresholds:
     random_seed: str = "judgeboard"
     always_review: tuple[str, ...] = ()
     low_groundedness_by_type: tuple[str, ...] = ()
+    checks: str = ""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -157,8 +169,8 @@ class Thresholds:
         for name in ("excuse_refusals", "excuse_confident"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        if not isinstance(self.random_seed, str):
-            raise ValueError(f"random_seed must be a text, not {self.random_seed!r}")
+        for name in ("random_seed", "checks"):
+            _check_text(name, getattr(self, name))
         lists = {
             "always_review": "query types",
             "implied_labels": "rules",
@@ -190,6 +202,16 @@ def _type_and_threshold(text: str) -> tuple[str, float]:
         raise ValueError(f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}") from None
 
 
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, not {value!r}")
+    try:
+        if name == "checks":
+            named_checks(value)
+    except BadInput as error:
+        raise ValueError(str(error)) from error
+
+
 def _check_number(name: str, value: Any, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
@@ -204,10 +226,10 @@ THRESHOLDS: tuple[str, ...] = tuple(each.name for each in fields(Thresholds))
 class Reason:
     """Why a rule flags a response.
 
-    ``fingerprint`` identifies the judge version whose judgment is the reason (the primary or the audited judge). It is
-    None for rules that use no judgment. ``severity`` (0 to 1) orders the queue. ``details`` has numbers and judges'
-    titles, never texts of the answer; ``params`` has the settings that were applied. ``inclusion_probability`` is
-    below 1 only for random samples.
+    ``fingerprint`` identifies the judge version whose judgment is the reason (the primary or the audited judge), or the
+    check that failed. It is None for other rules. ``severity`` (0 to 1) orders the queue. ``details`` has numbers and
+    titles of judges or checks, never texts of the answer; ``params`` has the settings that were applied.
+    ``inclusion_probability`` is below 1 only for random samples.
     """
 
     rule: str
@@ -229,11 +251,11 @@ class Reason:
 class Rule:
     """One flag rule: ``reason`` decides; ``why`` explains a stored flag in one sentence, from details and params.
 
-    An ``each_judge`` rule can give one reason for each judge; other rules give at most one. A ``drawn`` rule depends on
-    the response only. It is applied when a response is stored and by `judgeboard flag`, never when a judgment or
-    feedback is stored. ``holds`` gets the details of a flag and of its current reason, and returns whether the flag's
-    statements about other judges are still true. A rule with ``reads_texts`` gets the texts of the responses that
-    ``texts_for`` selects.
+    An ``each_judge`` rule can give one reason for each judge or check; other rules give at most one. A ``drawn`` rule
+    depends on the response only. It is applied when a response is stored and by `judgeboard flag`, never when a
+    judgment or feedback is stored. ``holds`` gets the details of a flag and of its current reason, and returns whether
+    what the flag states about other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
+    responses that ``texts_for`` selects.
     """
 
     name: str

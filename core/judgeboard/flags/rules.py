@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
+from judgeboard.flags.checks import named_checks
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thresholds, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
 
@@ -15,6 +16,7 @@ LOW_GROUNDEDNESS = "low_groundedness"
 UNCERTAIN_VERDICT = "uncertain_verdict"
 JUDGES_DISAGREE = "judges_disagree"
 SUPREME_DISAGREES = "supreme_disagrees"
+FAILED_CHECK = "failed_check"
 ALWAYS_REVIEW = "always_review"
 RANDOM_SAMPLE = "random_sample"
 
@@ -155,15 +157,30 @@ def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def _feedback_gap_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
-    value = details["value"]
-    if details["feedback"] == FeedbackKind.THUMBS:
-        rating_words = f"gave thumbs {'up' if value == 1 else 'down'}"
-    else:
-        rating_words = f"gave {shown(value)} {'star' if value == 1 else 'stars'}"
     return (
-        f"The user {rating_words} ({shown(details['user_quality'])}), "
+        f"The user gave {_rating_words(details)} ({shown(details['user_quality'])}), "
         f"the judge gave quality {details['quality']}: difference {shown(details['gap'])}."
     )
+
+
+def _rating_words(details: Mapping[str, Any]) -> str:
+    value = details["value"]
+    if details["feedback"] == FeedbackKind.THUMBS:
+        return f"thumbs {'up' if value == 1 else 'down'}"
+    return f"{shown(value)} {'star' if value == 1 else 'stars'}"
+
+
+def poor_rating(signals: Signals, thresholds: Thresholds) -> Reason | None:
+    """Flags an answer that its user rated poorly, whatever the judges return and also if no judge has judged it.
+
+    The latest rating is not above the threshold, in stars; thumbs down counts as 1 star, thumbs up as 5.
+    """
+    feedback, threshold = signals.feedback, thresholds.poor_rating
+    if feedback is None or rounded(feedback.stars) > rounded(threshold):
+        return None
+    severity = (threshold - feedback.stars) / threshold
+    details = {"feedback": feedback.kind.value, "value": feedback.value}
+    return Reason("poor_rating", severity, details, {"threshold": threshold})
 
 
 def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
@@ -295,6 +312,27 @@ def _judge_failed_words(details: Mapping[str, Any], _params: Mapping[str, Any]) 
     return f"The judge gave no usable verdict: {cause_words}."
 
 
+def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]:
+    """Flags an answer that fails a deterministic check.
+
+    Each failed check of the setting ``checks`` gets its own reason, which names the check.
+    """
+    texts = signals.texts
+    if texts is None or texts.answer is None:
+        return ()
+    return tuple(
+        Reason(
+            FAILED_CHECK,
+            severity=0.5,
+            details={"check": each.name, "kind": each.check.kind},
+            fingerprint=each.check.fingerprint,
+        )
+        for each in named_checks(thresholds.checks)
+        if not each.query_types or signals.query_type in each.query_types
+        if each.check.failure(texts.answer, texts.query, texts.passages) is not None
+    )
+
+
 def always_review(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags every answer of the query types that are always reviewed."""
     if signals.query_type not in thresholds.always_review:
@@ -330,6 +368,12 @@ RULES: tuple[Rule, ...] = (
         lambda details, params: f"Quality {details['quality']} is {shown(params['threshold'])} or lower.",
     ),
     Rule("feedback_gap", feedback_gap, _feedback_gap_words),
+    Rule(
+        "poor_rating",
+        poor_rating,
+        lambda details, _params: f"The user gave {_rating_words(details)}.",
+        holds=lambda stored, now: (stored["feedback"], stored["value"]) == (now["feedback"], now["value"]),
+    ),
     Rule(JUDGES_DISAGREE, judges_disagree, _judges_disagree_words, holds=_still_disagree),
     Rule(
         SUPREME_DISAGREES,
@@ -339,6 +383,17 @@ RULES: tuple[Rule, ...] = (
         holds=lambda stored, now: set(stored["supremes"]) <= set(now["supremes"]),
     ),
     Rule("judge_failed", judge_failed, _judge_failed_words),
+    Rule(
+        FAILED_CHECK,
+        failed_check,
+        lambda details, _params: (
+            f"The answer fails the check “{details['check']}” ({details['kind'].replace('_', ' ')})."
+        ),
+        drawn=True,
+        each_judge=True,
+        reads_texts=True,
+        texts_for=lambda _signals, thresholds: bool(thresholds.checks),
+    ),
     Rule(
         ALWAYS_REVIEW,
         always_review,

@@ -254,7 +254,8 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
 def _spec(connection: Connection, version: StoredVersion) -> dict[str, Any]:
     if version.kind not in CRITERIA:
         kinds = " or ".join(CRITERIA)
-        raise BadInput(f"{version.title} is of the kind {version.kind}: align works with judges of the kind {kinds}")
+        why = "its verdicts are not good or bad" if version.kind in PROMPTS else "it has no prompt to change"
+        raise BadInput(f"{version.title} is of the kind {version.kind}: {why}. Align a judge of the kind {kinds}")
     spec = judge_spec(connection, version)
     if spec is None:
         raise BadInput(f"{version.title} cannot be asked again: its prompt has examples, or another release made it")

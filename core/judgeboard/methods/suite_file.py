@@ -2,20 +2,18 @@
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.flags.checks import Check, read_checks
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, not_in_a_file, read_yaml, unless_null
 from judgeboard.judges.material import Context
 from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overall, read_rubric, rubric_from
@@ -24,89 +22,6 @@ from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.paired import Conclusion, conclusion
 from judgeboard.stats.proportions import mcnemar
 from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
-from judgeboard.text import shortened
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check: a key of ``CHECKS`` and its argument; raises BadInput if one of them is invalid."""
-
-    kind: str
-    wanted: Any
-
-    def __post_init__(self) -> None:
-        if self.kind not in CHECKS:
-            raise BadInput(f"unknown check {self.kind!r}; the checks are {', '.join(CHECKS)}")
-        try:
-            CHECKS[self.kind](self.wanted, "")
-        except BadInput as error:
-            raise BadInput(f"{self.kind}: {error}") from error
-
-    def failure(self, answer: str) -> str | None:
-        """Return why ``answer`` fails; None if it passes."""
-        why = CHECKS[self.kind](self.wanted, answer)
-        return None if why is None else shortened(why)
-
-
-def read_checks(given: Any) -> tuple[Check, ...]:
-    """Return the checks of a case in a file. They are a mapping, or a list of mappings to use one check twice."""
-    mappings = [given] if isinstance(given, dict) else given or []
-    if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
-        raise ValueError("checks must be a mapping, or a list of mappings")
-    checks = []
-    for index, mapping in enumerate(mappings):
-        for kind, wanted in mapping.items():
-            try:
-                checks += [] if wanted is None else [Check(kind, wanted)]
-            except BadInput as error:
-                place = (kind,) if isinstance(given, dict) else (index, kind)
-                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": place}) from error
-    return tuple(checks)
-
-
-def _equals(wanted: Any, answer: str) -> str | None:
-    if not isinstance(wanted, str):
-        raise BadInput(f"must be a text, not {wanted!r}: put it in quotes")
-    return None if answer.strip() == wanted.strip() else "the answer is a different text"
-
-
-def _regex(wanted: Any, answer: str) -> str | None:
-    if not isinstance(wanted, str):
-        raise BadInput(f"must be a pattern, not {wanted!r}: put it in quotes")
-    try:
-        return None if re.search(wanted, answer) else "no match in the answer"
-    except re.error as error:
-        raise BadInput(f"not a regular expression: {error}") from error
-
-
-def _json_schema(wanted: Any, answer: str) -> str | None:
-    import jsonschema
-    import referencing
-
-    if not isinstance(wanted, Mapping):
-        raise BadInput("must be a JSON schema")
-    try:
-        jsonschema.Draft202012Validator.check_schema(wanted)
-    except jsonschema.SchemaError as error:
-        raise BadInput(f"not a JSON schema: {error.message}") from error
-    try:
-        content = json.loads(answer)
-    except (ValueError, RecursionError) as error:
-        return f"the answer is not JSON: {error}"
-    try:
-        # With an empty registry, a reference to another address is never fetched.
-        validator = jsonschema.Draft202012Validator(wanted, registry=referencing.Registry())
-        fault = jsonschema.exceptions.best_match(validator.iter_errors(content))
-    except referencing.exceptions.Unresolvable as error:
-        return f"the schema has a reference to a definition outside it: {error}"
-    return None if fault is None else f"{fault.json_path}: {fault.message}"
-
-
-CHECKS: Mapping[str, Callable[[Any, str], str | None]] = MappingProxyType(
-    {"equals": _equals, "regex": _regex, "json_schema": _json_schema}
-)
-"""Checks by name. A check returns None if the answer passes, otherwise the reason."""
-
 
 THRESHOLD = 3.5
 MAX_UNMEASURED = 0.05

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate, RunState
 from judgeboard.errors import BadInput
+from judgeboard.flags.checks import Check
 from judgeboard.formats.files import refuse_database
 from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.methods import suite_file
@@ -236,13 +237,18 @@ def _case(
         reason=": ".join(part for part in (stored.reason, stored.error) if part) or None,
         passed=passed,
         dimensions={name: dimension for name, dimension in stored.dimensions.items() if name != OVERALL},
-        checks=tuple(_check(check, stored.answer) for check in stored.checks),
+        checks=tuple(_check(check, stored) for check in stored.checks),
     )
 
 
-def _check(check: suites.CheckOutcome, answer: str | None) -> CaseCheck:
+def _check(check: suites.CheckOutcome, case: suites.StoredCase) -> CaseCheck:
     # The message may quote the answer, so it is not stored (the text would be stored twice). The check runs again.
-    message = None if check.passed or answer is None else suite_file.Check(check.kind, check.wanted).failure(answer)
+    if check.passed or case.answer is None:
+        return CaseCheck(check.kind, check.passed, None)
+    try:
+        message = Check(check.kind, check.wanted).failure(case.answer, case.query, case.passages)
+    except BadInput as error:  # an earlier release ran checks that are refused now
+        message = str(error)
     return CaseCheck(check.kind, check.passed, message)
 
 

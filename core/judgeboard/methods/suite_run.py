@@ -330,8 +330,9 @@ def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id:
     elif score is None:
         reason = "no score: the judge gives no overall score"
     checks = tuple(
-        suites.CheckOutcome(check.kind, check.wanted, check.failure(scored.answer) is None)
+        suites.CheckOutcome(check.kind, check.wanted, failure is None)
         for check in task.case.checks
+        for failure in [check.failure(scored.answer, task.case.query, task.passages)]
     )
     return suites.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
 

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, case, exists, func, or_, select
 
-from judgeboard.domain import ResponseKind, RunState
+from judgeboard.domain import FlagState, ResponseKind, RunState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
-from judgeboard.store.reviews import is_current
+from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, REVIEW, RUN, SUITE_CASE, SUITE_RUN, VERSION
+from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, REVIEW, RUN, SUITE_CASE, SUITE_RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):
@@ -135,6 +135,7 @@ class StoredCase:
     error: str | None
     checks: tuple[CheckOutcome, ...]
     dimensions: Mapping[str, DimensionScored]
+    passages: tuple[str, ...] | None = None
 
 
 def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
@@ -144,6 +145,7 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
             SUITE_CASE,
             RESPONSE.c.query,
             RESPONSE.c.answer,
+            RESPONSE.c.passages,
             func.coalesce(JUDGMENT.c.error, GENERATION.c.error).label("error"),
         )
         .join(RESPONSE, RESPONSE.c.id == SUITE_CASE.c.response_id, isouter=True)
@@ -239,31 +241,23 @@ def _stored(row: Row[Any]) -> StoredSuiteRun:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedCase:
-    """A corrected answer that its reviewer added to a suite, with its question and passages."""
+class Correction(NamedTuple):
+    """A corrected answer; ``is_case`` if a reviewer added it to a suite, or if a flag of the answer is confirmed."""
 
-    id: str
-    query: str
-    reference: str
-    context: tuple[str, ...] | None
+    text: str
+    is_case: bool
 
 
-def corrected_cases(connection: Connection) -> list[CorrectedCase]:
-    """Return the corrected answers that reviewers added to a suite: the latest of each answer, oldest answers first."""
+def corrections(connection: Connection) -> dict[int, Correction]:
+    """Return the corrected answers by response: that of its adjudication, otherwise that of its latest review."""
+    confirmed = exists().where(FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED.value)
     query = (
-        select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.query, RESPONSE.c.passages, REVIEW.c.corrected_answer)
-        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-        .where(
-            REVIEW.c.in_suite.is_not(None),
-            is_current(),
-            REVIEW.c.corrected_answer.is_not(None),
-            RESPONSE.c.query.is_not(None),
-        )
-        .order_by(REVIEW.c.id)
+        select(REVIEW.c.response_id, REVIEW.c.corrected_answer, or_(REVIEW.c.in_suite.is_not(None), confirmed))
+        .where(REVIEW.c.response_id.is_not(None), REVIEW.c.corrected_answer.is_not(None), is_current(), ~is_test())
+        .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION.value, 1), else_=0), REVIEW.c.id)
     )
-    latest = {row.id: row for row in connection.execute(query)}
-    return [
-        CorrectedCase(row.external_id, row.query, row.corrected_answer, row.passages)
-        for _, row in sorted(latest.items())
-    ]
+    found: dict[int, Correction] = {}
+    for response_id, text, is_case in connection.execute(query):
+        earlier = found.get(response_id)
+        found[response_id] = Correction(text, bool(is_case) or (earlier is not None and earlier.is_case))
+    return found

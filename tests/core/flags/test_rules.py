@@ -76,6 +76,8 @@ def expected(
     user = ON_FOUR[feedback]
     if user is not None and quality is not None and abs(Decimal(user) - quality) >= 2:
         found["feedback_gap"] = abs(Decimal(user) - quality) / 3
+    if user is not None and Decimal(user) <= Decimal("1.75"):  # 2 stars
+        found["poor_rating"] = (2 - (1 + (Decimal(user) - 1) / Decimal("0.75"))) / 2
     apart = []
     if second is not None and second[0] is not None and exact is not None:
         delta = abs(exact - Decimal(str(second[0])))
@@ -96,7 +98,8 @@ def test_the_rules_equal_brute_force_over_every_combination() -> None:
         assert got.keys() == wanted.keys(), case
         for rule, severity in wanted.items():
             assert got[rule].severity == pytest.approx(float(severity)), (rule, case)
-            assert got[rule].raise_key == f"{rule}:address of rag"
+            # No judge is the reason of a rating.
+            assert got[rule].raise_key == f"{rule}:{'-' if rule == 'poor_rating' else 'address of rag'}"
 
 
 def test_without_a_primary_judge_only_two_others_can_disagree() -> None:

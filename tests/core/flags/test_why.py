@@ -13,7 +13,7 @@ UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
 
 def sentences(thresholds: Thresholds | None = None, **signals: Any) -> list[str]:
     given = Signals("log", "a-1", "QA", **signals)
-    raised = reasons_for(given, thresholds or Thresholds(random_share=0), RULES)
+    raised = reasons_for(given, thresholds or Thresholds(random_share=0, poor_rating=0), RULES)
     return [why(reason.rule, reason.details, reason.params) for reason in raised]
 
 
@@ -81,6 +81,12 @@ def failed(cause: str | None, tokens: int | None = None, status: Status = Status
 )
 def test_a_flag_says_why_with_its_numbers(signals: dict[str, Any], sentence: str) -> None:
     assert sentences(**signals) == [sentence]
+
+
+def test_a_poor_rating_is_named_as_the_user_gave_it() -> None:
+    thresholds = Thresholds(random_share=0)
+    assert sentences(thresholds, feedback=DOWN) == ["The user gave thumbs down."]
+    assert sentences(thresholds, feedback=Feedback(FeedbackKind.STARS, 1)) == ["The user gave 1 star."]
 
 
 def test_drawn_flags_say_so() -> None:

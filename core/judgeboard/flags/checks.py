@@ -1,0 +1,340 @@
+"""Deterministic checks of answers, in suites and on the log. Each has a function and a line in ``CHECKS``.
+
+A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular expressions run in
+RE2, whose time grows linearly with the text. Schemas and expressions have a limit of steps. No check measures time: the
+same answer always gives the same result.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from pydantic import ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from judgeboard.errors import BadInput
+from judgeboard.flags.expressions import NotComputed, computed, parsed
+from judgeboard.flags.languages import LANGUAGES, language_of
+from judgeboard.formats.yaml_file import CLOSED, Text, parse_yaml
+from judgeboard.judges.words import cited_numbers, only_declines
+from judgeboard.text import shortened
+
+LONGEST = 50_000
+"""Characters of an answer up to which patterns, schemas, languages and expressions are checked."""
+LONGEST_PATTERN = 1_000
+MOST_SCHEMA_STEPS = 20_000
+_STEPS_OF_A_REFERENCE = 20  # it takes so much longer than another step
+MOST_CHECKS = 50
+
+
+class CheckedTexts(NamedTuple):
+    """The texts that a check reads; ``passages`` is None if none were logged."""
+
+    answer: str
+    question: str = ""
+    passages: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: a key of ``CHECKS`` and its argument; raises BadInput if one of them is invalid."""
+
+    kind: str
+    wanted: Any
+
+    def __post_init__(self) -> None:
+        if self.kind not in CHECKS:
+            raise BadInput(f"unknown check {self.kind!r}; the checks are {', '.join(CHECKS)}")
+        try:
+            CHECKS[self.kind](self.wanted, CheckedTexts(""))
+        except BadInput as error:
+            raise BadInput(f"{self.kind}: {error}") from error
+
+    def failure(self, answer: str, question: str | None = None, passages: tuple[str, ...] | None = None) -> str | None:
+        """Return why ``answer`` fails; None if it passes."""
+        if len(answer) > LONGEST and self.kind not in _OF_ANY_LENGTH:
+            return f"the answer has more than {LONGEST:,} characters"
+        why = CHECKS[self.kind](self.wanted, CheckedTexts(answer, question or "", passages))
+        return None if why is None else shortened(why)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that identify the check by its content."""
+        content = json.dumps([self.kind, self.wanted], sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def read_checks(given: Any) -> tuple[Check, ...]:
+    """Return the checks of a case in a file. They are a mapping, or a list of mappings to use one check twice."""
+    mappings = [given] if isinstance(given, dict) else given or []
+    if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
+        raise ValueError("checks must be a mapping, or a list of mappings")
+    checks = []
+    for index, mapping in enumerate(mappings):
+        for kind, wanted in mapping.items():
+            try:
+                checks += [] if wanted is None else [Check(kind, wanted)]
+            except BadInput as error:
+                place = (kind,) if isinstance(given, dict) else (index, kind)
+                raise PydanticCustomError("check", "{reason}", {"reason": str(error), "place": place}) from error
+    return tuple(checks)
+
+
+def _text(wanted: Any, what: str) -> str:
+    if not isinstance(wanted, str):
+        raise BadInput(f"must be {what}, not {wanted!r}: put it in quotes")
+    return wanted
+
+
+def _equals(wanted: Any, texts: CheckedTexts) -> str | None:
+    same = texts.answer.strip() == _text(wanted, "a text").strip()
+    return None if same else "the answer is a different text"
+
+
+def _regex(wanted: Any, texts: CheckedTexts) -> str | None:
+    return None if _matches(_text(wanted, "a pattern"), texts.answer) else "no match in the answer"
+
+
+def _not_regex(wanted: Any, texts: CheckedTexts) -> str | None:
+    matches = _matches(_text(wanted, "a pattern"), texts.answer)
+    return "a match in the answer" if matches else None
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Return whether RE2 finds the pattern. Python's `re` could take years for some patterns (backtracking)."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if len(pattern) > LONGEST_PATTERN:
+        raise BadInput(f"a pattern has at most {LONGEST_PATTERN:,} characters")
+    try:
+        found = compute.match_substring_regex(pa.array([text], pa.string()), pattern=pattern)
+    except (pa.ArrowInvalid, UnicodeError) as error:
+        reason = str(error).removeprefix("Invalid regular expression: ")
+        raise BadInput(f"not a regular expression (syntax of RE2): {reason}") from error
+    return bool(found[0].as_py())
+
+
+_LIMITS = {"min_words": True, "max_words": False, "min_characters": True, "max_characters": False}
+
+
+def _length(wanted: Any, texts: CheckedTexts) -> str | None:
+    if not isinstance(wanted, dict) or not wanted or not wanted.keys() <= _LIMITS.keys():
+        raise BadInput(f"must have one or more of {', '.join(_LIMITS)}")
+    for name, limit in wanted.items():
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+            raise BadInput(f"{name} must be a whole number from 0, not {limit!r}")
+    for name, limit in wanted.items():
+        unit = name.partition("_")[2]
+        size = len(texts.answer.split()) if unit == "words" else len(texts.answer)
+        if size < limit if _LIMITS[name] else size > limit:
+            return f"{size:,} {unit}, {'at least' if _LIMITS[name] else 'at most'} {limit:,} wanted"
+    return None
+
+
+def _flag_of(wanted: Any) -> bool:
+    if not isinstance(wanted, bool):
+        raise BadInput(f"must be true or false, not {wanted!r}")
+    return wanted
+
+
+def _refusal(wanted: Any, texts: CheckedTexts) -> str | None:
+    if only_declines(texts.answer) is _flag_of(wanted):
+        return None
+    return "the answer is not a refusal" if wanted else "the answer is a refusal"
+
+
+def _language(wanted: Any, texts: CheckedTexts) -> str | None:
+    if wanted != "question" and wanted not in LANGUAGES:
+        raise BadInput(f"must be question (the language of the question) or one of {', '.join(LANGUAGES)}")
+    expected = language_of(texts.question[:LONGEST]) if wanted == "question" else wanted
+    language = language_of(texts.answer)
+    if None in {expected, language} or language == expected:
+        return None
+    return f"the language is {language}, not {expected}"
+
+
+def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
+    """Fail without a citation, or with one of a passage that there is not. A refusal needs no citation."""
+    if wanted is not True:
+        raise BadInput(f"must be true, not {wanted!r}")
+    cited = cited_numbers(texts.answer)
+    if not cited:
+        return None if only_declines(texts.answer) else "the answer cites no passage"
+    absent = [] if texts.passages is None else sorted(each for each in cited if not 1 <= each <= len(texts.passages))
+    return f"the answer cites passage {absent[0]}, which does not exist" if absent else None
+
+
+_NAMES = frozenset({"answer", "question", "passages"})
+
+
+def _python(wanted: Any, texts: CheckedTexts) -> str | None:
+    tree = parsed(_text(wanted, "an expression"), _NAMES)
+    values = {"answer": texts.answer, "question": texts.question, "passages": list(texts.passages or ())}
+    try:
+        return None if computed(tree, values) else "the expression is false"
+    except NotComputed as error:
+        return f"the expression is not true: {error}"
+
+
+def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
+    import jsonschema
+    import referencing
+
+    validator = _validator(json.dumps(wanted, sort_keys=True)) if isinstance(wanted, Mapping) else None
+    if validator is None:
+        raise BadInput("must be a JSON schema")
+    try:
+        content = json.loads(texts.answer)
+    except (ValueError, RecursionError) as error:
+        return f"the answer is not JSON: {error}"
+    try:
+        fault = jsonschema.exceptions.best_match(validator().iter_errors(content))
+    except referencing.exceptions.Unresolvable as error:
+        return f"the schema has a reference to a definition outside it: {error}"
+    except (_TooManySteps, RecursionError):
+        return "the schema needs too many steps for this answer"
+    return None if fault is None else f"{fault.json_path}: {fault.message}"
+
+
+class _TooManySteps(Exception):
+    pass
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Callable[[], Any]:
+    """Return a function that makes a validator with a fresh limit of steps, or raise BadInput."""
+    import jsonschema
+    import referencing
+
+    base, content = jsonschema.Draft202012Validator, json.loads(schema)
+    try:
+        base.check_schema(content)
+    except jsonschema.SchemaError as error:
+        raise BadInput(f"not a JSON schema: {error.message}") from error
+    except RecursionError as error:
+        raise BadInput("not a JSON schema: nested too deeply") from error
+    for key, pattern in _patterns(content):
+        if key == "patternProperties":
+            raise BadInput("not a JSON schema that can be checked: patternProperties is not supported")
+        if isinstance(pattern, str):
+            _matches(pattern, "")
+
+    def make() -> Any:
+        left = [MOST_SCHEMA_STEPS]
+
+        def limited(name: str, check: Any) -> Any:
+            def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+                left[0] -= _STEPS_OF_A_REFERENCE if name in {"$ref", "$dynamicRef"} else 1
+                if left[0] < 0:
+                    raise _TooManySteps
+                yield from check(validator, value, instance, schema) or ()
+
+            return run
+
+        checks = {**base.VALIDATORS, "pattern": _schema_pattern, "uniqueItems": _unique_items}
+        bounded = {name: limited(name, check) for name, check in checks.items()}
+        kind: Any = jsonschema.validators.extend(base, bounded)  # type: ignore[no-untyped-call]
+        # With an empty registry, a reference to another address is never fetched.
+        return kind(content, registry=referencing.Registry())
+
+    return make
+
+
+def _patterns(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a schema that have patterns, with their values."""
+    if isinstance(schema, dict):
+        for key, value in schema.items():
+            if key in {"pattern", "patternProperties"}:
+                yield key, value
+            yield from _patterns(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _patterns(value)
+
+
+def _schema_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    import jsonschema
+
+    if isinstance(instance, str) and not _matches(pattern, instance):
+        yield jsonschema.ValidationError(f"{shortened(repr(instance), 80)} does not match {pattern!r}")
+
+
+def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """Check unique items in linear time; the library's own check compares every item with every other."""
+    import jsonschema
+
+    if unique and isinstance(instance, list):
+        seen = {json.dumps(item, sort_keys=True) for item in instance}
+        if len(seen) < len(instance):
+            yield jsonschema.ValidationError("the list has non-unique elements")
+
+
+CHECKS: Mapping[str, Callable[[Any, CheckedTexts], str | None]] = MappingProxyType(
+    {
+        "equals": _equals,
+        "regex": _regex,
+        "not_regex": _not_regex,
+        "json_schema": _json_schema,
+        "length": _length,
+        "refusal": _refusal,
+        "language": _language,
+        "cites_passage": _cites_passage,
+        "python": _python,
+    }
+)
+"""Checks by name. A check returns None if the answer passes, otherwise the reason."""
+_OF_ANY_LENGTH = frozenset({"equals", "length"})
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCheck:
+    """A check of logged answers; ``query_types`` are the types that it applies to (empty: all)."""
+
+    name: str
+    check: Check
+    query_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _ChecksFile:
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    checks: Annotated[tuple[dict[str, Any], ...], Field(max_length=MOST_CHECKS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Annotated[Text, Field(max_length=100)]
+    query_types: tuple[Text, ...] = ()
+
+
+@lru_cache(maxsize=16)
+def named_checks(text: str) -> tuple[NamedCheck, ...]:
+    """Return the checks of logged answers in a YAML text, none for a blank text. BadInput names line and field."""
+    if not text.strip():
+        return ()
+    file = parse_yaml(text, "checks")
+    found: dict[str, NamedCheck] = {}
+    for place, entry in enumerate(file.read(_ChecksFile).checks):
+        kinds = [key for key in entry if key in CHECKS]
+        if len(kinds) != 1:
+            raise file.fail(f"a check has a name and one of {', '.join(CHECKS)}", "checks", place)
+        part = file.at("checks", place)
+        own = type(part)(part.name, {key: value for key, value in entry.items() if key != kinds[0]}, part.lines)
+        named = own.read(_Named)
+        try:
+            check = Check(kinds[0], entry[kinds[0]])
+        except BadInput as error:
+            raise file.fail(str(error), "checks", place, kinds[0]) from error
+        same = found.get(check.fingerprint)
+        if same is not None or named.name in {each.name for each in found.values()}:
+            raise file.fail(f"another check has the same {'content' if same else 'name'}", "checks", place)
+        found[check.fingerprint] = NamedCheck(named.name, check, named.query_types)
+    return tuple(found.values())

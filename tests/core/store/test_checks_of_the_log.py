@@ -1,0 +1,135 @@
+"""Checks of logged answers: flags when an answer is stored, and when the rules are applied again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graded_log import GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import Decision
+from judgeboard.errors import BadInput
+from judgeboard.flags.checks import named_checks
+from judgeboard.flags.rules import why
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import reapply_flags
+from judgeboard.store.tables import FLAG
+from judgeboard.trends import trend
+from stored_rows import rows_of
+
+CHECKS = """\
+checks:
+- name: gives a temperature
+  regex: '\\d+ °C'
+- name: cites
+  cites_passage: true
+  query_types: [QA]
+"""
+
+
+def check(log: GradedLog, text: str | None) -> None:
+    with log.store.writing() as connection:
+        set_setting(connection, "checks", text, "test")
+
+
+def flags(log: GradedLog) -> list[tuple[int, str, str]]:
+    rows = rows_of(log.store, FLAG)
+    return sorted((row["response_id"], row["details"]["check"], row["state"]) for row in rows)
+
+
+def apply_again(log: GradedLog, ids: list[int]) -> None:
+    with log.store.writing() as connection:
+        reapply_flags(connection, ids)
+
+
+def test_an_answer_that_fails_a_check_is_flagged_when_it_is_stored(log: GradedLog) -> None:
+    check(log, CHECKS)
+    (bad,) = log.answers(1, answer="Warm.", query_type="QA")
+    (other,) = log.answers(1, answer="Warm.", query_type="Summary")
+    log.answers(1, answer="145 °C [1]", query_type="QA")
+    assert flags(log) == [
+        (bad, "cites", "open"),
+        (bad, "gives a temperature", "open"),
+        (other, "gives a temperature", "open"),
+    ]
+    (first, *_) = rows_of(log.store, FLAG)
+    assert first["rule"] == "failed_check"
+    assert "Warm" not in str(first)  # a flag never repeats a text, which `forget` could not remove
+    assert why("failed_check", first["details"], first["params"]) == (
+        "The answer fails the check “gives a temperature” (regex)."
+    )
+
+
+def test_a_changed_check_is_applied_to_stored_answers(log: GradedLog) -> None:
+    (answer,) = log.answers(1, answer="Warm.", query_type="QA")
+    assert flags(log) == []
+    check(log, CHECKS)
+    apply_again(log, [answer])
+    apply_again(log, [answer])
+    assert flags(log) == [(answer, "cites", "open"), (answer, "gives a temperature", "open")]
+    check(log, CHECKS.replace("gives a temperature", "says how warm"))  # only its name changes: the same check
+    apply_again(log, [answer])
+    assert flags(log) == [(answer, "cites", "open"), (answer, "gives a temperature", "open")]
+    check(log, CHECKS.replace("°C", "°F"))
+    apply_again(log, [answer])
+    assert flags(log) == [
+        (answer, "cites", "open"),
+        (answer, "gives a temperature", "open"),
+        (answer, "gives a temperature", "superseded"),
+    ]
+    check(log, None)
+    apply_again(log, [answer])
+    assert {state for *_, state in flags(log)} == {"superseded"}
+
+
+def test_a_decided_check_stays_decided_and_a_new_check_still_flags(log: GradedLog) -> None:
+    check(log, CHECKS.partition("- name: cites")[0])
+    (answer,) = log.answers(1, answer="Warm.", query_type="QA")
+    log.decide(answer, "failed_check", Decision.DISMISS)
+    check(log, CHECKS)
+    apply_again(log, [answer])
+    assert flags(log) == [(answer, "cites", "open"), (answer, "gives a temperature", "dismissed")]
+
+
+def test_a_judgment_does_not_touch_the_flags_of_checks(log: GradedLog) -> None:
+    check(log, CHECKS)
+    (answer,) = log.answers(1, answer="Warm.")
+    log.say(log.version(), {answer: {"groundedness": 0.9}})
+    assert flags(log) == [(answer, "gives a temperature", "open")]
+
+
+def test_checks_come_from_a_file_too_and_a_mistake_is_refused(
+    sqlite_log: GradedLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("checks: [{name: x, regex: '('}]", "checks: [{name: x, python: open('x')}]", "#" * 60_000):
+        with pytest.raises(BadInput, match="checks"):
+            check(sqlite_log, text)
+    file: Any = tmp_path / "checks.yaml"
+    file.write_text(CHECKS, encoding="utf-8")
+    monkeypatch.setenv("JUDGEBOARD_CHECKS", str(file))
+    (answer,) = sqlite_log.answers(1, answer="Warm.")
+    assert flags(sqlite_log) == [(answer, "gives a temperature", "open")]
+
+
+def test_the_command_defines_and_counts_and_the_trend_shows_the_share(
+    sqlite_log: GradedLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = ["--db", str(sqlite_log.store.engine.url.database)]
+    sqlite_log.answers(3, answer="Warm.", day=4, query_type="Summary")
+    sqlite_log.answers(1, answer="145 °C", day=4, query_type="Summary")
+    file = tmp_path / "checks.yaml"
+    file.write_text(CHECKS, encoding="utf-8")
+    assert run(["checks", "set", str(file), *database]) == 0
+    assert run(["flag", *database]) == 0
+    capsys.readouterr()
+    assert run(["checks", "list", "--json", *database]) == 0
+    listed = json.loads(capsys.readouterr().out)["checks"]
+    assert [(each["name"], each["kind"], each["failing"]) for each in listed] == [
+        ("gives a temperature", "regex", 3),
+        ("cites", "cites_passage", 0),
+    ]
+    with sqlite_log.store.reading() as connection:
+        (panel,) = trend(connection, measure="failed_check_share").panels
+    assert [(point.estimate.value, point.estimate.n) for point in panel.points] == [(0.75, 4)]
+    assert named_checks((Path(__file__).parents[3] / "examples" / "checks.yaml").read_text(encoding="utf-8"))
