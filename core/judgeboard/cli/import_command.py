@@ -64,6 +64,10 @@ def kind_lines() -> str:
 \b
 {kind_lines()}
 
+Exports of other tools are recognised by their content: Phoenix, Langfuse, MLflow, LangSmith, TruLens, OTLP in JSON,
+ragas, DeepEval, promptfoo, Inspect, Label Studio, Argilla and OpenAI chat logs. Their answers are imported first, then
+their scores and grades.
+
 Importing the same file again changes nothing. Exit code 0: all rows are stored; 1: some rows were rejected; 2: no row
 could be used, or a file could not be read to its end.
 """,
@@ -144,7 +148,25 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
     options.show_lines(summary_lines(summary))
     if summary.unreadable or not summary.usable:
         return NOTHING_USABLE
-    return SOME_REJECTED if summary.rejected else ALL_IN
+    code = SOME_REJECTED if summary.rejected else ALL_IN
+    if summary.others and not choices.get("dry_run") and summary.kind == "responses":
+        if file != "-" and Path(file).is_file():
+            return max([code, *(_further(store, file, choices, kind) for kind in summary.others)])
+        again = " and ".join(f"--kind {kind}" for kind in summary.others)
+        options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
+    return code
+
+
+def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> int:
+    """Import the rows of another kind from a file whose answers are stored. Return the exit code, at most 1."""
+    from judgeboard.imports.importing import DEFAULT_SOURCE, rejected_path
+
+    source, rejected = (
+        choices.get("source") or DEFAULT_SOURCE,
+        rejected_path(f"{choices.get('rejected') or file}.{kind}"),
+    )
+    further = choices | {"kind": kind, "source": source, "rejected": rejected}
+    return min(SOME_REJECTED, import_one(store, file, further))
 
 
 def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
@@ -178,6 +200,7 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
     rejected = [row for row in summary.first_rejected if not row.differs]
     return [
         _counts(summary),
+        *_recognised(summary),
         *_columns(summary),
         *_labels(summary),
         *_first(rejected, summary.rejected - summary.differing),
@@ -202,6 +225,18 @@ def _counts(summary: "ImportSummary") -> str:
         + (f" ({summary.differing:,} of them {differ} from the stored row)" if summary.differing else "")
         + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
     )
+
+
+def _recognised(summary: "ImportSummary") -> list[str]:
+    """Return what the file was taken for, if it is an export of another tool, and what else it has."""
+    if summary.export is None:
+        return []
+    lines = [f"  recognised: {summary.export}; these rows are its {KINDS[summary.kind].noun}s"]
+    if summary.kind == "responses":
+        lines += [
+            f"  it also has {counted(rows, KINDS[kind].noun)} (--kind {kind})" for kind, rows in summary.others.items()
+        ]
+    return lines
 
 
 def _columns(summary: "ImportSummary") -> list[str]:

@@ -132,6 +132,9 @@ class ByteSource(AbstractContextManager["ByteSource"]):
 
     def seekable(self) -> BinaryIO:
         """Return the bytes as a seekable file. A gzipped file or a pipe is first copied to a temporary file."""
+        if self._copy is not None:
+            self._copy.seek(0)
+            return self._copy
         if not self.gzipped and self._raw.seekable():
             self._raw.seek(0)
             return self._raw
@@ -325,12 +328,20 @@ FORMATS = {
 }
 """The file formats. Each format has one module and one line here."""
 
+_TOOL_FILES = (
+    (b"PK\x03\x04", Format("an Inspect log", (".eval",), "judgeboard.formats.inspect_archive")),
+    (_SQLITE, Format("a TruLens database", (".sqlite", ".db"), "judgeboard.formats.trulens_database")),
+)
+# Binary files of other tools by their first bytes. They can only be read, and are recognised by their content.
+
 
 def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     """Return the wanted format of a file. With ``auto``, its ending and its content decide."""
     if wanted != AUTO and wanted not in FORMATS:
         raise BadInput(f"there is no format {wanted!r}: choose {', '.join((AUTO, *FORMATS))}")
     head = source.peek()
+    if wanted == AUTO and (tool_file := _tool_file(source, head)) is not None:
+        return tool_file
     is_parquet = head.startswith(_PARQUET)
     by_name = format_by_ending(source.name)
     name = wanted if wanted != AUTO else "parquet" if is_parquet else by_name
@@ -354,6 +365,11 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     if wanted == AUTO and name in {None, "json"}:
         name = _by_content(head, source.name, name)
     return FORMATS[str(name)]
+
+
+def _tool_file(source: ByteSource, head: bytes) -> Format | None:
+    known = (format_ for start, format_ in _TOOL_FILES if head.startswith(start))
+    return next((format_ for format_ in known if import_module(format_.home).recognises(source)), None)
 
 
 def format_by_ending(file: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, TextIO
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
+from judgeboard.imports.exports import ExportRows, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
 from judgeboard.imports.labels import LabelWord
@@ -41,13 +42,16 @@ class ImportSummary:
     file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
     ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
     separate list because all unusable rows of a batch come before its differing rows.
-    ``labels`` are the words that the file has for labels.
+    ``labels`` are the words that the file has for labels. ``export`` is what the file was recognised as, if it is an
+    export of another tool; ``others`` counts its rows of other kinds.
     """
 
     file: str
     kind: str
     dry_run: bool
     format: str = ""
+    export: str | None = None
+    others: Mapping[str, int] = field(default_factory=dict)
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
@@ -169,6 +173,8 @@ def import_file(
             batch.finish()
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
+        if reading.export is not None:
+            summary.export, summary.others = reading.export.title, dict(reading.export.others)
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
@@ -353,6 +359,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         kind: ImportKind[Any],
         mapping: Mapping[str, str] | None,
         meanings: Meanings,
+        recognises: str | None,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -369,6 +376,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reads_left_over=kind.reads_left_over,
             meanings=meanings,
         )
+        self.export: ExportRows | None = None
+        self._recognises = recognises
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
 
@@ -414,13 +423,21 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     def _noting_the_end(self, items: Iterator[Row | Rejected]) -> Generator[Row | Rejected]:
         last = 0
         try:
-            for item in items:
+            for item in self._of_export(items):
                 last = item.line
                 yield _rejected_before(item)
         except Unreadable as error:
             self.unreadable = f"unreadable after row {last}: {error}"
             yield Rejected(last + 1, None, self.unreadable, None)
         self._source.close()
+
+    def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
+        """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
+        ahead = list(itertools.islice(items, 1))
+        if self._recognises and ahead and isinstance(ahead[0], Row):
+            self.export = recognised(ahead[0].values, self._recognises)
+        rows = itertools.chain(ahead, items)
+        return rows if self.export is None else self.export.rows(rows)
 
     def _record(self, row: Row) -> Any:
         values = self._columns.unfolded(row.values)
@@ -474,7 +491,9 @@ def read_records(
     meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
     opened = ByteSource(file, name)
     try:
-        return Reading(opened, find_format(opened, format), importing, mapping, meanings)
+        # A format or a mapping says how to read the file, so that nothing has to be recognised.
+        recognises = kind if format == AUTO and not mapping else None
+        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises)
     except BaseException:
         opened.close()
         raise

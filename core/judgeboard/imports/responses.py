@@ -24,6 +24,7 @@ from judgeboard.imports.fields import (
     parsed_json,
 )
 from judgeboard.imports.kinds import ImportKind, Problem, Stored
+from judgeboard.imports.values import python_list
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
 from judgeboard.store.storing import store_responses
 from judgeboard.text import as_utc
@@ -76,6 +77,7 @@ class ResponseImport(ImportKind[Response]):
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {"kind": ResponseKind}
     left_over = "kept in metadata"
     brings_answers = True
+    batch_id: int | None = None  # type: ignore[assignment]  # answers may come without a file
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
@@ -173,7 +175,8 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     """Return the passages of a row, and the other values of its passage objects.
 
     Absent or null passages are None: they were not logged. An empty list means that nothing was retrieved. A text is
-    one passage, unless it is blank. An object is one passage, its JSON text. In CSV, a list is written as JSON. An item
+    one passage, unless it is blank. An object is one passage, its JSON text. In CSV, a list is written as JSON or as
+    Python writes it. An item
     of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …). An object without such a
     text is one passage, its JSON text.
     """
@@ -184,6 +187,8 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
         except Unusable as error:
             if error.reason != NOT_JSON:
                 raise
+            if (texts := python_list(value)) is not None:  # as pandas writes lists
+                value = cells.parsed[cells.taken["context"]] = texts
     if value is None:
         return None, None
     if isinstance(value, str):

@@ -1,5 +1,7 @@
 """Values that a file writes as texts: numbers, and words that ``--map-value`` gives a value."""
 
+import ast
+import json
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -12,6 +14,7 @@ Meanings = Mapping[str, Mapping[str, str]]
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _JOINED = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
+_PYTHON_TEXT = re.compile(r"""\s*('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*,?""", re.DOTALL)
 
 
 def spelled_number(text: str) -> Any:
@@ -22,6 +25,29 @@ def spelled_number(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
+
+
+def python_list(text: str) -> list[str] | None:
+    """Return the texts in a list as JSON, Python or NumPy writes it (`['a', "b"]`, `['a' 'b']`).
+
+    Return None for any other text.
+    """
+    inner = text.strip()
+    if inner[:1] != "[" or inner[-1:] != "]":
+        return None
+    try:
+        texts = json.loads(inner)
+        return texts if all(isinstance(each, str) for each in texts) else None
+    except (ValueError, RecursionError):
+        texts = []
+    at, end = 1, len(inner) - 1
+    while match := _PYTHON_TEXT.match(inner, at, end):
+        at = match.end()
+        try:
+            texts.append(ast.literal_eval(match[1]))
+        except (ValueError, SyntaxError):  # not how Python writes a text
+            return None
+    return None if inner[at:end].strip() else texts
 
 
 def word_of(value: Any) -> str | None:

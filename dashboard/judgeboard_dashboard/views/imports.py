@@ -32,6 +32,7 @@ from judgeboard_dashboard.widgets.imports import (
     has_news,
     import_upload,
     not_read_words,
+    recognised_words,
     required,
     try_file,
 )
@@ -147,9 +148,12 @@ def _progress(place: DeltaGenerator, done: str) -> Callable[[int], None]:
 
 def _understood(trial: Imported) -> None:
     heading("Columns")
+    if trial.summary.export is not None:
+        caption(recognised_words(trial.summary))
     columns = columns_table(trial.choice.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
-    _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
+    if trial.summary.export is None:  # the columns of an export have their meaning
+        _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     _ask_label_set(trial)
     _ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
     _first_rows(trial)
@@ -336,7 +340,8 @@ def _done_card(done: Imported) -> None:
     label, rows, hint = NEXT.get(summary.kind, (None, None, ""))
     if done.choice.label_set is not None:
         with reading() as connection:
-            rows = Rows("schemas", {"version": schema_named(connection, done.choice.label_set).title})
+            schema = schema_named(connection, done.choice.label_set).title
+        label, rows = "Show label schema", Rows("schemas", {"version": schema})
     with st.container(border=True, key="import_card"):
         show(tag("div", tag("b", done_lead(summary)), f" {hint}", cls="jb-say"))
         _unreadable(summary)

@@ -210,6 +210,15 @@ def not_read_words(summary: ImportSummary) -> str:
     )
 
 
+def recognised_words(summary: ImportSummary) -> str:
+    """Return what the file was taken for, and which other kinds of rows it has."""
+    words = f"Recognised: {summary.export}."
+    if summary.kind != "responses" or not summary.others:
+        return words
+    kinds = (f"{count(rows, KINDS[kind].noun)} (*{KINDS[kind].title}*)" for kind, rows in summary.others.items())
+    return f"{words} It also has {' and '.join(kinds)}: import it again as this kind after the answers."
+
+
 def has_news(summary: ImportSummary) -> bool:
     """Whether an import would change anything."""
     return bool(summary.new or summary.feedback_added)

@@ -219,7 +219,9 @@ def test_an_unknown_kind_names_the_choices(store: Store, log: Path) -> None:
 
 
 @pytest.mark.shared
-def test_real_labelled_answers_come_in_whole_and_once(store: Store, shared: Path) -> None:
+@pytest.mark.postgres  # on SQLite, test_real_recordings.py brings real files of the same kinds twice
+def test_real_labelled_answers_come_in_whole_and_once(postgres_store: Store, shared: Path) -> None:
+    store = postgres_store
     kinds = {"responses": "responses", "grades": "human", "verdicts": "judgements"}
     files = {kind: shared / "data" / f"ragtruth.{name}.jsonl.gz" for kind, name in kinds.items()}
     new = {kind: import_file(store, file, kind=kind).new for kind, file in files.items()}

@@ -1,0 +1,55 @@
+"""Logs of Inspect (`.eval`): ZIP files with one JSON file per sample."""
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from judgeboard.domain import Rejected
+from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Row, Unreadable
+from judgeboard.formats.jsonl import parse_row
+
+_ZSTD = 93  # the number of this compression in ZIP files
+# An encrypted file and an unknown compression are runtime errors too.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError)
+
+
+def recognises(source: ByteSource) -> bool:
+    """Whether a ZIP file has the samples of a log."""
+    try:
+        with zipfile.ZipFile(source.seekable()) as archive:
+            return bool(_samples(archive))
+    except (zipfile.BadZipFile, OSError):
+        return False
+
+
+def read(source: ByteSource) -> Iterator[Row | Rejected]:
+    """Yield the samples of a log as rows."""
+    file = source.seekable()
+    with zipfile.ZipFile(file) as archive:
+        for number, info in enumerate(_samples(archive), start=1):
+            try:
+                data = _unpacked(archive, info, file)
+            except _DAMAGED as error:
+                raise Unreadable(f"the sample {info.filename} is damaged ({error})") from error
+            yield parse_row(number, data)
+
+
+def _samples(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    return [info for info in archive.infolist() if info.filename.startswith("samples/") and info.file_size]
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: BinaryIO) -> bytes:
+    """Return the content of a file in the archive, cut one byte after `MAX_ROW_BYTES`."""
+    if info.compress_type != _ZSTD:
+        with archive.open(info) as stream:
+            return stream.read(MAX_ROW_BYTES + 1)
+    import pyarrow as pa
+
+    file.seek(info.header_offset)
+    name_length, extra_length = struct.unpack("<HH", file.read(30)[26:30])
+    file.seek(name_length + extra_length, 1)
+    packed = io.BytesIO(file.read(info.compress_size))
+    return bytes(pa.input_stream(packed, compression="zstd").read(MAX_ROW_BYTES + 1))

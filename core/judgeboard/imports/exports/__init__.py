@@ -1,0 +1,123 @@
+"""The exports of other tools. EXPORTS lists them; a file is recognised by its content, never by its name."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from judgeboard.domain import Rejected
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports import (
+    argilla,
+    deepeval,
+    inspect_logs,
+    label_studio,
+    langfuse,
+    langsmith,
+    mlflow,
+    openai_chats,
+    opentelemetry,
+    phoenix,
+    promptfoo,
+    ragas,
+    trulens,
+)
+from judgeboard.imports.exports.entry import Entries, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What a tool exports: how its first row is recognised, and how its rows are read."""
+
+    title: str
+    matches: Callable[[Mapping[str, Any]], bool]
+    read: Callable[[Iterable[Row]], Entries]
+
+
+EXPORTS = (
+    Export("Phoenix spans", phoenix.matches, phoenix.read),
+    Export("MLflow traces", mlflow.matches, mlflow.read),
+    Export("Langfuse observations", langfuse.is_observation, langfuse.read_observations),
+    Export("Langfuse traces", langfuse.is_trace, langfuse.read_traces),
+    Export("LangSmith runs", langsmith.matches, langsmith.read),
+    Export("TruLens events", trulens.matches, trulens.read),
+    Export("OpenTelemetry spans", opentelemetry.matches, opentelemetry.read),
+    Export("promptfoo results", promptfoo.matches, promptfoo.read),
+    Export("a DeepEval test run", deepeval.is_test_run, deepeval.read_test_runs),
+    Export("DeepEval test cases", deepeval.is_test_case, deepeval.read_test_cases),
+    Export("an Inspect log", inspect_logs.matches, inspect_logs.read),
+    Export("a Label Studio export", label_studio.matches, label_studio.read),
+    Export("a Label Studio export", label_studio.is_flat, label_studio.read_flat),
+    Export("Argilla records", argilla.matches, argilla.read),
+    Export("a ragas dataset", ragas.matches, ragas.read),
+    Export("OpenAI chat logs", openai_chats.matches, openai_chats.read),
+)
+"""The exports in the order in which they are tried. Each has one line here."""
+
+KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
+
+
+class ExportRows:
+    """Reads the rows of one kind from another tool's export. ``others`` counts its rows of other kinds."""
+
+    def __init__(self, export: Export, kind: str) -> None:
+        self.title = export.title
+        self.others: Counter[str] = Counter()
+        self._export = export
+        self._kind = kind
+        self._copies: Counter[str] = Counter()
+        self._rejected: list[Rejected] = []
+
+    def rows(self, items: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
+        """Yield rows with the names of our fields, and rejected rows."""
+        for row, entry in self._export.read(self._usable(items)):
+            yield from self._waiting()
+            if entry.answer is None:
+                if self._kind == "responses":
+                    yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
+                continue
+            for kind, values in self._with_id(entry):
+                if kind == self._kind:
+                    yield Row(row.line, values)
+                else:
+                    self.others[kind] += 1
+        yield from self._waiting()
+
+    def _usable(self, items: Iterable[Row | Rejected]) -> Iterator[Row]:
+        for item in items:
+            if isinstance(item, Rejected):
+                self._rejected.append(item)
+            else:
+                yield item
+
+    def _waiting(self) -> Iterator[Rejected]:
+        yield from self._rejected
+        self._rejected.clear()
+
+    def _with_id(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the kind and the row of everything in an entry, all with the id of the answer.
+
+        An answer without an id gets one from its content, so that its verdicts find it. The k-th equal answer gets
+        another one.
+        """
+        answer = dict(entry.answer or {})
+        own_id = answer.pop("external_id", None)
+        if own_id is None:
+            content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
+            own_id = blake2b(content.encode(), digest_size=16).hexdigest()
+            self._copies[own_id] += 1
+            own_id += f"-{self._copies[own_id]}" if self._copies[own_id] > 1 else ""
+        yield "responses", {"external_id": own_id, **answer}
+        for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
+            for values in rows:
+                yield kind, {"external_id": own_id, **values}
+
+
+def recognised(first: Mapping[str, Any], kind: str) -> ExportRows | None:
+    """Return the reader of the export that begins with this row, None if it is not one of `EXPORTS`."""
+    if kind not in KINDS_OF_EXPORTS:
+        return None
+    export = next((export for export in EXPORTS if export.matches(first)), None)
+    return None if export is None else ExportRows(export, kind)

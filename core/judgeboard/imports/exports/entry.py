@@ -1,0 +1,217 @@
+"""What one row of another tool's export has: an answer, the verdicts of evaluators, the grades of people."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judgeboard.formats.files import Row
+from judgeboard.imports.fields import simple_name
+from judgeboard.imports.grades import GradeImport
+from judgeboard.imports.known_names import METADATA
+from judgeboard.imports.recorded import VerdictImport
+from judgeboard.imports.responses import ResponseImport
+from judgeboard.imports.values import spelled_number
+from judgeboard.text import MAX_NAME, shortened
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An answer with its verdicts and grades, as rows for `ResponseImport`, `VerdictImport` and `GradeImport`.
+
+    Verdicts and grades have no id; they belong to the answer. Without an answer, ``reason`` says why,
+    and ``part`` is the part of the row without one (default: the row).
+    """
+
+    answer: dict[str, Any] | None
+    verdicts: Sequence[dict[str, Any]] = ()
+    grades: Sequence[dict[str, Any]] = ()
+    reason: str | None = None
+    part: Mapping[str, Any] | None = None
+
+
+Entries = Iterator[tuple[Row, Entry]]
+"""Entries, each with the row that it begins at."""
+
+
+def each_row(read: Callable[[dict[str, Any]], Iterable[Entry]]) -> Callable[[Iterable[Row]], Entries]:
+    """Return a reader of files in which every row stands for itself."""
+
+    def entries(rows: Iterable[Row]) -> Entries:
+        for row in rows:
+            for entry in read(row.values):
+                yield row, entry
+
+    return entries
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; an empty list for any other value."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Return an object, also from its JSON text; an empty object for any other value."""
+    value = from_json(value)
+    return value if isinstance(value, dict) else {}
+
+
+def from_json(value: Any) -> Any:
+    """Return the value in a JSON text, and any other value unchanged."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def as_text(value: Any) -> str | None:
+    """Return a text unchanged, None for None, and the JSON text of any other value."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def without_nothing(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are neither None nor empty."""
+    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+
+
+def named(values: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the value with the first of the names (in snake case) that is present and not empty, else None."""
+    simple = {simple_name(name): value for name, value in values.items() if value not in (None, "")}
+    return next((simple[name] for name in names if name in simple), None)
+
+
+# An answer in another tool has its own source and kind; these words mean other things there.
+_FIELDS = {name: called for name, called in ResponseImport.columns.items() if name not in {"source", "kind"}}
+_FIELD_NAMES = frozenset(name for called in _FIELDS.values() for name in called)
+
+
+def is_field(name: str) -> bool:
+    """Whether a column has a common name of a field of answers."""
+    return simple_name(name) in _FIELD_NAMES
+
+
+def answer_row(values: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return the row of an answer from values with common names; ``fields`` that are not None take precedence.
+
+    Values with other names are kept in metadata.
+    """
+    left = without_nothing(values)
+    row: dict[str, Any] = {}
+    for field, called in _FIELDS.items():
+        simple = {simple_name(name): name for name in reversed(left)}
+        theirs = next((simple[name] for name in called if name in simple), None)
+        if theirs is not None and fields.get(field) in (None, left[theirs]):
+            row[field] = left.pop(theirs)
+    metadata = left | as_object(row.pop("metadata", None)) | as_object(fields.pop("metadata", None))
+    row |= {name: value for name, value in fields.items() if value is not None}
+    return row | ({"metadata": metadata} if metadata else {})
+
+
+def tool_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object of metadata in a row."""
+    return as_object(named(values, METADATA))
+
+
+def share(value: Any) -> float | None:
+    """Return a score between 0 and 1 (true is 1); None for any other value."""
+    number = spelled_number(value) if isinstance(value, str) else value
+    if isinstance(number, bool):
+        return float(number)
+    usable = isinstance(number, int | float) and math.isfinite(number) and 0 <= number <= 1
+    return float(number) if usable else None
+
+
+def verdict_row(
+    judge: str, scores: Mapping[str, Any], reasons: Mapping[str, Any] | None = None, error: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the verdict of a judge as a list with one row; an empty list if there are no scores.
+
+    Scores between 0 and 1 become scores by name, or the groundedness. A text becomes the label if its name is that of
+    a label. The other scores are kept as the judge's reply, because their scale is not known.
+    """
+    kept = without_nothing(scores)
+    if not kept and error is None:
+        return []
+    row: dict[str, Any] = {"judge": judge[:MAX_NAME]}
+    numbers: dict[str, float] = {}
+    others: dict[str, Any] = {}
+    for name, value in kept.items():
+        number = share(value)
+        if number is not None and simple_name(name) in VerdictImport.columns["groundedness"]:
+            row["groundedness"] = number
+        elif number is not None:
+            numbers[name] = number
+        elif isinstance(value, str) and simple_name(name) in VerdictImport.columns["label"]:
+            row["label"] = value
+        else:
+            others[name] = value
+    if numbers:
+        row |= {"scores": numbers, "scale": "0-1"}
+    if others:
+        row["raw"] = others
+    if not row.keys() & {"groundedness", "label", "scores"}:
+        row |= {"status": "error", "error": error or "no score between 0 and 1"}
+    texts = [f"{name}: {text}" for name, text in (reasons or {}).items() if isinstance(text, str) and text.strip()]
+    return [row | ({"reasoning": "\n".join(texts)} if texts else {})]
+
+
+_GRADED = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "failure_modes")
+
+
+def grade_row(annotator: Any, answers: Mapping[str, Any], at: Any = None) -> list[dict[str, Any]]:
+    """Return the grade of a person as a list with one row; an empty list without answers.
+
+    ``answers`` has the answers by question. An answer to a question with the name of a part of a grade becomes this
+    part, if it has its type. The other answers are kept in the note.
+    """
+    row: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, value in without_nothing(answers).items():
+        part = next((part for part in _GRADED if simple_name(name) in GradeImport.columns[part]), None)
+        if part == "note" and isinstance(value, str):
+            notes.insert(0, value)
+        elif part is not None and part not in row and _fits(part, value):
+            row[part] = value
+        else:
+            notes.append(f"{name}: {as_text(value)}")
+    if not row.keys() - {"spans", "corrected_answer"}:  # the importer needs a grade, and a note alone is none
+        return []
+    if notes:
+        row["note"] = "\n".join(notes)
+    return [row | without_nothing({"annotator": str(annotator)[:MAX_NAME], "at": at})]
+
+
+def _fits(part: str, value: Any) -> bool:
+    if part in {"spans", "failure_modes"}:
+        return isinstance(value, list)
+    if part == "quality":
+        return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 4
+    return share(value) is not None if part == "groundedness" else isinstance(value, str)
+
+
+def milliseconds(seconds: Any) -> int | None:
+    """Return a duration in whole milliseconds; None if it is no number."""
+    return round(seconds * 1000) if isinstance(seconds, int | float) and math.isfinite(seconds) else None
+
+
+_THUMBS = {"thumb", "thumbs", "like", "liked"}
+_FEEDBACK = _THUMBS | {"user", "feedback", "up", "down"}
+
+
+def thumbs(name: str, value: Any) -> dict[str, str] | None:
+    """Return the user's feedback in a score with such a name and 0 or 1 as value, else None."""
+    words = set(simple_name(name).split("_"))
+    # Other kinds of feedback may have scales that begin with 0 or 1.
+    plain = "feedback" in words and (isinstance(value, bool) or words <= _FEEDBACK)
+    if value not in (0, 1) or not (words & _THUMBS or plain):
+        return None
+    means_down = "down" in words and "up" not in words
+    return {"thumbs": "down" if bool(value) == means_down else "up"}
+
+
+def shown_reason(text: Any) -> str:
+    """Return the first line of an error, for the reason of a rejected row."""
+    return shortened((str(text).strip().splitlines() or [""])[0], 200)

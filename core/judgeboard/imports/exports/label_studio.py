@@ -1,0 +1,143 @@
+"""Label Studio: tasks with annotations (people) and predictions (judges), and its tables of annotations."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import (
+    Entries,
+    Entry,
+    answer_row,
+    each_row,
+    from_json,
+    grade_row,
+    named,
+    objects,
+    verdict_row,
+)
+from judgeboard.imports.grades import GradeImport
+from judgeboard.imports.responses import ResponseImport
+from judgeboard.store.filters import value_at
+
+_FLAT = {"annotation_id", "annotator", "lead_time"}
+_OF_ANNOTATIONS = frozenset({*_FLAT, "created_at", "updated_at"})
+_IDS = ResponseImport.columns["external_id"]
+
+
+def matches(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a task with its annotations."""
+    annotations = row.get("annotations", row.get("completions"))
+    return isinstance(row.get("data"), dict) and (isinstance(annotations, list) or "predictions" in row)
+
+
+def is_flat(row: Mapping[str, Any]) -> bool:
+    """Whether a row is an annotation in a table (CSV, TSV, or the short form of JSON)."""
+    return row.keys() >= _FLAT and bool(row.keys() & {"updated_at", "created_at"})
+
+
+def _read(task: dict[str, Any]) -> Iterator[Entry]:
+    data = task["data"] if isinstance(task.get("data"), dict) else {}
+    annotations = [
+        each
+        for each in objects(task.get("annotations") or task.get("completions"))
+        if not each.get("was_cancelled") and each.get("result")
+    ]
+    predictions = objects(task.get("predictions"))
+    predictions += [each["prediction"] for each in annotations if value_at(each, ("prediction", "result"))]
+    by_judge: dict[str, list[dict[str, Any]]] = {}
+    for prediction in {str(each.get("id") or number): each for number, each in enumerate(predictions)}.values():
+        judge = prediction.get("model_version") or "Label Studio prediction"
+        scores = _answers(objects(prediction.get("result"))) | {"score": prediction.get("score")}
+        by_judge.setdefault(str(judge), verdict_row(str(judge), scores))
+    grades: dict[str, tuple[dict[str, Any], Any]] = {}
+    for annotation in sorted(annotations, key=_changed):
+        person = _person(annotation.get("completed_by"))
+        answers = grades.get(person, ({}, None))[0] | _answers(objects(annotation["result"]))
+        grades[person] = answers, annotation.get("updated_at") or annotation.get("created_at")
+    answer = answer_row(data, external_id=named(data, _IDS) or task.get("id"))
+    yield Entry(
+        answer,
+        [row for rows in by_judge.values() for row in rows],
+        [row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)],
+    )
+
+
+read = each_row(_read)
+
+
+def _changed(annotation: Mapping[str, Any]) -> str:
+    return str(annotation.get("updated_at") or annotation.get("created_at") or "")
+
+
+def _person(value: Any) -> str:
+    """Return who made an annotation: the address or the number of the person."""
+    if isinstance(value, dict):
+        value = value.get("email") or value.get("username") or value.get("id")
+    return "Label Studio" if value is None else str(value)  # imported annotations may name nobody
+
+
+def _answers(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answers to the questions of a labelling interface, by the name of the question."""
+    answers: dict[str, Any] = {}
+    for result in results:
+        name, value = str(result.get("from_name")), result.get("value")
+        if not isinstance(value, dict):
+            continue
+        if "start" in value or "end" in value:
+            name = "spans" if name == "span" else name
+            answers[name] = [*answers.get(name, ()), value]
+        else:
+            kinds = ("choices", "rating", "number", "text", "taxonomy", "pairwise", "ranker", "datetime")
+            answers[name] = _single(next((value[kind] for kind in kinds if kind in value), value))
+    return answers
+
+
+def _single(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def read_flat(rows: Iterable[Row]) -> Entries:
+    """Read annotations in a table, several of which may be of one answer."""
+    tasks: dict[str, tuple[Row, list[dict[str, Any]]]] = {}
+    for row in rows:
+        content = {name: value for name, value in row.values.items() if name in _answer_columns(row.values)}
+        key = str(named(row.values, _IDS) or sorted(map(str, content.items())))
+        tasks.setdefault(key, (row, []))[1].append(row.values)
+    for row, annotations in tasks.values():
+        columns = _answer_columns(row.values)
+        grades: dict[str, tuple[dict[str, Any], Any]] = {}
+        for annotation in sorted(annotations, key=_changed):
+            person = str(annotation.get("annotator"))
+            questions = {name: value for name, value in annotation.items() if name not in columns | _OF_ANNOTATIONS}
+            told = {name: value for name, value in questions.items() if value not in (None, "", [])}
+            answers = grades.get(person, ({}, None))[0] | {
+                ("spans" if name == "span" else name): _flat_value(value) for name, value in told.items()
+            }
+            grades[person] = answers, annotation.get("updated_at") or annotation.get("created_at")
+        answer = answer_row({name: row.values[name] for name in columns}, external_id=named(row.values, _IDS))
+        yield (
+            row,
+            Entry(
+                answer,
+                grades=[row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)],
+            ),
+        )
+
+
+def _answer_columns(row: Mapping[str, Any]) -> set[str]:
+    """Return the columns of the answer. The others, whose names are parts of a grade, are the annotation."""
+    graded = {name for part in ("label", "groundedness", "quality", "note", "spans") for name in _parts(part)}
+    return {name for name in row if name not in _OF_ANNOTATIONS and name not in graded | {"span"}}
+
+
+def _parts(part: str) -> tuple[str, ...]:
+    return GradeImport.columns[part]
+
+
+def _flat_value(value: Any) -> Any:
+    """Return an answer in a cell: a text, a number, or the JSON of the results."""
+    value = from_json(value) if isinstance(value, str) and value[:1] in {"[", "{"} else value
+    values = [each.get("rating", each.get("number", each)) for each in objects(value)]
+    if values and not all(isinstance(each, dict) for each in values):
+        return _single(values)
+    return value

@@ -1,0 +1,49 @@
+"""LangSmith: exported runs. A run is a span; runs with the same trace id are one trace."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import as_object
+from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
+from judgeboard.store.filters import value_at
+from judgeboard.traces.langsmith_runs import run_attributes
+from judgeboard.traces.spans import Span
+
+_TYPES = frozenset({"chain", "llm", "chat_model", "retriever", "tool", "prompt", "parser", "embedding"})
+
+
+def matches(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a run."""
+    return str(row.get("run_type")) in _TYPES and {"id", "inputs", "outputs"} <= row.keys()
+
+
+def _read(row: Row) -> Trace | None:
+    values = row.values
+    span_id = values.get("id")
+    trace_id = values.get("trace_id") or (None if values.get("parent_run_id") else span_id)
+    if not span_id or not trace_id or "run_type" not in values:
+        return None
+    started = nanoseconds(values.get("start_time"))
+    span = Span(
+        trace_id=str(trace_id),
+        span_id=str(span_id),
+        parent_id=str(values["parent_run_id"]) if values.get("parent_run_id") else None,
+        name=str(values.get("name") or ""),
+        started_ns=started,
+        ended_ns=max(started, nanoseconds(values.get("end_time"))),
+        scope="langsmith",
+        attributes=run_attributes(values),
+        error=str(values["error"]) if values.get("error") else None,
+    )
+    return Trace(row, [span], _scores(values))
+
+
+read = each_span(_read)
+
+
+def _scores(values: Mapping[str, Any]) -> list[Score]:
+    """Return the mean scores of a run's feedback."""
+    feedback = as_object(values.get("feedback_stats"))
+    means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
+    return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]

@@ -1,0 +1,71 @@
+"""OpenTelemetry: requests of OTLP in JSON, as a Collector writes them to files, and single spans in this form."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import Entries, Entry, objects
+from judgeboard.imports.exports.traced import Trace, entry_of
+from judgeboard.traces.spans import Span
+
+_REQUEST = "resourceSpans"
+_CODES = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
+_SNAKE = re.compile(r"_([a-z])")
+
+
+def matches(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a request with spans, or a span whose attributes are a list of keys and values."""
+    if isinstance(row.get(_REQUEST), list):
+        return True
+    attributes = objects(row.get("attributes"))
+    has_ids = bool({"traceId", "trace_id"} & row.keys()) and bool({"spanId", "span_id"} & row.keys())
+    return has_ids and bool(attributes) and all({"key", "value"} <= each.keys() for each in attributes)
+
+
+def read(rows: Iterable[Row]) -> Entries:
+    """Yield the answers of all traces. Their spans are kept in memory until the end of the file."""
+    traces: dict[str, Trace] = {}
+    for row in rows:
+        try:
+            spans = _spans(row.values)
+        except BadInput as error:
+            yield row, Entry(None, reason=str(error))
+            continue
+        for span in spans:
+            traces.setdefault(span.trace_id, Trace(row, [])).spans.append(span)
+    for trace in traces.values():
+        yield trace.row, entry_of(trace)
+
+
+def _spans(row: Mapping[str, Any]) -> list[Span]:
+    from judgeboard.traces.otlp import JSON, traces_in  # loads Protobuf
+
+    request = _strict(row)
+    if _REQUEST not in request:
+        request = {_REQUEST: [{"scopeSpans": [{"spans": [request]}]}]}
+    try:
+        body = orjson.dumps(request)
+    except TypeError as error:
+        raise BadInput(f"not a request of OTLP: {error}") from None
+    return traces_in(body, JSON)
+
+
+def _strict(value: Any) -> Any:
+    """Return a JSON value as the specification has it: names like ``traceId``, and the numbers of status codes.
+
+    Programs in Python often write ``trace_id`` and the names of the codes.
+    """
+    if isinstance(value, list):
+        return [_strict(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        _SNAKE.sub(lambda match: match[1].upper(), name): _CODES.get(each, each)
+        if name == "code" and isinstance(each, str)
+        else _strict(each)
+        for name, each in value.items()
+    }

@@ -1,0 +1,91 @@
+"""Phoenix: spans as a data frame (JSON lines, Parquet) or as its REST interface returns them."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import objects
+from judgeboard.imports.exports.traced import Trace, each_span, nanoseconds
+from judgeboard.store.filters import value_at
+from judgeboard.traces.spans import Span
+
+_PREFIX = "attributes."
+_KIND = "openinference.span.kind"
+_METADATA = ("metadata.", ".metadata.")
+
+
+def matches(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a span of Phoenix."""
+    if {"context.trace_id", "context.span_id"} <= row.keys():
+        return any(name.startswith(_PREFIX) for name in row)
+    return isinstance(value_at(row, ("context", "trace_id")), str) and "span_kind" in row and "attributes" in row
+
+
+def _read(row: Row) -> Trace | None:
+    values = row.values
+    trace_id = values.get("context.trace_id") or value_at(values, ("context", "trace_id"))
+    span_id = values.get("context.span_id") or value_at(values, ("context", "span_id"))
+    if not isinstance(trace_id, str) or not isinstance(span_id, str):
+        return None
+    attributes = _attributes(values)
+    if isinstance(values.get("span_kind"), str):
+        attributes.setdefault(_KIND, values["span_kind"])
+    failed = values.get("status_code") == "ERROR"
+    span = Span(
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_id=str(values["parent_id"]) if values.get("parent_id") else None,
+        name=str(values.get("name") or ""),
+        started_ns=nanoseconds(values.get("start_time")),
+        ended_ns=nanoseconds(values.get("end_time")),
+        scope="openinference",
+        attributes=attributes,
+        error=(str(values.get("status_message") or "error")) if failed else None,
+    )
+    return Trace(row, [span])
+
+
+read = each_span(_read)
+
+
+def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes as the span had them: dotted names with numbers for lists, metadata as JSON text."""
+    nested = row.get("attributes")
+    if isinstance(nested, dict):
+        own = nested
+    else:
+        own = {name.removeprefix(_PREFIX): value for name, value in row.items() if name.startswith(_PREFIX)}
+    attributes: dict[str, Any] = {}
+    objects_by_name: dict[str, dict[str, Any]] = {}
+    for name, value in itertools.chain.from_iterable(itertools.starmap(_flat, own.items())):
+        whole = next((name[: name.index(mark) + len(mark) - 1] for mark in _METADATA if _is_inside(name, mark)), None)
+        if whole is None:
+            attributes[name] = value
+        else:
+            objects_by_name.setdefault(whole, {})[name[len(whole) + 1 :]] = value
+    return attributes | {name: json.dumps(value, ensure_ascii=False) for name, value in objects_by_name.items()}
+
+
+def _is_inside(name: str, mark: str) -> bool:
+    return name.startswith(mark) if mark[0] != "." else mark in name
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a value by its dotted name; the objects in a list by their numbers."""
+    if value is None:
+        return
+    if isinstance(value, dict):
+        yield name, json.dumps(_present(value), ensure_ascii=False)
+    elif isinstance(value, list) and objects(value):
+        for number, item in enumerate(value):
+            for inner, each in item.items() if isinstance(item, dict) else ():
+                yield from _flat(f"{name}.{number}.{inner}", each)
+    else:
+        yield name, value
+
+
+def _present(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without the nulls that a table adds for the keys of other rows."""
+    return {name: each for name, each in value.items() if each is not None}

@@ -1,0 +1,89 @@
+"""ragas: datasets and results, one sample per row. The metrics of a result become verdicts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from judgeboard.imports.exports.entry import (
+    Entry,
+    answer_row,
+    as_object,
+    each_row,
+    is_field,
+    objects,
+    share,
+    verdict_row,
+    without_nothing,
+)
+from judgeboard.imports.values import python_list
+
+_SAMPLE = frozenset(
+    {
+        *("user_input", "response", "retrieved_contexts", "reference_contexts", "retrieved_context_ids"),
+        *("reference_context_ids", "multi_responses", "reference", "rubrics", "reference_tool_calls"),
+        *("reference_topics", "persona_name", "query_style", "query_length", "synthesizer_name"),
+    }
+)
+_METRICS = frozenset(
+    {
+        *("faithfulness", "faithfulness_with_hhem", "answer_relevancy", "response_relevancy", "answer_correctness"),
+        *("answer_accuracy", "answer_similarity", "semantic_similarity", "factual_correctness", "context_precision"),
+        *("context_recall", "context_relevance", "context_entity_recall", "context_utilization", "noise_sensitivity"),
+        *("llm_context_precision_with_reference", "llm_context_precision_without_reference", "response_groundedness"),
+        *("non_llm_context_precision_with_reference", "non_llm_context_recall", "non_llm_string_similarity"),
+        *("nv_accuracy", "nv_context_relevance", "nv_response_groundedness", "noise_sensitivity_relevant"),
+        *("noise_sensitivity_irrelevant", "summary_score", "bleu_score", "rouge_score", "chrf_score", "exact_match"),
+        *("string_present", "tool_call_accuracy", "tool_call_f1", "agent_goal_accuracy", "topic_adherence"),
+    }
+)
+_COMMON = {"user_input", "response", "reference"}  # other logs have columns with these names too
+_FIELDS = _COMMON | {"retrieved_contexts", "retrieved_context_ids"}
+_LISTS = ("retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids")
+_ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
+
+
+def matches(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a sample of ragas: it has no other columns, or a column that other logs do not have."""
+    if "user_input" not in row:
+        return False
+    # ragas adds how a metric was computed: factual_correctness(mode=f1).
+    own = row.keys() & (_SAMPLE - _COMMON) or {name.partition("(")[0] for name in row} & _METRICS
+    return row.keys() <= _SAMPLE or (bool(own) and bool(row.keys() & {"response", "reference"}))
+
+
+def _read(row: dict[str, Any]) -> Iterator[Entry]:
+    lists = {name: python_list(row[name]) for name in _LISTS if isinstance(row.get(name), str)}
+    row = row | {name: value for name, value in lists.items() if value is not None}
+    others = {name: value for name, value in row.items() if name not in _SAMPLE}
+    scores = {name: value for name, value in others.items() if not is_field(name) and share(value) is not None}
+    metadata = dict(as_object(others.get("metadata")))
+    read = {*scores, "metadata"} if metadata else {*scores}
+    kept = {name: row.get(name) for name in _SAMPLE - _FIELDS}
+    passages, ids = row.get("retrieved_contexts"), row.get("retrieved_context_ids")
+    if isinstance(passages, list) and isinstance(ids, list) and len(passages) == len(ids):
+        passages = [{"text": text, "id": each} for text, each in zip(passages, ids, strict=True)]
+    answer = {
+        "external_id": metadata.pop("external_id", None),
+        "query": row.get("user_input"),
+        "answer": row.get("response"),
+        "context": passages,
+        "reference": row.get("reference"),
+        "metadata": without_nothing(kept) | metadata,
+    }
+    if isinstance(row.get("user_input"), list):
+        answer |= _dialogue(objects(row["user_input"]))
+    left = {name: value for name, value in others.items() if name not in read}
+    yield Entry(answer_row(left, **answer), verdict_row("ragas", scores))
+
+
+read = each_row(_read)
+
+
+def _dialogue(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return question, answer and messages of a sample with several turns. The last reply is the answer."""
+    messages = [{**turn, "role": _ROLES.get(str(turn.get("type")), "tool")} for turn in turns]
+    for message in messages:
+        message.pop("type", None)
+    answered = messages[-1].get("content") if messages and messages[-1]["role"] == "assistant" else None
+    before = messages[:-1] if answered else messages
+    asked = [message.get("content") for message in before if message["role"] == "user"]
+    return {"query": asked[-1] if asked else None, "answer": answered, "messages": before}

@@ -1,0 +1,159 @@
+"""Exports with a row per span or per trace. The spans of a trace become one answer, as for traces that are received."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from judgeboard.domain import Response
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_row, thumbs, verdict_row
+from judgeboard.imports.fields import fault_in
+from judgeboard.imports.known_names import REFERENCE
+from judgeboard.text import EPOCH, as_utc
+from judgeboard.traces.answers import answer_of
+from judgeboard.traces.spans import Span
+
+_UNSPECIFIED = "unspecified"
+_NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit
+
+
+@dataclass(slots=True)
+class Score:
+    """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``."""
+
+    name: str
+    value: Any
+    by: str
+    human: bool = False
+    reason: str | None = None
+    error: str | None = None
+    at: Any = None
+
+
+@dataclass(slots=True)
+class Trace:
+    """The spans of one trace with its scores; ``row`` is its first row. ``metadata`` is added to that of the answer."""
+
+    row: Row
+    spans: list[Span]
+    scores: list[Score] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def each_trace(read: Callable[[Row], Iterable[Trace]]) -> Callable[[Iterable[Row]], Entries]:
+    """Return a reader of files in which a row has whole traces."""
+
+    def entries(rows: Iterable[Row]) -> Entries:
+        for row in rows:
+            read_any = False
+            for trace in read(row):
+                read_any = True
+                yield row, entry_of(trace)
+            if not read_any:
+                yield row, Entry(None, reason="the trace has no spans")
+
+    return entries
+
+
+def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], Entries]:
+    """Return a reader of files in which a row has one span. Its spans are kept in memory until the end of the file."""
+
+    def entries(rows: Iterable[Row]) -> Entries:
+        traces: dict[str, Trace] = {}
+        for row in rows:
+            fault = fault_in(row.values)
+            trace = None if fault else read(row)
+            if trace is None:
+                yield row, Entry(None, reason=": ".join(fault or ("not a span", "it has no id, or none of its trace")))
+                continue
+            kept = traces.setdefault(trace.spans[0].trace_id, trace)
+            if kept is not trace:
+                kept.spans += trace.spans
+                kept.scores += trace.scores
+                kept.metadata |= trace.metadata
+        for trace in traces.values():
+            yield trace.row, entry_of(trace)
+
+    return entries
+
+
+def entry_of(trace: Trace) -> Entry:
+    """Return the answer of a trace with the verdicts, grades and feedback in its scores."""
+    taken = answer_of(trace.spans, ())
+    if taken.response is None:
+        return Entry(None, reason=taken.reason)
+    answer = _answer_row(taken.response)
+    if trace.metadata:
+        answer["metadata"] = trace.metadata | answer.get("metadata", {})
+        if answer["query_type"] == _UNSPECIFIED and isinstance(kind := trace.metadata.get("query_type"), str):
+            answer["query_type"] = kind
+    judges: dict[str, list[Score]] = {}
+    people: dict[str, list[Score]] = {}
+    for score in trace.scores:
+        given = thumbs(score.name, score.value)
+        if given is not None:
+            answer.setdefault("feedback", []).append(given)
+        elif score.human and score.name in {*REFERENCE, "expected_response"} and isinstance(score.value, str):
+            answer.setdefault("reference", score.value)
+        else:
+            (people if score.human else judges).setdefault(score.by, []).append(score)
+    verdicts = [
+        row
+        for judge, scores in judges.items()
+        for row in verdict_row(
+            judge,
+            {score.name: score.value for score in scores if score.value is not None},
+            {score.name: score.reason for score in scores},
+            next((score.error for score in scores if score.error), None),
+        )
+    ]
+    grades = [
+        row
+        for person, scores in people.items()
+        for row in grade_row(
+            person,
+            {score.name: score.value for score in scores}
+            | {"note": "\n".join(score.reason for score in scores if score.reason)},
+            next((score.at for score in reversed(scores) if score.at), None),
+        )
+    ]
+    return Entry(answer, verdicts, grades)
+
+
+def _answer_row(response: Response) -> dict[str, Any]:
+    """Return a response as a row of `ResponseImport`."""
+    row = {
+        "external_id": response.external_id,
+        "query": response.query,
+        "answer": response.answer,
+        "context": None if response.passages is None else list(response.passages),
+        "query_type": response.query_type,
+        "generator_model": response.generator_model,
+        "generator_cost": response.generator_cost,
+        "messages": None if response.messages is None else list(response.messages),
+        "reference": response.reference,
+        "asked_at": None if response.asked_at is None else response.asked_at.isoformat(),
+        "metadata": response.metadata or None,
+        "feedback": [{each.kind.value: _value(each.kind.value, each.value)} for each in response.feedback] or None,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _value(kind: str, value: float) -> Any:
+    return ("up" if value else "down") if kind == "thumbs" else value
+
+
+def nanoseconds(value: Any) -> int:
+    """Return a time in nanoseconds since 1970. The time is an ISO text, or a number in any usual unit; 0 for others."""
+    if isinstance(value, int) and value > _MICROSECONDS:
+        return value if value > _NANOSECONDS else value * 1000
+    try:
+        return (as_utc(value) - EPOCH) // timedelta(microseconds=1) * 1000
+    except ValueError:
+        return 0
+
+
+def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the metadata of a trace without the tool's own entries, which begin with ``prefix``."""
+    return {name: value for name, value in as_object(values).items() if not name.startswith(prefix)}

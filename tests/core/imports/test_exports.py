@@ -1,0 +1,374 @@
+"""Exports of other tools: the answers, scores and grades in them, and which files are not taken for one."""
+
+import json
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from judgeboard.domain import Rejected, Response
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports import recognised
+from judgeboard.imports.importing import Reading, read_records
+
+QUESTION = "At what temperature does Dyneema melt, and nylon?"
+SLINGS = "Slings. Dyneema melts at about 145 °C, so never let it run over itself under load."
+ROPES = "Ropes. Nylon melts at about 250 °C and stretches; it is what most ropes are made of."
+BOTH = "Dyneema melts at about 145 °C, nylon at about 250 °C."
+CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
+WRONG = "Dyneema melts at about 145 °C, nylon at about 310 °C."
+
+# File -> what it is taken for, and of its first answer: question, answer, passages, model.
+CAPTURES: dict[str, tuple[str, str, str, tuple[str, ...] | None, str | None]] = {
+    "argilla/record.json": ("Argilla", QUESTION, "Dyneema melts at 145 °C.", (f"{SLINGS}\n{ROPES}",), None),
+    "argilla/records_flat.json": ("Argilla", QUESTION, "Dyneema melts at 145 °C.", (f"{SLINGS}\n{ROPES}",), None),
+    "deepeval/results/test_run_20261121_043123.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/dot_deepeval/.latest_test_run.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/evaluation_result.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/llm_test_case.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/goldens.csv": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
+    "deepeval/goldens.jsonl": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
+    "labelstudio/export_JSON.json": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
+    "labelstudio/export_JSON_MIN.json": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
+    "labelstudio/export_CSV.csv": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
+    "labelstudio/export_TSV.tsv": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
+    **{
+        f"promptfoo/results.{ending}": (
+            "promptfoo",
+            QUESTION,
+            CITED,
+            ("Slings. Dyneema melts at about 145 °C.\nRopes. Nylon melts at about 250 °C.",),
+            "openai:chat:gpt-4o-mini",
+        )
+        for ending in ("json", "jsonl", "csv")
+    },
+    **{
+        f"ragas/{name}": ("ragas", QUESTION, BOTH, (SLINGS, ROPES), None)
+        for name in ("dataset.csv", "dataset.jsonl", "dataset.parquet", "result.csv", "result.jsonl")
+    },
+    "ragas/multi_turn.jsonl": (
+        "ragas",
+        "What is the weather in Bergen?",
+        "It is 14 °C and raining in Bergen.",
+        None,
+        None,
+    ),
+}
+# File -> of its first verdict: judge, groundedness and scores by name.
+SCORES: dict[str, tuple[str, float | None, dict[str, float]]] = {
+    "argilla/record.json": ("judgeboard/rag v1", None, {"label score": 0.9}),
+    "deepeval/evaluation_result.json": ("DeepEval", 0.8, {}),
+    "deepeval/dot_deepeval/.latest_test_run.json": ("DeepEval", 0.8, {}),
+    "labelstudio/export_JSON.json": ("judgeboard/rag v1", None, {"score": 0.9}),
+    "promptfoo/results.jsonl": ("promptfoo", 0.9, {"has_number": 1, "score": pytest.approx(0.633, abs=0.001)}),
+    "promptfoo/results.csv": ("promptfoo", 0.9, {"has_number": 1, "score": 0.63}),
+    "ragas/result.csv": ("ragas", None, {"exact_match": 0}),
+}
+# File -> its grades: person, label, quality, note.
+GRADES: dict[str, list[tuple[str, str, int | None, str | None]]] = {
+    **{
+        f"argilla/{name}.json": [
+            ("3f0c7a6e-0000-4000-8000-000000000001", "hallucinated", 2, None),
+            ("3f0c7a6e-0000-4000-8000-000000000002", "grounded", None, None),
+        ]
+        for name in ("record", "records_flat")
+    },
+    "labelstudio/export_JSON.json": [("1", "hallucinated", 2, "nylon is wrong")],
+    "labelstudio/export_CSV.csv": [("1", "hallucinated", 2, "nylon is wrong")],
+}
+
+
+def opened(file: Path, kind: str = "responses", **options: Any) -> tuple[Reading, list[Any]]:
+    reading = read_records(file, kind=kind, **options)
+    return reading, list(reading)
+
+
+def written(folder: Path, *rows: dict[str, Any], name: str = "any.jsonl") -> Path:
+    file = folder / name
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def only(file: Path) -> tuple[str, Response]:
+    """Return what a file is taken for, and its only answer."""
+    reading, (response,) = opened(file)
+    assert reading.export is not None
+    assert isinstance(response, Response), response
+    return reading.export.title, response
+
+
+def test_every_captured_export_gives_its_answers_scores_and_grades(shared: Path) -> None:
+    for name, (tool, *content) in CAPTURES.items():
+        reading, (first, *_) = opened(shared / "captures" / name)
+        assert reading.export is not None, name
+        assert tool in reading.export.title, name
+        assert [first.query, first.answer, first.passages, first.generator_model] == content, name
+    for name, (judge, groundedness, scores) in SCORES.items():
+        _, (first, *_) = opened(shared / "captures" / name, "verdicts")
+        found = {score.dimension: score.value for score in first.verdict.scores}
+        assert (first.judge, first.verdict.groundedness, found) == (judge, groundedness, scores), name
+    for name, grades in GRADES.items():
+        _, given = opened(shared / "captures" / name, "grades")
+        assert [(each.annotator, each.grade.label, each.grade.quality, each.grade.note) for each in given] == grades
+
+
+def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> None:
+    for name in SCORES:
+        _, answers = opened(shared / "captures" / name)
+        _, verdicts = opened(shared / "captures" / name, "verdicts")
+        ids = {answer.external_id for answer in answers if isinstance(answer, Response)}
+        assert {verdict.response_id for verdict in verdicts} <= ids, name
+
+
+def test_a_failed_call_is_a_rejected_row_with_the_reason(shared: Path) -> None:
+    _, items = opened(shared / "captures" / "promptfoo" / "results.json")
+    (rejected,) = [item for item in items if isinstance(item, Rejected)]
+    assert "Rate limit exceeded" in rejected.reason
+    assert rejected.row["vars"] == {"question": "FAIL429 please", "context": "x"}
+
+
+SAMPLE = {
+    "id": "s1",
+    "epoch": 1,
+    "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "q"}]}],
+    "target": ["a", "b"],
+    "output": {"model": "openai/m", "completion": "a", "usage": {"input_tokens": 3, "output_tokens": 2}},
+    "scores": {"match": {"value": "C"}, "graded": {"value": {"depth": 0.5}, "explanation": "short"}},
+    "metadata": {"documents": ["p1", "p2"], "level": 3},
+}
+
+
+def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps({"version": 2, "eval": {"model": "openai/m"}, "samples": [SAMPLE]}))
+    archive = tmp_path / "log.eval"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.json", "{}")
+        file.writestr("samples/s1_epoch_1.json", json.dumps(SAMPLE))
+    zstd = tmp_path / "zstd.eval"
+    zstd.write_bytes(_zstd_archive("samples/s1_epoch_1.json", json.dumps(SAMPLE).encode()))
+    for path in (log, archive, zstd):
+        title, response = only(path)
+        assert title == "an Inspect log"
+        assert (response.query, response.answer, response.reference) == ("q", "a", "a\nb")
+        assert (response.passages, response.generator_model) == (("p1", "p2"), "openai/m")
+        assert response.metadata["prompt_tokens"] == 3
+        _, (verdict,) = opened(path, "verdicts")
+        assert {score.dimension: score.value for score in verdict.verdict.scores} == {"match": 1, "graded depth": 0.5}
+
+
+def _zstd_archive(name: str, content: bytes) -> bytes:
+    """Return a ZIP file as newer versions of Inspect write it; Python 3.11 can neither write nor read them."""
+    packed = pa.compress(content, codec="zstd", asbytes=True)
+    sizes = len(packed).to_bytes(4, "little") + len(content).to_bytes(4, "little")
+    common = b"\0\0" + (93).to_bytes(2, "little") + bytes(8) + sizes + len(name).to_bytes(2, "little") + bytes(2)
+    local = b"PK\3\4\x3f\0" + common + name.encode() + packed
+    entry = b"PK\1\2\x3f\0\x3f\0" + common + bytes(2 + 2 + 2 + 4 + 4) + name.encode()
+    end = b"PK\5\6" + bytes(4) + b"\1\0\1\0" + len(entry).to_bytes(4, "little") + len(local).to_bytes(4, "little")
+    return local + entry + end + bytes(2)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
+        {
+            "request": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
+            "response": {"id": "c1", "model": "m", "choices": [{"message": {"role": "assistant", "content": "a"}}]},
+        },
+        {
+            "object": "response",
+            "model": "m",
+            "input": [{"role": "user", "content": [{"type": "input_text", "text": "q"}]}],
+            "output": [
+                {"type": "reasoning", "summary": []},
+                {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
+            ],
+        },
+        {
+            "custom_id": "r1",
+            "body": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
+            "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "a"}}], "model": "m"}},
+        },
+    ],
+)
+def test_openai_chat_logs_give_the_last_question_and_its_reply(tmp_path: Path, row: dict[str, Any]) -> None:
+    title, response = only(written(tmp_path, row))
+    assert title == "OpenAI chat logs"
+    assert (response.query, response.answer) == ("q", "a")
+
+
+def test_ids_of_passages_are_kept_beside_them(shared: Path) -> None:
+    _, (first, _) = opened(shared / "captures" / "ragas" / "dataset.csv")
+    assert first.metadata["context_details"] == [{"id": "slings-07"}, {"id": "ropes-02"}]
+
+
+def test_earlier_turns_of_a_chat_log_are_kept(tmp_path: Path) -> None:
+    turns = [("system", "s"), ("user", "q1"), ("assistant", "a1"), ("user", "q2"), ("assistant", "a2")]
+    _, response = only(written(tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]}))
+    assert (response.query, response.answer) == ("q2", "a2")
+    assert [message["content"] for message in response.messages or ()] == ["s", "q1", "a1", "q2"]
+
+
+def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    reading, (response,) = opened(written(tmp_path, {"question": "q", "answer": "a", "messages": turns}))
+    assert reading.export is None
+    assert (response.query, response.answer) == ("q", "a")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"format": "jsonl"}, {"mapping": {"user_input": "query", "response": "answer", "faithfulness": "stars"}}],
+)
+def test_a_format_or_a_mapping_is_followed_without_recognition(tmp_path: Path, options: dict[str, Any]) -> None:
+    file = written(tmp_path, {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 1})
+    reading, (response,) = opened(file, **options)
+    assert reading.export is None
+    assert response.query == "q"
+
+
+def test_equal_answers_of_one_export_get_different_ids(tmp_path: Path) -> None:
+    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
+    file = written(tmp_path, sample, sample | {"faithfulness": 1.0})
+    _, answers = opened(file)
+    _, verdicts = opened(file, "verdicts")
+    assert len({answer.external_id for answer in answers}) == 2
+    assert [verdict.response_id for verdict in verdicts] == [answer.external_id for answer in answers]
+    assert [verdict.verdict.groundedness for verdict in verdicts] == [0.5, 1.0]
+
+
+def test_scores_on_an_unknown_scale_are_kept_and_not_counted(tmp_path: Path) -> None:
+    case = {"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}
+    scores = [{"name": "Length", "score": 37.0}, {"name": "Faithfulness", "score": None, "error": "timed out"}]
+    _, (verdict,) = opened(written(tmp_path, case | {"metricsData": scores}), "verdicts")
+    assert (verdict.verdict.status, verdict.verdict.error, verdict.verdict.scores) == ("error", "timed out", ())
+    assert json.loads(verdict.verdict.raw) == {"Length": 37.0}
+
+
+@pytest.mark.parametrize(
+    ("cell", "passages"),
+    [
+        ("['a, b', \"it's\"]", ("a, b", "it's")),
+        ("['a' 'b'\n 'c']", ("a", "b", "c")),
+        (r"['two\nlines', 'p']", ("two\nlines", "p")),
+        ('["a", "b"]', ("a", "b")),
+        ("[1] a passage, [2] another", ("[1] a passage, [2] another",)),
+        ("['a', 'b'] and more]", ("['a', 'b'] and more]",)),
+    ],
+)
+def test_lists_in_csv_are_read_as_pandas_and_numpy_write_them(
+    tmp_path: Path, cell: str, passages: tuple[str, ...]
+) -> None:
+    quoted = '"' + cell.replace('"', '""') + '"'
+    file = tmp_path / "log.csv"
+    file.write_text(f"question,answer,contexts\nq,a,{quoted}\n")
+    _, (response,) = opened(file)
+    assert response.passages == passages
+
+
+@pytest.mark.parametrize("start", [b"PK\3\4", b"SQLite format 3\0"])
+def test_other_archives_and_databases_are_still_refused(tmp_path: Path, start: bytes) -> None:
+    other = tmp_path / "other.bin"
+    if start[0] == ord("P"):
+        with zipfile.ZipFile(other, "w") as file:
+            file.writestr("rows.csv", "a,b")
+    else:
+        with sqlite3.connect(other) as connection:
+            connection.execute("CREATE TABLE t (a)")
+    with pytest.raises(BadInput, match=r"PK|SQLite"):
+        read_records(other)
+
+
+RECORDS: list[dict[str, Any]] = [
+    SAMPLE,
+    {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
+    {"input": "q", "actualOutput": "a", "retrievalContext": ["p"], "metricsData": [{"name": "n", "score": 1}]},
+    {"vars": {"question": "q"}, "response": {"output": "a"}, "namedScores": {"n": 1}, "testCase": {}, "provider": {}},
+    {"id": 1, "data": {"question": "q", "answer": "a"}, "predictions": [{"id": 1, "result": []}]}
+    | {"annotations": [{"completed_by": 1, "result": [{"from_name": "label", "value": {"choices": ["bad"]}}]}]},
+    {"id": 1, "question": "q", "answer": "a", "label": "bad", "annotator": 1, "annotation_id": 2, "lead_time": 3.5}
+    | {"updated_at": "2026-11-21T04:36:17Z", "span": "[]"},
+    {"fields": {"question": "q", "answer": "a"}, "responses": {"label": [{"value": "bad", "user_id": "u"}]}}
+    | {"suggestions": {"label": {"value": "good", "score": 0.9, "agent": "j"}}, "metadata": {}},
+    {"question": "q", "answer": "a", "label.responses": ["bad"], "label.responses.users": ["u"]},
+    {"model": "m", "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
+]
+
+
+@pytest.mark.parametrize("row", RECORDS, ids=lambda row: next(iter(row)))
+def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[str, Any]) -> None:
+    for name in row:
+        for value in (None, "", 0, -1.5, True, [], {}, [None], [[]], [{}], {"a": None}, "[", 10**30, {"value": [[]]}):
+            others = [Row(2, row | {name: value}), Row(3, {key: row[key] for key in row if key != name})]
+            for kind in ("responses", "verdicts", "grades"):
+                export = recognised(row, kind)
+                assert export is not None
+                items = list(export.rows([Row(1, row), *others]))
+                assert kind != "responses" or items[0].line == 1
+
+
+OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z", "cost": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("row", "tool"),
+    [
+        ({"user_input": "q", "response": "a", "contexts": ["p"]}, None),
+        ({"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}, "a ragas dataset"),
+        ({"user_input": "q", "response": "a", "contexts": ["p"], "factual_correctness(mode=f1)": 1}, "a ragas dataset"),
+        (
+            {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "context": ["p"]},
+            "OpenAI chat logs",
+        ),
+        ({"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}, "DeepEval test cases"),
+    ],
+)
+def test_columns_beside_those_of_a_tool_keep_their_meaning(
+    tmp_path: Path, row: dict[str, Any], tool: str | None
+) -> None:
+    file = written(tmp_path, row | OWN)
+    reading, (response,) = opened(file)
+    assert (reading.export and reading.export.title) == tool
+    assert (response.query, response.answer, response.passages) == ("q", "a", ("p",))
+    assert (response.external_id, response.generator_model, response.generator_cost) == ("r7", "m", 0.5)
+    assert [(each.kind, each.value) for each in response.feedback] == [("stars", 4)]
+    assert response.asked_at is not None
+    if tool == "a ragas dataset":
+        _, (verdict,) = opened(file, "verdicts")
+        assert len(verdict.verdict.scores) + (verdict.verdict.groundedness is not None) == 1
+
+
+@pytest.mark.parametrize("cell", ['["a|b", "c"]', "['a|b', 'c']"])
+def test_passages_of_a_saved_dataset_may_be_a_list_with_bars_in_its_texts(tmp_path: Path, cell: str) -> None:
+    row = {"input": "q", "actual_output": "a", "retrieval_context": cell, "source_file": ""}
+    _, response = only(written(tmp_path, row))
+    assert response.passages == ("a|b", "c")
+
+
+def test_a_row_without_the_column_of_the_answer_is_rejected_alone(tmp_path: Path) -> None:
+    row = {"question": "q", "[openai:m] {{question}}": "a", "Status": "PASS", "Score": 1, "Named Scores": "{}"}
+    file = written(
+        tmp_path, row, {name: row[name] for name in row if not name.startswith("[")}, row | {"question": "r"}
+    )
+    _, items = opened(file)
+    assert [isinstance(item, Rejected) for item in items] == [False, True, False]
+
+
+def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path: Path) -> None:
+    file = tmp_path / "log.eval"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("samples/s1_epoch_1.json", json.dumps(SAMPLE))
+        archive.writestr("samples/s2_epoch_1.json", json.dumps(SAMPLE))
+    content = bytearray(file.read_bytes())
+    second = content.rindex(b"PK\3\4"), content.rindex(b"PK\1\2")
+    content[second[0] + 6] |= 1
+    content[second[1] + 8] |= 1
+    file.write_bytes(content)
+    reading, (first, *_) = opened(file)
+    assert first.query == "q"
+    assert "s2_epoch_1" in str(reading.unreadable)
