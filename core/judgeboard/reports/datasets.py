@@ -1,0 +1,299 @@
+"""Reviewed answers as datasets in the shapes that other tools read."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.answer_pairs import decoded, gold, people_values, person_grades
+from judgeboard.domain import Label, Response
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import Column, ColumnType, write_rows, write_whole
+from judgeboard.llm.chat import last_of_user, text_of
+from judgeboard.methods.generation import rebuilt_messages
+from judgeboard.reviews.outcome import GROUNDEDNESS_CONFLICT, QUALITY_CONFLICT
+from judgeboard.stats.arrays import among
+from judgeboard.stats.ratings import SCALES
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.grades import ADJUDICATION, GradedReviews, graded_reviews
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.responses import responses_by_id
+from judgeboard.store.suites import corrections
+from judgeboard.store.verdicts import matching_answers
+
+SUITE = "suite"
+CORRECTED = "corrected"
+"""The default name of a suite of corrected answers."""
+NO_CASE = "there is no case: correct an answer (F9), then confirm its flag or add it to a suite (F8)"
+_APPROVED_QUALITY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedAnswer:
+    """A logged answer with its gold ``grades`` (label, groundedness, quality) and its ``corrected`` answer.
+
+    A grade is the adjudicated one, otherwise what people agree on. ``is_case`` is true if the corrected answer belongs
+    in a suite.
+    """
+
+    response: Response
+    grades: Mapping[str, Any]
+    corrected: str | None = None
+    is_case: bool = False
+
+    @property
+    def expected(self) -> str | None:
+        """The corrected answer, otherwise the logged reference, otherwise the answer itself if people approved it."""
+        if self.corrected is not None or self.response.reference is not None:
+            return self.corrected or self.response.reference
+        approved = self.grades.get("label") == Label.GROUNDED
+        return self.response.answer if approved and self.grades.get("quality", 4) >= _APPROVED_QUALITY else None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The answer's source and id, and its grades."""
+        return {"source": self.response.source, "external_id": self.response.external_id, **self.grades}
+
+
+def reviewed_answers(
+    connection: Connection, where: RowFilter | None = None, left_out: Counter[str] | None = None
+) -> Iterator[ReviewedAnswer]:
+    """Yield the logged answers that people graded or corrected, by id.
+
+    Answers on which people differ, as in a queue, are left out until a lead adjudicates them; ``left_out`` counts them.
+    """
+    grades, conflicts = _gold_grades(graded_reviews(connection))
+    corrected = corrections(connection)
+    ids = np.array(sorted({*grades, *corrected, *conflicts}), dtype=np.int64)
+    matching = ids[among(ids, matching_answers(connection, where or RowFilter()))].tolist()
+    if left_out is not None:
+        left_out["people differ, not adjudicated"] += len(conflicts.intersection(matching))
+    for response_id, response in responses_by_id(connection, [each for each in matching if each not in conflicts]):
+        yield ReviewedAnswer(response, grades.get(response_id, {}), *corrected.get(response_id, ()))
+
+
+def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set[int]]:
+    """Return the grades that are adjudicated or agreed, by response, and the responses that need an adjudication."""
+    grades: dict[int, dict[str, Any]] = defaultdict(dict)
+    conflicts: set[int] = set()
+    for name, limit in (("label", 1), ("quality", QUALITY_CONFLICT), ("groundedness", GROUNDEDNESS_CONFLICT)):
+        scale, given = SCALES[name], defaultdict[int, list[float]](list)
+        own, people = person_grades(reviews, scale), people_values(reviews, scale)
+        for response_id, value in zip(own.response_ids.tolist(), own.values.tolist(), strict=True):
+            given[response_id].append(value)
+        differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
+        differing -= set(gold(reviews, scale).response_ids.tolist())
+        conflicts |= differing
+        for response_id, value in zip(people.response_ids.tolist(), decoded(people.values, name).tolist(), strict=True):
+            if response_id not in differing:
+                grades[response_id][name] = value
+    return grades, conflicts - set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())
+
+
+_ROLES = frozenset({"system", "developer", "user", "assistant"})
+
+
+def _prompt(response: Response) -> list[dict[str, Any]]:
+    """Return the logged messages up to the user's last one, otherwise messages made of the question and passages."""
+    messages = response.messages or ()
+    place = last_of_user(messages)
+    if place is None:
+        return [dict(message) for message in rebuilt_messages(response.query, response.passages)]
+    logged = [
+        {"role": message["role"], "content": text_of(message.get("content"))}
+        for message in messages[: place + 1]
+        if message.get("role") in _ROLES
+    ]
+    return [message for message in logged if message["content"].strip()]
+
+
+def _passages(response: Response) -> list[str] | None:
+    return None if response.passages is None else list(response.passages)
+
+
+def _ragas(answer: ReviewedAnswer) -> dict[str, Any]:
+    response = answer.response
+    return {
+        "user_input": response.query,
+        "retrieved_contexts": _passages(response),
+        "response": response.answer,
+        "reference": answer.expected,
+        "metadata": answer.facts,
+    }
+
+
+def _deepeval(answer: ReviewedAnswer) -> dict[str, Any]:
+    response = answer.response
+    return {
+        "input": response.query,
+        "actual_output": response.answer,
+        "expected_output": answer.expected,
+        "retrieval_context": _passages(response),
+        "name": response.external_id,
+        "additional_metadata": answer.facts,
+    }
+
+
+def _phoenix(answer: ReviewedAnswer) -> dict[str, Any]:
+    response, expected = answer.response, answer.expected
+    return {
+        "input": {"question": response.query, "passages": _passages(response)},
+        "output": {} if expected is None else {"answer": expected},
+        "metadata": {**answer.facts, "logged_answer": response.answer},
+    }
+
+
+# The tag of a labelling configuration that has each grade, and its value in a result.
+_TAGS: Mapping[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
+    "label": ("choices", lambda value: {"choices": [value]}),
+    "quality": ("rating", lambda value: {"rating": value}),
+    "groundedness": ("number", lambda value: {"number": value}),
+    "corrected_answer": ("textarea", lambda value: {"text": [value]}),
+}
+
+
+def _label_studio(answer: ReviewedAnswer) -> dict[str, Any]:
+    response = answer.response
+    given = {**answer.grades, **({} if answer.corrected is None else {"corrected_answer": answer.corrected})}
+    result = [
+        {"from_name": name, "to_name": "answer", "type": tag, "value": value_of(given[name])}
+        for name, (tag, value_of) in _TAGS.items()
+        if name in given
+    ]
+    data = {
+        "id": response.external_id,
+        "source": response.source,
+        "question": response.query,
+        "answer": response.answer,
+        "context": _passages(response),
+        "reference": response.reference,
+    }
+    return {"data": data, "annotations": [{"result": result, "ground_truth": True}]}
+
+
+def _openai_evals(answer: ReviewedAnswer) -> dict[str, Any] | None:
+    return None if answer.expected is None else {"input": _prompt(answer.response), "ideal": answer.expected}
+
+
+def _dpo(answer: ReviewedAnswer) -> dict[str, Any] | None:
+    corrected, logged = answer.corrected, answer.response.answer
+    if corrected is None or corrected.strip() == logged.strip():
+        return None
+    chosen, rejected = ([{"role": "assistant", "content": text}] for text in (corrected, logged))
+    return {"prompt": _prompt(answer.response), "chosen": chosen, "rejected": rejected}
+
+
+def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
+    response = answer.response
+    if not answer.is_case:
+        return None
+    context = {"context": list(response.passages)} if response.passages else {}
+    return {"id": response.external_id, "query": response.query, "reference": answer.corrected, **context}
+
+
+_JSON = ColumnType.JSON
+_NOT_CORRECTED = "not corrected"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One shape: its file format, its fields, and the row of an answer. None: ``lacks`` says why there is none."""
+
+    format: str
+    columns: tuple[Column, ...]
+    row: Callable[[ReviewedAnswer], dict[str, Any] | None]
+    lacks: str = ""
+
+
+def _columns(texts: str, json: str) -> tuple[Column, ...]:
+    return (*map(Column, texts.split()), *(Column(name, _JSON) for name in json.split()))
+
+
+SHAPES: Mapping[str, Shape] = {
+    "ragas": Shape("jsonl", _columns("user_input response reference", "retrieved_contexts metadata"), _ragas),
+    "deepeval": Shape(
+        "json",
+        _columns("input actual_output expected_output name", "retrieval_context additional_metadata"),
+        _deepeval,
+    ),
+    "phoenix": Shape("jsonl", _columns("", "input output metadata"), _phoenix),
+    "label-studio": Shape("json", _columns("", "data annotations"), _label_studio),
+    "openai-evals": Shape("jsonl", _columns("", "input ideal"), _openai_evals, "no expected answer"),
+    "dpo": Shape("jsonl", _columns("", "prompt chosen rejected"), _dpo, _NOT_CORRECTED),
+    SUITE: Shape("yaml", (), _case, "not corrected, or without a confirmed flag and not added to a suite"),
+}
+"""The shapes of datasets by name. Label Studio's file is a list of tasks; ``dpo`` is the preference format of TRL."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDataset:
+    """How many rows a dataset has, and how many reviewed answers are left out, by reason."""
+
+    rows: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The reasons with their numbers, empty if nothing is left out."""
+        return "; ".join(f"{reason} ({n:,})" for reason, n in self.left_out.items() if n)
+
+
+def write_dataset(
+    seen: Seen, shape: str, target: str | Path | BinaryIO, where: RowFilter | None = None, *, name: str = CORRECTED
+) -> WrittenDataset:
+    """Write the reviewed answers that match in one of `SHAPES`; ``name`` is the name of a suite.
+
+    ``target`` is a path, which is replaced after all rows are written, or a binary stream. Raises BadInput if the shape
+    is unknown. A suite without cases is not written.
+    """
+    if shape not in SHAPES:
+        raise BadInput(f"there is no shape {shape!r}; choose {', '.join(SHAPES)}")
+    form, left_out = SHAPES[shape], Counter[str]()
+    with seen.reading() as connection:
+        rows = _rows(connection, form, where, left_out)
+        if shape != SUITE:
+            return WrittenDataset(write_rows(rows, form.columns, target, form.format), left_out)
+        cases = _distinct(rows, left_out)
+    if cases:
+        _write_suite(cases, name, target)
+    return WrittenDataset(len(cases), left_out)
+
+
+def _rows(
+    connection: Connection, form: Shape, where: RowFilter | None, left_out: Counter[str]
+) -> Iterator[dict[str, Any]]:
+    for answer in reviewed_answers(connection, where, left_out):
+        row = form.row(answer)
+        if row is None:
+            left_out[form.lacks] += 1
+        else:
+            yield row
+
+
+def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Return the cases with distinct ids. A suite cannot ask the same twice."""
+    distinct: dict[tuple[Any, ...], dict[str, Any]] = {}
+    ids = Counter[str]()
+    for case in cases:
+        key = (case["query"], case["reference"], *case.get("context", ()))
+        if key in distinct:
+            left_out["the same as another case"] += 1
+            continue
+        ids[case["id"]] += 1
+        number = "" if ids[case["id"]] == 1 else f" ({ids[case['id']]})"
+        distinct[key] = case | {"id": f"{case['id']}{number}"}
+    return list(distinct.values())
+
+
+def _write_suite(cases: list[dict[str, Any]], name: str, target: str | Path | BinaryIO) -> None:
+    import yaml
+
+    text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True).encode()
+    if isinstance(target, str | Path):
+        write_whole(Path(target), lambda stream: stream.write(text))
+    else:
+        target.write(text)

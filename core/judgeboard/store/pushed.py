@@ -1,0 +1,262 @@
+"""What a tool has not got back yet, and what it has: judgments, reviews and gold labels by target."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, func, or_, select
+
+from judgeboard.domain import RECORDED, ResponseKind, Stage
+from judgeboard.errors import NotFound
+from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
+from judgeboard.store.statements import CURRENT_OF_NAME, batches, record_of, rows_with, upsert
+from judgeboard.store.tables import (
+    CURRENT,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    PUSHED,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+    REVIEWER,
+    VERSION,
+)
+
+_CHUNK = 500
+
+
+class What(StrEnum):
+    """What a tool can get back."""
+
+    JUDGMENTS = "judgments"
+    REVIEWS = "reviews"
+    GOLD = "gold"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A named score: a number, a label, or a label that stands for a number."""
+
+    name: str
+    value: float | None = None
+    label: str | None = None
+    reasoning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PushItem:
+    """A judgment, a review or a gold label, with what identifies its answer in another tool.
+
+    ``author`` is unique among the authors of one kind (``what``): a judge version, or a person with their origin.
+    """
+
+    what: What
+    row_id: int
+    response_id: int
+    source: str
+    external_id: str
+    metadata: Mapping[str, Any]
+    author: str
+    scores: tuple[Score, ...]
+    at: datetime
+    note: str | None = None
+    corrected_answer: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identifier(self) -> str:
+        """The same text in every push, and another one for each author."""
+        return f"judgeboard/{self.what}/{self.author}"
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person gave the scores."""
+        return self.what is not What.JUDGMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class TargetState:
+    """How many items of a kind a target has, and how many it refused, with the latest reason."""
+
+    target: str
+    what: str
+    sent: int
+    refused: int
+    last_at: datetime
+    error: str | None = None
+
+
+def due_items(
+    connection: Connection,
+    target: str,
+    what: What,
+    *,
+    since: datetime | None = None,
+    judges: Collection[str] = (),
+    after: int = 0,
+    refused_since: datetime | None = None,
+) -> list[PushItem]:
+    """Return up to 500 items with ids above ``after`` that a target has not got yet, by id.
+
+    Items that it refused after ``refused_since`` are left out.
+
+    Imported verdicts and reviews are left out, unless ``judges`` names their judge: the tool may be where they are
+    from. Of a judge name the newest judgment of an answer counts, of a person the latest review.
+    """
+    judged = what is What.JUDGMENTS
+    query = _of_judges(judges) if judged else _of_reviews(what)
+    id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if judged else (REVIEW.c.id, REVIEW.c.at)
+    done = PUSHED.c.sent.is_(True) if refused_since is None else or_(PUSHED.c.sent, PUSHED.c.at > refused_since)
+    has_it = exists().where(PUSHED.c.what == what.value, PUSHED.c.row_id == id_, PUSHED.c.target == target, done)
+    query = query.where(id_ > after, ~has_it, *([] if since is None else [at >= since]))
+    rows = connection.execute(query.order_by(id_).limit(_CHUNK)).all()
+    return list(_judgments(connection, rows) if judged else _reviews(connection, what, rows))
+
+
+def store_pushed(
+    connection: Connection, target: str, outcomes: Sequence[tuple[PushItem, str | None]], now: datetime
+) -> None:
+    """Store that a target has these items, or why it refused them."""
+    rows = [
+        {
+            "target": target,
+            "what": item.what.value,
+            "author": item.author,
+            "response_id": item.response_id,
+            "row_id": item.row_id,
+            "sent": error is None,
+            "error": error,
+            "at": now,
+        }
+        for item, error in outcomes
+    ]
+    for batch in batches(rows):
+        connection.execute(upsert(connection, PUSHED, *PUSHED.primary_key.columns.keys()), list(batch))
+
+
+def target_states(connection: Connection) -> list[TargetState]:
+    """Return the state of each target and kind, by name."""
+    counts = (
+        select(
+            PUSHED.c.target,
+            PUSHED.c.what,
+            func.count().filter(PUSHED.c.sent.is_(True)).label("sent"),
+            func.count().filter(PUSHED.c.sent.is_(False)).label("refused"),
+            func.max(PUSHED.c.at).label("last_at"),
+        )
+        .group_by(PUSHED.c.target, PUSHED.c.what)
+        .order_by(PUSHED.c.target, PUSHED.c.what)
+    )
+    states = []
+    for row in connection.execute(counts):
+        latest = select(PUSHED.c.error).where(
+            PUSHED.c.target == row.target, PUSHED.c.what == row.what, PUSHED.c.sent.is_(False)
+        )
+        error = connection.execute(latest.order_by(PUSHED.c.at.desc(), PUSHED.c.response_id.desc()).limit(1)).scalar()
+        states.append(record_of(TargetState, row, error=error))
+    return states
+
+
+_ANSWER = (RESPONSE.c.id.label("response_id"), RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.extra)
+
+
+def _of_judges(judges: Collection[str]) -> Select[Any]:
+    by_judge = VERSION.c.name.in_(judges) if judges else VERSION.c.kind != RECORDED
+    names = ("id", "groundedness", "quality", "label", "reasoning", "created_at")
+    return (
+        select(*(JUDGMENT.c[name] for name in names), *_ANSWER, VERSION.c.name, VERSION.c.number)
+        .select_from(JUDGMENT)
+        .join(CURRENT, CURRENT.c.judgment_id == JUDGMENT.c.id)
+        .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+        .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
+        .where(
+            CURRENT_OF_NAME,
+            by_judge,
+            # Of the key, so that no engine reads all current judgments for each one.
+            CURRENT.c.judge_version_id == JUDGMENT.c.judge_version_id,
+            CURRENT.c.response_id == JUDGMENT.c.response_id,
+        )
+    )
+
+
+_LATER = REVIEW.alias("later_review")
+
+
+def _of_reviews(what: What) -> Select[Any]:
+    same = ("response_id",) if what is What.GOLD else ("response_id", "reviewer_id")
+    names = ("id", "label", "groundedness", "quality", "decision", "choices", "note", "corrected_answer", "at")
+
+    def counts(review: FromClause) -> ColumnElement[bool]:
+        adjudication = Stage.ADJUDICATION.value
+        stage = review.c.stage == adjudication if what is What.GOLD else review.c.stage.is_distinct_from(adjudication)
+        return and_(stage, is_current(review), ~is_imported(review), ~is_test(review))
+
+    of_same = (_LATER.c[name] == REVIEW.c[name] for name in same)
+    later = exists(select(_LATER.c.id).where(*of_same, _LATER.c.id > REVIEW.c.id, counts(_LATER)))
+    return (
+        select(*(REVIEW.c[name] for name in names), *_ANSWER, REVIEWER.c.origin, REVIEWER.c.name)
+        .select_from(REVIEW)
+        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+        .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        # As an expression, so that SQLite begins with the reviews: it would begin with all logged answers.
+        .where(func.coalesce(RESPONSE.c.kind, "") == ResponseKind.LOG.value, counts(REVIEW), ~later)
+    )
+
+
+def _judgments(connection: Connection, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
+    scores: dict[int, list[Score]] = {}
+    of_judgments = rows_with(connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, [row.id for row in rows])
+    for score in of_judgments:
+        scores.setdefault(score.judgment_id, []).append(Score(score.dimension, score.value, None, score.reasoning))
+    for row in rows:
+        of_verdict = _verdict(row, row.reasoning)
+        more = [score for score in scores.get(row.id, ()) if score.value is not None]
+        yield _item(What.JUDGMENTS, row, f"{row.name} v{row.number}", (*of_verdict, *more), row.created_at)
+
+
+def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
+    scores: dict[int, list[Score]] = {}
+    ids = [row.id for row in rows]
+    for score in rows_with(connection, select(REVIEW_SCORE), REVIEW_SCORE.c.review_id, ids):
+        if score.value is not None:
+            scores.setdefault(score.review_id, []).append(Score(score.dimension, score.value))
+    modes = modes_of(connection, ids)
+    for row in rows:
+        of_review = [*_verdict(row, None), *scores.get(row.id, ())]
+        if row.decision is not None:
+            of_review.append(Score("decision", label=row.decision.value))
+        for name, choice in (row.choices or {}).items():
+            labels = choice if isinstance(choice, list) else [choice]
+            of_review.append(Score(name, label=", ".join(map(str, labels))))
+        author = "gold" if what is What.GOLD else f"{row.origin}/{row.name}"
+        more = {"by": row.name} | ({"failure_modes": ", ".join(modes[row.id])} if row.id in modes else {})
+        yield _item(
+            what, row, author, tuple(of_review), row.at, note=row.note, corrected_answer=row.corrected_answer, more=more
+        )
+
+
+def _item(what: What, row: Any, author: str, scores: tuple[Score, ...], at: datetime, **values: Any) -> PushItem:
+    answer = (row.id, row.response_id, row.source, row.external_id, row.extra or {})
+    by_name = {score.name: score for score in reversed(scores)}  # a dimension may have the name of a score: that counts
+    return PushItem(what, *answer, author, tuple(reversed(by_name.values())), at, **values)
+
+
+def _verdict(row: Any, reasoning: str | None) -> tuple[Score, ...]:
+    scores = [
+        Score(name, float(getattr(row, name)), None, reasoning)
+        for name in ("groundedness", "quality")
+        if getattr(row, name) is not None
+    ]
+    if row.label is not None:
+        scores.append(Score("label", label=row.label.value, reasoning=reasoning))
+    return tuple(scores)
+
+
+def known_judges(connection: Connection, judges: Collection[str]) -> None:
+    """Raise NotFound unless every name is that of a judge."""
+    names = set(connection.execute(select(VERSION.c.name).distinct()).scalars())
+    for judge in judges:
+        if judge not in names:
+            raise NotFound(f"no judge {judge!r}; judges: {', '.join(sorted(names)) or 'none'}")

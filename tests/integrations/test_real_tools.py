@@ -1,0 +1,129 @@
+"""An answer that Judgeboard and a real tool both received: its scores are found in the tool."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.store.tables import RESPONSE
+from judgeboard.targets.push import push
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+from served import free_port
+
+START_SECONDS = 300
+ROOT = Sent(7)
+
+
+@contextmanager
+def tool(command: list[str], health: str, folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """A server of a tool, with all its processes."""
+    with (folder / "tool.log").open("w") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env={**os.environ, **environment}, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not _answers(health):
+                assert process.poll() is None, (folder / "tool.log").read_text()[-2000:]
+                assert time.monotonic() < deadline, "the tool does not answer"
+                time.sleep(0.5)
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(60)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(address).is_success
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def phoenix(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    port = str(free_port())
+    own = {"PHOENIX_WORKING_DIR": str(folder), "PHOENIX_PORT": port, "PHOENIX_GRPC_PORT": str(free_port())}
+    address = f"http://127.0.0.1:{port}"
+    with tool(["phoenix", "serve"], f"{address}/healthz", folder, own | {"PHOENIX_HOST": "127.0.0.1"}):
+        yield address, {}
+
+
+@contextmanager
+def mlflow(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    address = f"http://127.0.0.1:{(port := free_port())}"
+    database = f"sqlite:///{folder}/mlflow.db"
+    command = ["mlflow", "server", "--port", str(port), "--backend-store-uri", database, "--workers", "1"]
+    with tool(command, f"{address}/health", folder, {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}):
+        yield address, {"x-mlflow-experiment-id": "0"}
+
+
+def in_phoenix(address: str) -> set[tuple[Any, ...]]:
+    path = f"{address}/v1/projects/default/span_annotations"
+    found = httpx.get(path, params={"span_ids": ROOT.span_id}).json()["data"]
+    return {
+        (each["name"], each["annotator_kind"] == "HUMAN", result["label"] or result["score"], result["explanation"])
+        for each in found
+        if (result := each["result"])
+    }
+
+
+def in_mlflow(address: str) -> set[tuple[Any, ...]]:
+    found = httpx.get(f"{address}/api/3.0/mlflow/traces/tr-{ROOT.trace_id}").json()["trace"]["trace_info"]
+    values = ((each, each["feedback"]["value"], each.get("rationale") or None) for each in found["assessments"])
+    return {(each["assessment_name"], each["source"]["source_type"] == "HUMAN", *of) for each, *of in values}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("name", "served", "scores_in"), [("phoenix", phoenix, in_phoenix), ("mlflow", mlflow, in_mlflow)]
+)
+def test_scores_are_found_in_the_real_tool(
+    name: str,
+    served: Callable[[Path], Any],
+    scores_in: Callable[[str], set[tuple[Any, ...]]],
+    sqlite_store: Any,
+    tmp_path: Path,
+) -> None:
+    body = request(trace(7))
+    with receiving(sqlite_store) as http:
+        assert http.post("/v1/traces", content=body, headers=PROTOBUF).status_code == 200
+    assert gathered(sqlite_store) == 1
+    log = GradedLog(sqlite_store)
+    with sqlite_store.reading() as connection:
+        answer = connection.execute(select(RESPONSE.c.id)).scalar_one()
+    (unknown,) = log.answers(metadata={"trace_id": "ef" * 16, "span_id": "ef" * 8})
+    judge = log.version("lexical")
+    log.say(judge, {answer: {"groundedness": 0.9, "label": GOOD, "reasoning": "cited"}, unknown: {"quality": 1}})
+    mara = log.review(answer, "mara", label=GOOD.value, quality=2)
+    log.review(answer, "jon", label=GOOD.value)
+    with served(tmp_path) as (address, headers):
+        assert httpx.post(f"{address}/v1/traces", content=body, headers=PROTOBUF | headers).is_success
+        deadline = time.monotonic() + 60
+        first = push(sqlite_store, name, address=address, environment={})
+        while (
+            not first.sent["judgments"] and time.monotonic() < deadline
+        ):  # it stores spans some time after it took them
+            time.sleep(1)
+            first = push(sqlite_store, name, address=address, environment={})
+        assert sum(first.refused.values()) == 1
+        log.review(answer, "mara", label=BAD.value, quality=3, note="no source", replaces=mara)
+        log.say(judge, {answer: {"groundedness": 0.3, "label": GOOD}})
+        again = push(sqlite_store, name, address=address, environment={}, with_notes=True)
+        assert again.sent == {"judgments": 1, "reviews": 1, "gold": 0}
+        assert scores_in(address) == {
+            ("groundedness", False, 0.3, None),
+            ("label", False, "grounded", None),
+            ("label", True, "hallucinated", "no source"),
+            ("quality", True, 3.0, "no source"),
+            ("label", True, "grounded", None),
+        }
