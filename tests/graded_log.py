@@ -85,16 +85,18 @@ class GradedLog:
 
     def review(self, response_id: int, reviewer: str = "mara", **columns: Any) -> int:
         """What a person says of a response; ``columns`` are those of a review."""
-        with self.store.writing() as connection:
-            who = self._reviewer(connection, reviewer)
-            row = {"response_id": response_id, "reviewer_id": who, "request_key": f"k{next(iter(self.numbers))}"}
-            row |= {"at": datetime.now(UTC)} | columns
-            return connection.execute(insert(REVIEW).returning(REVIEW.c.id), row).scalar_one()
+        return self.reviews({response_id: columns}, reviewer)[0]
 
-    def reviews(self, grades: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> None:
+    def reviews(self, grades: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> list[int]:
         """One review of a person on each response."""
-        for response_id, grade in grades.items():
-            self.review(response_id, reviewer, **grade)
+        add = insert(REVIEW).returning(REVIEW.c.id)
+        with self.store.writing() as connection:
+            common = {"reviewer_id": self._reviewer(connection, reviewer), "at": datetime.now(UTC)}
+            rows = [
+                common | {"response_id": each, "request_key": f"k{next(iter(self.numbers))}"} | dict(columns)
+                for each, columns in grades.items()
+            ]
+            return [connection.execute(add, row).scalar_one() for row in rows]
 
     def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any) -> None:
         """Reviews of repeated queue items: answers that the person has reviewed before."""

@@ -1,5 +1,6 @@
 """Queues with flagged answers, three reviewers and a lead, and what they do, one line each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -8,7 +9,6 @@ from typing import Any
 from sqlalchemy import Table
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
-from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import Decided, decide
 from judgeboard.reviews.leases import LeasedItem, next_item
@@ -19,7 +19,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_filling import CreatedQueue
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviewers import Reviewer, store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
@@ -51,17 +51,23 @@ class QueueCase:
 
     def judge(self, response_id: int, groundedness: float | None, *, judge: str = "rag", version: int = 1) -> None:
         """One more verdict of a judge; raises a flag where it is low."""
+        self.judge_all({response_id: groundedness}, judge=judge, version=version)
+
+    def judge_all(self, scores: Mapping[int, float | None], *, judge: str = "rag", version: int = 1) -> None:
+        """One more verdict of a judge on each of these answers, in one transaction."""
+        new = [
+            NewJudgment(response_id, next(self.keys), 0, Verdict(Status.OK, groundedness=score))
+            for response_id, score in scores.items()
+        ]
         with self.store.writing() as connection:
             stored = ensure_version(connection, JudgeVersion(judge, "rag", params={"n": version}))
-            verdict = Verdict(Status.OK, groundedness=groundedness)
-            store_judgments(connection, stored, None, [NewJudgment(response_id, next(self.keys), 0, verdict)], self.now)
+            store_judgments(connection, stored, None, new, self.now)
 
     def flagged(self, *scores: float, query_type: str = "QA") -> list[int]:
         """Store one answer per score and have it judged; below 0.5 it is flagged."""
         names = [f"a{next(self.keys)}" for _ in scores]
         ids = self.add(*names, query_type=query_type)
-        for response_id, score in zip(ids, scores, strict=True):
-            self.judge(response_id, score)
+        self.judge_all(dict(zip(ids, scores, strict=True)))
         return ids
 
     def queue(self, name: str = "q", *, assigned: tuple[Reviewer, ...] = (), **rules: Any) -> CreatedQueue:
@@ -127,10 +133,10 @@ class QueueCase:
     def undo(self, review_id: int, who: Reviewer) -> None:
         undo(self.store, review_id=review_id, reviewer=who, request_key=f"key {next(self.keys)}", now=self.now)
 
-    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM) -> Decided:
+    def decide(self, flag_id: int, who: Reviewer, decision: Decision = CONFIRM, **fields: Any) -> Decided:
         """Decide a flag outside any queue."""
-        key = f"key {next(self.keys)}"
-        return decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, request_key=key, now=self.now)
+        request = {"request_key": f"key {next(self.keys)}", "now": self.now}
+        return decide(self.store, flag_id=flag_id, reviewer=who, decision=decision, grade=Grade(**fields), **request)
 
     def later(self, **by: float) -> None:
         """Let time pass."""
@@ -165,7 +171,7 @@ class QueueCase:
 def queue_case(store: Store) -> QueueCase:
     with store.writing() as connection:
         set_setting(connection, "random_share", 0, "test")
-    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon", "Ada", "Lead"))
+        people = [store_reviewer(connection, "page", name) for name in ("Mara", "Jon", "Ada", "Lead")]
     return QueueCase(store, *people)
 
 

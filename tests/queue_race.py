@@ -5,12 +5,15 @@ Run as a script it is the parent of the processes, so that what they need is imp
 the workers are threads, and each review is printed as soon as it is acknowledged: its id, its item.
 """
 
+import gc
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
 from threading import Barrier
 
 from judgeboard.domain import Decision, Grade
@@ -32,8 +35,8 @@ class Worked:
     empty_in_share: int = 0
 
 
-def work(store: Store, queue: str, name: str, share: int) -> Worked:
-    """Decide ``share`` items, then go on until nothing is left."""
+def work(store: Store, queue: str, name: str, share: int, meet: Callable[[], bool] = lambda: True) -> Worked:
+    """Decide ``share`` items, ``meet`` the other workers, then go on, if that says so, until nothing is left."""
     reviewer = ensure_reviewer(store, "page", name)
     done = Worked()
     while True:
@@ -41,7 +44,9 @@ def work(store: Store, queue: str, name: str, share: int) -> Worked:
         leased = next_item(store, queue, reviewer)
         done.longest = max(done.longest, time.monotonic() - before)
         if leased is None:
-            done.empty_in_share += len(done.share) < share
+            if len(done.share) < share:
+                done.empty_in_share += 1
+                meet()
             return done
         decided = decide_item(
             store,
@@ -51,7 +56,12 @@ def work(store: Store, queue: str, name: str, share: int) -> Worked:
             grade=GRADE,
             request_key=f"{name} {leased.item_id}",
         )
-        (done.share if len(done.share) < share else done.rest).append(decided.item_id)
+        if len(done.share) == share:
+            done.rest.append(decided.item_id)
+            continue
+        done.share.append(decided.item_id)
+        if len(done.share) == share and not meet():
+            return done
 
 
 def acknowledge(database: str, queue: str, workers: int) -> None:
@@ -85,7 +95,17 @@ def race_threads(store: Store, queue: str, workers: int, share: int) -> list[Wor
 
 
 def race_processes(database: str, queue: str, workers: int, share: int) -> None:
-    """Let processes of their own work, each with its own connection, and print what each did."""
+    """Let processes of their own work, each with its own connection, and print what each did.
+
+    Nobody goes beyond their share before all have theirs: how many items a process gets in a free race is the fairness
+    of the operating system, not ours. A worker in this process decides one item before: what it compiles and reads
+    serves all the others.
+    """
+    store = open_store(database)
+    sys.stdout.write(json.dumps(asdict(work(store, queue, "first", 1, lambda: False))) + "\n")
+    sys.stdout.flush()
+    gc.freeze()
+    all_have_theirs = get_context("fork").Barrier(workers, timeout=120)
     children = []
     started, start = os.pipe()
     for number in range(workers):
@@ -95,9 +115,9 @@ def race_processes(database: str, queue: str, workers: int, share: int) -> None:
             os.close(read)
             os.close(start)
             os.nice(15)  # all of them together as heavy as one: a browser test beside them waits 30 s for a page else
-            store = open_store(database)
+            store.engine.dispose(close=False)  # its connections are the parent's
             os.read(started, 1)  # returns when the parent has started all and closes its end
-            done = work(store, queue, f"worker {number}", share)
+            done = work(store, queue, f"worker {number}", share, lambda: all_have_theirs.wait() >= 0)
             store.close()
             with os.fdopen(write, "w") as out:
                 out.write(json.dumps(asdict(done)))

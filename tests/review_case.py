@@ -9,13 +9,12 @@ from typing import Any
 from sqlalchemy import Table, select
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
-from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import Decided, decide, grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviewers import Reviewer, store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW, REVIEW_FLAG
@@ -90,5 +89,5 @@ def flagged_case(store: Store) -> ReviewCase:
         set_setting(connection, "random_share", 0, "test")
         response = Response("log", "ragtruth-12260", "How long is the rope?", ANSWER, passages=("60 m",))
         (response_id,) = store_responses(connection, [response]).new
-    people = (ensure_reviewer(store, "page", name) for name in ("Mara", "Jon"))
+        people = [store_reviewer(connection, "page", name) for name in ("Mara", "Jon")]
     return ReviewCase(store, *people, response_id)

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pkgutil
 import socket
 import time
 import urllib.request
@@ -10,6 +11,16 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 START_SECONDS = 60
+# What every server imports with its first pages, beside the modules of the pages.
+FIRST_PAGES = (
+    "PIL.Image",
+    "narwhals._pandas_like.namespace",
+    "scipy.special",
+    "streamlit.elements.lib.image_utils",
+    "streamlit.web.server.starlette.starlette_server",
+    "uvicorn.protocols.http.auto",
+    "websockets.server",
+)
 
 
 class serving:  # noqa: N801 - reads as what it does in a with statement
@@ -53,10 +64,14 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
 @cache
 def fork_server() -> ForkServerContext:
     """Return what forks from a process that has imported everything, and that ends with this one."""
+    import judgeboard_dashboard
     from judgeboard_dashboard.server import NEEDED
 
+    # The modules in `views` are scripts, which draw a page when they are imported.
+    parts = pkgutil.walk_packages(judgeboard_dashboard.__path__, "judgeboard_dashboard.")
+    modules = [part.name for part in parts if not part.name.startswith("judgeboard_dashboard.views")]
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["judgeboard_dashboard.server", *NEEDED])
+    context.set_forkserver_preload(["judgeboard_dashboard.server", *NEEDED, *modules, *FIRST_PAGES])
     return context
 
 

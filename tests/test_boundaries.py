@@ -14,12 +14,12 @@ DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
 
 # A layer may import itself and the layers before it; parts of one layer never import each other in a circle.
 LAYERS: list[set[str]] = [
-    {"domain", "errors", "settings", "text"},
-    {"llm", "judges", "flags", "formats", "stats"},
+    {"domain", "errors", "settings", "text", "client"},
+    {"llm", "judges", "flags", "formats", "stats", "traces"},
     {"store"},
     {"runs", "imports", "people"},
-    {"reviews", "agreement", "trends"},
-    {"methods", "health"},
+    {"reviews", "agreement", "trends", "receiving"},
+    {"methods", "health", "targets"},
     {"reports"},
     {"cli"},
 ]

@@ -5,6 +5,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,15 +34,29 @@ def blocks(page: Path, language: str) -> list[str]:
     return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=lambda page: page.name)
-def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
-    script = "set -eu\n" + "\n".join(blocks(page, "sh"))
+def in_shell(script: str, folder: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUDGEBOARD_", "OPENAI_"))}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database that `judgeboard demo` fills: the pages that fill one find a copy, which a second run completes."""
+    folder = tmp_path_factory.mktemp("demo")
+    in_shell("judgeboard demo --no-serve --db demo.db", folder)
+    return folder / "demo.db"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=lambda page: page.name)
+def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    script = "set -eu\n" + "\n".join(blocks(page, "sh"))
+    for database in re.findall(r"^ *judgeboard demo --no-serve --db (\S+)$", script, re.MULTILINE):
+        shutil.copyfile(request.getfixturevalue("demo"), tmp_path / database)
+    in_shell(script, tmp_path)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
@@ -141,7 +156,7 @@ def test_the_readme_names_everything_at_the_top_of_the_package() -> None:
     named = {name.rstrip("/") for row in rows for name in re.findall("`([^`]+)`", row)}
     entries = {path.name for path in CORE.iterdir() if not path.name.startswith(("__", "py.typed", "bundled"))}
     assert named == entries
-    assert len(entries) <= 20
+    assert len(entries) <= 25
 
 
 def test_the_table_of_what_to_add_names_files_that_have_these_lists() -> None:
@@ -211,6 +226,7 @@ def test_the_reference_has_the_json_of_every_command(generate: dict[str, Any]) -
     assert described == set(generate["json_commands"]())
     page = generate["json_page"]()
     assert "### Estimate" in page
+    assert "`where`: the filter; `fields`: list of [FieldAgreement](#fieldagreement)" in page
     assert "| `value` | number or null |" in page
 
 

@@ -3,6 +3,15 @@
 from .agreement.measure import measure_agreement as measure_agreement
 from .agreement.rates import RateResult as RateResult, measure_rate as measure_rate
 from .agreement.result import AgreementResult as AgreementResult
+from .client.observing import observe as observe
+from .client.sending import (
+    Client as Client,
+    feedback as feedback,
+    feedback_async as feedback_async,
+    flush as flush,
+    record as record,
+    record_async as record_async,
+)
 from .domain import (
     ClaimMark as ClaimMark,
     ClaimStatus as ClaimStatus,
@@ -21,7 +30,7 @@ from .domain import (
     Verdict as Verdict,
     WhyDiffers as WhyDiffers,
 )
-from .errors import JudgeboardError as JudgeboardError
+from .errors import JudgeboardError as JudgeboardError, NotSent as NotSent
 from .health.report import measure_health as measure_health
 from .imports.importing import import_file as import_file
 from .judges.evidence_alignment import (

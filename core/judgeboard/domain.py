@@ -56,6 +56,14 @@ class QueueState(StrEnum):
     CLOSED = "closed"
 
 
+class RuleState(StrEnum):
+    """The state of a judging rule. A removed rule stays stored, and its name is free again."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    REMOVED = "removed"
+
+
 class QueueOrder(StrEnum):
     """The order of the items of a queue; all but ``oldest`` and ``random`` use judges' scores."""
 
@@ -212,6 +220,11 @@ class Feedback:
         if self.kind is FeedbackKind.THUMBS:
             return 4.0 if self.value == 1 else 1.0
         return 1 + (self.value - 1) * 0.75
+
+    @property
+    def stars(self) -> float:
+        """The feedback in stars: thumbs up 5, down 1."""
+        return self.value if self.kind is FeedbackKind.STARS else 1 + 4 * self.value
 
 
 @dataclass(frozen=True, slots=True)

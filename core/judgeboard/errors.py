@@ -37,3 +37,7 @@ class EndpointRefused(JudgeboardError):
 
 class UnknownPrice(JudgeboardError):
     """A cost limit cannot be applied, because the price of the model is unknown."""
+
+
+class NotSent(JudgeboardError):
+    """An answer, feedback or a score did not reach a server; the text says why."""

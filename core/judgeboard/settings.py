@@ -2,16 +2,18 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from judgeboard.errors import BadInput
 
 PREFIX = "JUDGEBOARD_"
+ENVIRONMENT: Mapping[str, str] = os.environ
+"""All variables, for those that other tools define."""
 # Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much than too little.
 _PASSWORD = re.compile(
     r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+", re.IGNORECASE
@@ -26,7 +28,9 @@ class Settings(BaseModel):
     ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. The primary judge
     and the thresholds (``flags.rule.Thresholds``) take precedence over stored settings. ``JUDGEBOARD_ALWAYS_REVIEW``
     (query types), ``JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE`` (``QA=0.3,Summary=0.4``) and ``JUDGEBOARD_IMPLIED_LABELS``
-    (rules) are comma-separated lists, or ``none``.
+    (rules) are comma-separated lists, or ``none``. ``JUDGEBOARD_CHECKS`` is the file of the checks of logged answers.
+    ``JUDGEBOARD_TRACE_QUIET`` and ``JUDGEBOARD_TRACE_LONGEST`` are seconds: a trace whose root has ended becomes an
+    answer after 2 quiet seconds, any other after 60.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -41,6 +45,7 @@ class Settings(BaseModel):
     low_groundedness: float | None = None
     low_quality: float | None = None
     feedback_gap: float | None = None
+    poor_rating: float | None = None
     disagree_groundedness: float | None = None
     disagree_quality: float | None = None
     uncertain_verdict: float | None = None
@@ -51,6 +56,9 @@ class Settings(BaseModel):
     random_seed: str | None = None
     always_review: tuple[str, ...] | None = None
     low_groundedness_by_type: tuple[str, ...] | None = None
+    checks: Path | None = None
+    trace_quiet: float | None = Field(None, ge=0)
+    trace_longest: float | None = Field(None, ge=0)
 
     @field_validator("admin")
     @classmethod

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
+from judgeboard.flags.rules import FAILED_CHECK
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.intervals import share_intervals
@@ -111,7 +112,7 @@ class Change:
     after: Estimate
 
 
-MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share"]
+MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share", "failed_check_share"]
 
 
 class Asked(NamedTuple):
@@ -128,7 +129,7 @@ class Measure:
     """A measure: a mean within ``bounds``, or a share if they are None.
 
     ``counts`` are the words for what n counts. With ``of_judge``, n counts verdicts with a ``score``; otherwise it
-    counts all logged answers.
+    counts all logged answers. A share of flagged answers may count one ``rule`` only.
     """
 
     title: str
@@ -138,6 +139,7 @@ class Measure:
     worse_when_higher: bool = False
     of_judge: bool = True
     score: ScoreName = "groundedness"
+    rule: str | None = None
 
     def estimates(self, sums: PeriodSums, design_effect: float) -> tuple[Estimate, ...]:
         """Return one estimate per period: Student's t for a mean, Wilson for a share."""
@@ -170,7 +172,7 @@ class Measure:
             return 1.0
         threshold = asked.threshold if self.of_judge and self.bounds is None else None
         score = self.score if self.of_judge else None
-        types, groups, values = newest_values(asked.connection, asked.judge, score, threshold)
+        types, groups, values = newest_values(asked.connection, asked.judge, score, threshold, self.rule)
         return mean_design_effect(values, types.codes, grouping(groups, len(groups)))
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
@@ -212,6 +214,14 @@ MEASURES: dict[MeasureName, Measure] = {
         lambda asked: flagged_sums(asked.connection, asked.groups),
         worse_when_higher=True,
         of_judge=False,
+    ),
+    "failed_check_share": Measure(
+        "Share failing a check",
+        "answers, judged or not",
+        lambda asked: flagged_sums(asked.connection, asked.groups, FAILED_CHECK),
+        worse_when_higher=True,
+        of_judge=False,
+        rule=FAILED_CHECK,
     ),
 }
 

@@ -30,6 +30,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "Judges": {
         "judges": "Judges",
+        "judging": "Judging",
         "rejudge": "Rejudge",
         "audits": "Audits",
         "self_reference": "Self-reference",
@@ -39,6 +40,7 @@ PAGES: dict[str, dict[str, str]] = {
     "Data": {
         "responses": "Responses",
         "imports": "Import",
+        "sources": "Sources",
         "runs": "Runs",
     },
     "Settings": {

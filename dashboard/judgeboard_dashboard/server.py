@@ -1,4 +1,4 @@
-"""The server: pages, health route, worker, and the safe settings of Streamlit."""
+"""The server: pages, receiver of traces, health route, worker, and the safe settings of Streamlit."""
 
 import asyncio
 import errno
@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
+from judgeboard.receiving.app import Receiver
 from judgeboard.store.engine import database_url, open_store
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
@@ -90,11 +91,13 @@ NEEDED = (
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Run jobs while the server runs; an interrupted job continues at the next start."""
+    """Run jobs and receive traces while the server runs; an interrupted job continues at the next start."""
     starting = asyncio.create_task(asyncio.to_thread(_started_worker))
+    receiver.start()
     try:
         yield
     finally:
+        await asyncio.to_thread(receiver.stop)
         worker = await starting
         await asyncio.to_thread(worker.stop)
 
@@ -107,9 +110,11 @@ def _started_worker() -> "Worker":
     return worker
 
 
+receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on this machine is no sign-in
+
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[Route("/healthz", health)],
+    routes=[Route("/healthz", health), *receiver.routes()],
     middleware=[Middleware(SafeHeaders)],
     lifespan=lifespan,
 )

@@ -103,7 +103,9 @@ def reading() -> Reading:
     return seen().reading()
 
 
-def kept_until_new_rows(mark: Callable[..., tuple[int, ...]], read: Callable[..., Figures], *key: Hashable) -> Figures:
+def kept_until_new_rows(
+    mark: Callable[..., tuple[int, ...]], read: Callable[..., Figures], key: tuple[Hashable, ...]
+) -> Figures:
     """Return what ``read`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
 
     ``key`` tells the figures from all others. Connections that hide rows keep nothing.

@@ -27,14 +27,16 @@ def _draft(dice: Dice, answer: Answer, made_up: list[Sentence]) -> Draft:
     """Return an answer in the words of the passages; one in eight has a sentence that is not in them."""
     draft = answer.draft
     wanted = _words(draft.query)
-    found = []
+    scored_parts = []
     for passage in draft.passages or []:
         title, *parts = re.split(r"(?<=\.) ", passage)
         subject = re.split(r"[.,]", title)[0]
         about = 2 * len(wanted & _words(subject))
-        found += [(about + len(wanted & _words(part)), f"{subject}: {part}") for part in parts]
-    best = sorted(found, key=lambda each: -each[0])[:MOST_SENTENCES]
-    sentences = [Sentence(part, supported=True, about="the passage") for _, part in sorted(best, key=found.index)]
+        scored_parts += [(about + len(wanted & _words(part)), f"{subject}: {part}") for part in parts]
+    best = sorted(scored_parts, key=lambda each: -each[0])[:MOST_SENTENCES]
+    sentences = [
+        Sentence(part, supported=True, about="the passage") for _, part in sorted(best, key=scored_parts.index)
+    ]
     if dice.chance(1 / 8):
         sentences.append(dice.pick(made_up))
     quality = 4 if sum(score for score, _ in best) >= 3 * MOST_SENTENCES else 3

@@ -1,10 +1,14 @@
 """A log with judges and people, and short ways to read bytes as a file."""
 
+import fcntl
 import io
 import json
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,16 +29,57 @@ def sqlite_log(sqlite_store: Store) -> GradedLog:
     return GradedLog(sqlite_store)
 
 
+@pytest.fixture
+def graded_once(store: Store, fill_once: Any) -> Callable[[str, Callable[[GradedLog], Any]], tuple[GradedLog, Any]]:
+    """Return ``graded_once("name", fill)``: a log that ``fill`` filled once (see `fill_once`), and what it returned."""
+
+    def filled(name: str, fill: Callable[[GradedLog], Any]) -> tuple[GradedLog, Any]:
+        def fill_new(new: Store) -> tuple[Any, ...]:
+            log = GradedLog(new)
+            returned = fill(log)
+            return returned, log.reviewers, log.asks, log.numbers
+
+        returned, *state = deepcopy(fill_once(name, store, fill_new))
+        return GradedLog(store, *state), returned
+
+    return filled
+
+
 @pytest.fixture(scope="session")
-def ragtruth_file(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def public_database(
+    shared: Path, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Return ``public_database((file, kind), …)``: a database of a public set, which tests only read.
+
+    Each set is imported once for all processes of a run, as its own documentation says.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+    def database(*files: tuple[str, str]) -> Path:
+        path = folder / f"{files[0][0].partition('.')[0]}.db"
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                unfinished = path.with_suffix(".unfinished")
+                shutil.copyfile(sqlite_template, unfinished)
+                store = open_store(unfinished)
+                for name, kind in files:
+                    file = shared / "data" / f"{name}.jsonl.gz"
+                    import_file(store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl"))
+                store.close()
+                unfinished.rename(path)
+        return path
+
+    return database
+
+
+@pytest.fixture(scope="session")
+def ragtruth_file(public_database: Callable[..., Path]) -> Path:
     """A database of RAGTruth: its answers, people's grades and the verdicts of seven recorded detectors."""
-    folder = tmp_path_factory.mktemp("ragtruth")
-    store = open_store(folder / "ragtruth.db", create=True)
-    for part, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
-        file = shared / "data" / f"ragtruth.{part}.jsonl.gz"
-        assert not import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl").rejected
-    store.close()
-    return folder / "ragtruth.db"
+    return public_database(
+        ("ragtruth.responses", "responses"), ("ragtruth.human", "grades"), ("ragtruth.judgements", "verdicts")
+    )
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,8 @@ def by_pandas(frame: pd.DataFrame, measure: MeasureName, period: Period) -> dict
     frame["start"] = (starts - pd.Timestamp("1970-01-01")).dt.days
     if measure == "flagged_share":
         frame["value"] = ((frame["groundedness"] < 0.5) | (frame["quality"] <= 2)).astype(float)
+    elif measure == "failed_check_share":
+        frame["value"] = 0.0  # no check is defined
     elif measure == "low_share":
         frame = frame.dropna(subset=["groundedness"])
         frame["value"] = (frame["groundedness"] < 0.5).astype(float)

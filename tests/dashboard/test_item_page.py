@@ -34,7 +34,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviews import mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.suites import corrected_cases
+from judgeboard.store.suites import corrections
 from judgeboard.store.tables import FLAG
 
 
@@ -209,12 +209,12 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     assert "It is younger.</ins>" in markup(page)
     press(press(page, "suite_"), "confirm_")
     with sqlite_store.reading() as connection:
-        (case,) = corrected_cases(connection)
-    assert (case.id, case.reference) == ("claims", f"{answer} It is younger.")
+        (correction,) = corrections(connection).values()
+    assert correction == (f"{answer} It is younger.", True)
     file = tmp_path / "corrected.yaml"
     assert run(["suite", "cases", str(file), "--db", str(sqlite_store.engine.url.database)]) == 0
     (read,) = read_suite(file).cases
-    assert (read.id, read.reference, read.context) == (case.id, case.reference, case.context)
+    assert (read.id, read.reference) == ("claims", correction.text)
 
 
 def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, open_page, sqlite_store: Store) -> None:

@@ -72,11 +72,12 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
         models = new_models(connection, by, at)
         alarms = open_alarms(connection)
+    numbers = _numbers(alarms)
     unreported = [
         (query_type, monitor.watched, monitor.limit, change)
         for query_type, monitor in trend.monitors
         for change in monitor.changes
-        if (monitor.watched, change.direction, query_type, trend.version_id) not in _numbers(alarms)
+        if (monitor.watched, change.direction, query_type, trend.version_id) not in numbers
     ]
     new = list[int]()
     if unreported or models:
@@ -85,7 +86,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
             stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]
             alarms = open_alarms(connection)
-    numbers = _numbers(alarms)
+        numbers = _numbers(alarms)
     detectors = (
         record_of(
             Detector,

@@ -159,8 +159,12 @@ class LabelledAnswers:
         grade: Literal["label", "groundedness", "quality"] = "label",
         implied_labels: bool = True,
         scores: bool = True,
+        groups: bool = True,
     ) -> None:
-        """Load them; without ``scores``, the judge's scores are not read, which is faster and enough for a share."""
+        """Load them; without ``scores`` or evidence ``groups``, these are not read, which is faster.
+
+        Scores are not needed for a share; groups are not needed for ``sample(by_group=False)``.
+        """
         self.grade = grade
         self.version = version
         self._connection = connection
@@ -171,7 +175,8 @@ class LabelledAnswers:
         people = people_values(reviews, scale)
         cuts = thresholds(connection).cuts
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
-        answers = judged_answers(connection, None if version is None else version.id, cuts, where, score)
+        of_version = None if version is None else version.id
+        answers = judged_answers(connection, of_version, cuts, where, score, groups=groups)
         shown = np.isin(answers.response_ids, _examples(connection, version))
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
         ids = self.answers.response_ids

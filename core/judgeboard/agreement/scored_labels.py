@@ -17,7 +17,7 @@ from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
-from judgeboard.store.strata import BAD, UNUSABLE, JudgedAnswers, judged_answers
+from judgeboard.store.strata import BAD, UNUSABLE, JudgedAnswers, evidence_groups, judged_answers
 from judgeboard.text import counted
 
 DECIMALS = 9  # scores that are closer count as equal
@@ -77,7 +77,6 @@ class JudgedScores(Columns):
     """The badness of all answers that have a score; ``flagged`` is as in `ScoredLabels`."""
 
     response_ids: IntArray
-    groups: IntArray
     badness: FloatArray
     query_types: TextColumn
     flagged: BoolArray
@@ -150,8 +149,8 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, al
     """
     title = " + ".join(version.title for version in versions)
     cuts = thresholds(connection).cuts
-    first = LabelledAnswers(connection, versions[0])
-    judges = [first.answers, *(judged_answers(connection, version.id, cuts) for version in versions[1:])]
+    first = LabelledAnswers(connection, versions[0], groups=False)
+    judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
     judged = _mean_scores([_with_verdicts(each) for each in judges] if alike else judges, cuts)
     if not len(judged.response_ids):
         raise NotFound(f"{title}: no logged answer has a groundedness score")
@@ -168,7 +167,7 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, al
     ]
     labels = ScoredLabels(
         ids,
-        judged.groups[at],
+        evidence_groups(connection, versions[0].id, ids),
         badness,
         badness > 0.5 if len(versions) > 1 else sampled.verdicts[scored] == 1,
         sampled.labels.values[scored] > 0,
@@ -214,7 +213,7 @@ def _mean_scores(judges: Sequence[JudgedAnswers], cuts: Cuts) -> JudgedScores:
     badness = np.round(1 - total[scored] / len(judges), DECIMALS)
     types = answers.query_types
     flagged = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
-    return JudgedScores(answers.response_ids, answers.evidence_groups, badness, types, flagged)
+    return JudgedScores(answers.response_ids, badness, types, flagged)
 
 
 def _chances(sampled: SampledLabels) -> tuple[FloatArray, FloatArray]:

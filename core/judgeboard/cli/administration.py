@@ -13,6 +13,7 @@ from judgeboard.cli.asking import address_options
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS
+from judgeboard.store.filters import RowFilter
 from judgeboard.text import as_utc, counted, iso_z
 
 if TYPE_CHECKING:
@@ -250,21 +251,32 @@ TABLES = (
     *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
     *("failure_modes", "issues", "label_schemas"),
 )
+SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", "suite")
 
 
 @options.command(
     "judgeboard export responses -o answers.jsonl",
     "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
     "judgeboard export all --format parquet -o export/",
+    "judgeboard export --as ragas --where source=shop -o reviewed.jsonl",
     json=False,
 )
-@click.argument("table", type=click.Choice([*TABLES, "all"]))
+@click.argument("table", type=click.Choice([*TABLES, "all"]), required=False)
+@click.option(
+    "--as",
+    "shape",
+    type=click.Choice(SHAPES),
+    help="Write the reviewed answers as a dataset of this tool instead of a table. Labels are people's gold labels: "
+    "adjudicated, otherwise agreed. suite: corrected answers as test cases. dpo: corrected answers beside the logged "
+    "ones, as TRL reads preferences.",
+)
+@options.where
 @click.option(
     "--format",
     "format_",
     type=click.Choice([*FORMATS]),
-    help="File format (default: by the ending of the output file; jsonl if the ending is unknown). CSV escapes cells "
-    "that a spreadsheet would run as formulas. The other formats are exact.",
+    help="File format of a table (default: by the ending of the output file; jsonl if the ending is unknown). CSV "
+    "escapes cells that a spreadsheet would run as formulas. The other formats are exact.",
 )
 @click.option(
     "-o",
@@ -273,14 +285,26 @@ TABLES = (
     metavar="FILE",
     help="Output file; - for standard output. For `export all`: a folder.",
 )
-def export_command(table: str, format_: str | None, output: str) -> None:
+def export_command(table: str | None, shape: str | None, where: RowFilter, format_: str | None, output: str) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
     A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
+    With --as, export the reviewed answers that --where selects as a dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
 
+    if (table is None) == (shape is None):
+        raise click.UsageError("Give either a table to export, or --as with the shape of a dataset.")
+    if output == "-" and sys.stdout is None:
+        raise BadInput("standard output is closed: use -o FILE")
+    if shape is not None:
+        if format_ is not None:
+            raise click.UsageError("--format is for tables: every dataset has its own format.")
+        _export_dataset(shape, where, output)
+        return
+    if where != RowFilter():
+        raise click.UsageError("--where selects the answers of a dataset: add --as.")
     store = options.open_store()
     format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
@@ -294,11 +318,20 @@ def export_command(table: str, format_: str | None, output: str) -> None:
             raise BadInput(f"cannot create the folder {folder}: {error.strerror}") from error
         targets = {name: folder / f"{name}.{format_}" for name in TABLES}
     else:
-        if output == "-" and sys.stdout is None:
-            raise BadInput("standard output is closed: use -o FILE")
-        targets = {table: sys.stdout.buffer if output == "-" else Path(output)}
+        targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+
+
+def _export_dataset(shape: str, where: RowFilter, output: str) -> None:
+    from judgeboard.reports.datasets import NO_CASE, write_dataset
+
+    target = sys.stdout.buffer if output == "-" else Path(output)
+    written = write_dataset(options.seen(options.open_store()), shape, target, where)
+    if shape == "suite" and not written.rows:
+        raise BadInput(NO_CASE)
+    reasons = f". Left out: {written.words}" if written.words else ""
+    click.echo(f"{counted(written.rows, 'row')} written to {output}{reasons}", err=output == "-")
 
 
 @options.command("judgeboard migrate --db data/judgeboard.db", json=False)
@@ -320,6 +353,7 @@ def config_command() -> int:
     Exit code 2: the database exists but cannot be opened.
     """
     from judgeboard.errors import JudgeboardError, MissingDatabase
+    from judgeboard.flags.checks import named_checks
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings import config_values, load_settings
     from judgeboard.store.settings import setting_origins
@@ -334,7 +368,8 @@ def config_command() -> int:
     click.echo(f"database: {store.shown_url}")
     with store.reading() as connection:
         for setting in setting_origins(connection):
-            click.echo(f"  {setting.key} = {setting.value} ({setting.origin})")
+            shown = setting.value if setting.key != "checks" else [each.name for each in named_checks(setting.value)]
+            click.echo(f"  {setting.key} = {shown} ({setting.origin})")
     return 0
 
 

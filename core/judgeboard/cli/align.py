@@ -51,15 +51,16 @@ def align_command(
     """Let a model propose better instructions for a judge, and test them on labels of people.
 
     Each evidence group (the answers to one question from the same passages) has one role: held out (50 %), develop
-    (30 %) or examples (20 %). Groups that `judgeboard anchors make` drew have no role. The model reads those answers
-    with the role develop where the judge and people differ. It proposes changed instructions, the candidates. Each
-    candidate judges all answers of this role. The best candidate then judges the held-out answers, once. The verdicts
-    of candidates are not stored. The page Judges shows the result. If the candidate is better, a lead accepts it there
-    or with --accept.
+    (30 %) or examples (20 %). Groups drawn by `judgeboard anchors make` have no role. The model reads the develop
+    answers on which the judge and people differ. It proposes changed instructions, the candidates. Each candidate
+    judges all develop answers. The best candidate then judges the held-out answers, once. The verdicts of candidates
+    are not stored. The page Judges shows the result. If the candidate is better, a lead accepts it there or with
+    --accept.
 
     Exit code 0: the candidate is better; 1: it is worse; 2: the test cannot decide, and the output says why. The
-    interval and p are corrected for the number of tests on the same held-out labels. In the file of --replies, the
-    response_id of a proposal is "candidate 1". For its verdict on an answer, it is "candidate 1/" and the answer's id.
+    interval and p are corrected for the number of tests on the same held-out labels. In a --replies file, the
+    proposals have the response_ids "candidate 1", "candidate 2" and so on. The verdict of a candidate on the answer a7
+    has the response_id "candidate 1/a7".
     """
     from judgeboard.methods.alignment import accept_latest, align
 

@@ -27,16 +27,16 @@ def anchors_command() -> None:
     "--n",
     type=click.IntRange(1, 100_000),
     default=60,
-    help="Approximate number of anchors, because whole evidence groups are drawn.",
+    help="Number of anchors. It is approximate, because whole evidence groups are drawn.",
 )
 @options.with_default("--seed", default="anchors", help="Seed of the draw.")
 @click.option("--replace", is_flag=True, help="Replace the current anchors. Their verdicts stay stored.")
 def make(n: int, seed: str, *, replace: bool) -> None:
     """Draw the anchors at random, and store which answers they are.
 
-    Draws whole evidence groups (the answers to one question from the same passages), first those with a label. The
-    anchors have about the same shares of query types and of bad answers as all labelled answers. Leaves out groups with
-    an answer that is an example in a judge's prompt, and groups whose labels `judgeboard align` used.
+    Draws whole evidence groups (the answers to one question from the same passages), beginning with labelled groups.
+    The anchors have about the same shares of query types and of bad answers as all labelled answers. Leaves out groups
+    with an answer that is an example in a judge's prompt, and groups whose labels `judgeboard align` used.
     """
     from judgeboard.agreement.anchors import make_anchors
 

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "refine": "refine",
     "suite": "suite",
     "flag": "administration",
+    "checks": "checks",
     "queue": "queue",
     "schema": "labels",
     "failure-mode": "labels",
@@ -36,6 +37,10 @@ COMMANDS: dict[str, str] = {
     "adjudicate": "adjudicate",
     "serve": "serve",
     "worker": "serve",
+    "receive": "receive",
+    "keys": "receive",
+    "sources": "receive",
+    "rules": "rules",
     "agreement": "figures",
     "rate": "rate",
     "plan": "rate",
@@ -53,6 +58,7 @@ COMMANDS: dict[str, str] = {
     "events": "administration",
     "versions": "administration",
     "export": "administration",
+    "push": "push",
     "forget": "administration",
     "migrate": "administration",
     "index": "administration",
@@ -105,6 +111,9 @@ def run(arguments: Sequence[str]) -> int:
         )
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.MissingParameter) and error.ctx is not None:
+            examples = (error.ctx.command.epilog or "").partition("Example:\n")[2]
+            echo(f"For example: {examples.partition(chr(10))[0].strip()}", err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @options.judge_version(
     "judge_versions",
     multiple=True,
-    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge). With "
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge). With "
     "--of judges, repeat it (default: all judges). With --of repeats, a name means all its versions.",
 )
 @options.with_default(
@@ -169,9 +169,10 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 )
 @options.with_default(
     "--measure",
-    type=click.Choice(["groundedness", "quality", "low_share", "flagged_share"]),
+    type=click.Choice(["groundedness", "quality", "low_share", "flagged_share", "failed_check_share"]),
     default="groundedness",
-    help="Mean groundedness, mean quality, share of low groundedness, or share of flagged answers.",
+    help="Mean groundedness, mean quality, share of low groundedness, share of flagged answers, or share of "
+    "answers that fail a check.",
 )
 @options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC).")
 @options.with_default(
@@ -267,33 +268,33 @@ def stats_command() -> None:
     "--acknowledge",
     type=options.ROW_ID,
     metavar="ALARM",
-    help="Number of an alarm to acknowledge, with --note. The detectors of its figure then restart from the day "
-    "on which the figure changed.",
+    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure then restart from the "
+    "day on which that figure changed.",
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
 
     Three figures of each query type are watched: the share of bad answers, corrected by people's labels; the judge's
-    error; and the share of unusable verdicts. The judge's error is the share of answers that it calls bad minus the
-    corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly. Exit
-    code 0; 1 if there is a new alarm. Leads acknowledge alarms.
+    error; and the share of unusable verdicts. The judge's error is a difference: the judge's share of bad answers minus
+    the corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly.
+    Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")
     if acknowledge is not None and note is not None:
-        return _acknowledged(acknowledge, note, since)
+        return _acknowledge(acknowledge, note, since)
     from judgeboard.agreement.alarms import watch
 
     first = None if since is None else utc_day(since.replace(tzinfo=UTC))
     result = watch(options.open_store(), by=options.actor(), since=first)
-    options.show(result, _lines(result))
+    options.show(result, _watch_lines(result))
     if result.new:
         options.suggest("watch", "--acknowledge", str(result.new[0]), "--note", "WHY")
     return int(bool(result.new))
 
 
-def _acknowledged(alarm_id: int, note: str, since: datetime | None) -> int:
+def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
     from judgeboard.agreement.alarms import acknowledge, alarm_sentence
 
     if since is not None:
@@ -304,7 +305,7 @@ def _acknowledged(alarm_id: int, note: str, since: datetime | None) -> int:
     return 0
 
 
-def _lines(result: "WatchResult") -> Iterator[str]:
+def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.agreement.alarms import alarm_sentence
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.trends import detectors_table

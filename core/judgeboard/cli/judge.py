@@ -72,7 +72,7 @@ def judge_command(
     from judgeboard.store.overview import count_responses
 
     if kind is None and jury is None:
-        raise click.UsageError("Missing option '--judge'.")
+        raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'--judge'", param_type="option")
     kind = kind or "rag"
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
@@ -297,7 +297,7 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
 def prompt_command(which: str) -> int:
     """Print the prompt of a kind of judge or of a judge version, as a file for --prompt.
 
-    A file may contain only the sections that you change. Keep the placeholders of each section, such as {error}. The
+    The file may leave out sections that you do not change. Keep the placeholders of each section, such as {error}. The
     program inserts the answer and its passages, and always tells the judge that they are data, not instructions.
     """
     from judgeboard.judges.prompt_files import PROMPTS, prompt_file

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "judgeboard rate --where from=2026-03-01 --labels-from to=2026-02-28",
 )
 @options.judge_version(
-    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the primary judge)."
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge)."
 )
 @click.option(
     "--by",
@@ -53,7 +53,8 @@ def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) 
     """Estimate how many of all answers are bad.
 
     People's labels of a random sample correct the judge's verdicts on all answers. A label counts if its answer is
-    from the random sample, a queue in random order, or a group in which people labelled every answer.
+    from the random sample or from a queue in random order. It also counts if people labelled all flagged answers, or
+    all answers without a flag, and its answer is one of them.
     """
     from judgeboard.agreement.rates import measure_rate
     from judgeboard.reports.rates import rate_lines
@@ -76,7 +77,7 @@ def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) 
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
     help="Goal of the plan, between 0 and 1. For rate and kappa: half the width of the 95 % interval (0.05 means "
-    "±5 percentage points, or ±0.05 for kappa). For outcome: the share of bad answers to compare with. For judges and "
+    "±5 percentage points, or ±0.05 for kappa). For outcome: the share of bad answers to test against. For judges and "
     "versions: the smallest difference that you want to find, with probability 0.8.",
 )
 @options.with_default(

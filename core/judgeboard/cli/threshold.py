@@ -44,7 +44,7 @@ REVIEW_THE_REST = (
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @options.judge_version(help=DEFAULT_JUDGE)
 def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
-    """Find the groundedness below which to flag answers, for a recall, a precision or the lowest cost.
+    """Find the groundedness threshold with the required recall or precision, or with the lowest cost.
 
     One half of the labels chooses the threshold, the other half measures it. Only labels drawn at random count.
     The output also shows how the number of flags would change. Changes nothing.
@@ -71,7 +71,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     "--agreement",
     type=SHARE,
     default=0.9,
-    help="People must agree with at least this share of the verdicts that get no review, between 0 and 1.",
+    help="Minimum share of right verdicts among those that get no review, between 0 and 1.",
 )
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @click.option(
@@ -116,8 +116,8 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
     """Show, for each groundedness score of a judge, the share of answers that people call grounded.
 
-    Needs 50 labels. Shows the errors before and after calibration. Those after it are cross-fitted: the curve for an
-    answer is fitted to other answers only. Stored scores do not change.
+    Needs 50 labels. Shows the errors before and after calibration. The errors after calibration are
+    cross-fitted: the curve for an answer is fitted to other answers only. Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration
 

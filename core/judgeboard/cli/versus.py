@@ -27,7 +27,7 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
     "judge_versions",
     multiple=True,
     required=True,
-    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version. Give it twice: first the old one, "
+    help="Judge version: name (newest version), 'name v3' or fingerprint. Give it twice: first the old one, "
     "then the new one.",
 )
 @_within("The new version counts as equally good if its share of right verdicts is lower")
@@ -59,7 +59,7 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
 @click.option("--a", required=True, metavar="SOURCE|MODEL", help="Source of the first answers, or their model.")
 @click.option("--b", required=True, metavar="SOURCE|MODEL", help="Source of the second answers, or their model.")
 @options.judge_version(
-    help="Judge version: a fingerprint, 'rag v1', or a name for its newest version (default: the newest version of "
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the newest version of "
     "the primary judge)."
 )
 @click.option(

@@ -173,6 +173,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def cited_numbers(text: str) -> set[int]:
+    """Return the numbers of the passages that a text cites, as in "[3]" or "passage 3"."""
+    return {int(number) for citation in _CITATION.findall(text) for number in re.findall(r"\d+", citation)}
+
+
 def without_citations(text: str) -> str:
     """Return a text without citations: their numbers must not be searched for in the passages."""
     return _CITATION.sub(" ", text)

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import random
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import aiohttp
@@ -33,6 +35,12 @@ _STORED_CHARACTERS = 10_000
 _SHOWN_CHARACTERS = 300
 # Client headers that would reveal an OpenAI account to another provider.
 _LEFT_OUT = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Project"), openai.Omit())
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    # Kept, because reading them takes 30 ms, and each run has clients of its own.
+    return httpx2.create_ssl_context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ class EndpointChat:
             api_key=self._key,
             max_retries=0,
             timeout=self.timeout_s,
-            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=self.timeout_s),
+            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=self.timeout_s, verify=_certificates()),
         )
 
     async def aclose(self) -> None:

@@ -37,6 +37,7 @@ class Action(StrEnum):
     REJUDGE_MANY = "rejudge_many"
     CHOOSE_JUDGE = "choose_judge"
     CANCEL_JOBS = "cancel_jobs"
+    KEEP_JUDGING_RULES = "keep_judging_rules"
     IMPORT = "import"
     READ_EVENTS = "read_events"
     MANAGE_PEOPLE = "manage_people"
@@ -69,6 +70,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.REJUDGE_MANY: Permission(Role.LEAD, "Rejudging more than one answer"),
         Action.CHOOSE_JUDGE: Permission(Role.LEAD, "Using a new judge, or another address of a judge,"),
         Action.CANCEL_JOBS: Permission(Role.LEAD, "Cancelling another person's job"),
+        Action.KEEP_JUDGING_RULES: Permission(Role.LEAD, "Adding and changing judging rules"),
         Action.IMPORT: Permission(Role.LEAD, "Importing"),
         Action.READ_EVENTS: Permission(Role.LEAD, "Reading the event log"),
         Action.MANAGE_PEOPLE: Permission(Role.ADMIN, "Adding people and changing their roles"),

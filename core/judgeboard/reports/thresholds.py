@@ -20,16 +20,13 @@ def thresholds_table(result: ThresholdResult) -> Table:
         Column("Recall", "share estimate"),
         Column("Precision", "share estimate"),
     )
-    rows = (
-        (
-            *(each.query_type or _ALL, name, result.in_force.words if of_all else f"{at.low_groundedness:g}"),
-            *(at.flags, at.flagged, at.recall, at.precision),
-        )
-        for each in result.thresholds
-        for name, at in (("chosen", each.chosen), ("in force", each.in_force))
-        for of_all in (each.query_type is None and name == "in force",)
-        if at is not None
-    )
+    rows = []
+    for each in result.thresholds:
+        for name, at in (("chosen", each.chosen), ("in force", each.in_force)):
+            if at is not None:
+                set_for_all = each.query_type is None and name == "in force"
+                below = result.in_force.words if set_for_all else f"{at.low_groundedness:g}"
+                rows.append((each.query_type or _ALL, name, below, at.flags, at.flagged, at.recall, at.precision))
     return Table(columns, tuple(rows))
 
 

@@ -111,7 +111,9 @@ def detectors_table(result: WatchResult) -> Table:
         Column("Weeks", "count"): lambda each: each.weeks,
         Column("Evidence", "number"): lambda each: each.evidence,
         Column("Alarm at", "count"): lambda each: round(each.limit),
-        Column("Would have seen", "number"): lambda each: each.seen,
+        Column("Would have seen", "number"): lambda each: (
+            None if each.seen is None or each.seen >= 1 else each.seen  # a share cannot change by 1 or more
+        ),
         Column("Open alarm", "integer"): lambda each: each.alarm,
     }
     return Table.of(result.detectors, columns)

@@ -75,8 +75,25 @@ Z_80 = NormalDist().inv_cdf(0.8)
 """Its 80 % quantile: what "would have been seen" is found in 80 % of cases."""
 
 
+_MANY = 300
+_T_TERMS = (
+    (Z**3 + Z) / 4,
+    (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96,
+    (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384,
+    (79 * Z**9 + 776 * Z**7 + 1482 * Z**5 - 1920 * Z**3 - 945 * Z) / 92_160,
+)
+
+
 def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
-    """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1)."""
+    """Return the 97.5 % quantile of Student's t for each number of degrees of freedom (any shape, each >= 1).
+
+    For one large number, this sums the series of Abramowitz and Stegun (26.7.5), with an error below 1e-12: loading
+    SciPy takes a sixth of the start of a command.
+    """
+    if isinstance(df, int | float) and df >= _MANY:
+        import numpy as np
+
+        return np.asarray(Z + sum(term / df**power for power, term in enumerate(_T_TERMS, start=1)))
     from scipy.special import stdtrit
 
     quantile: FloatArray = stdtrit(df, 0.975)
@@ -138,8 +155,9 @@ def kappa_word(kappa: float) -> str:
 
 
 def one_in(share: float) -> str:
-    """Return "1 in 4" for shares from 4 % to 60 %, else the percentage."""
-    return f"1 in {int(1 / share + 0.5)}" if 0.04 <= share <= 0.6 else percent(share)
+    """Return "1 in 4" for shares from 4 % to 60 % that it meets within a tenth, else the percentage."""
+    number = int(1 / share + 0.5) if 0.04 <= share <= 0.6 else 0
+    return f"1 in {number}" if number and abs(1 / number - share) <= share / 10 else percent(share)
 
 
 def percent(share: float) -> str:

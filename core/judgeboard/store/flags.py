@@ -21,7 +21,7 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.flags.rules import FAILED_CHECK, RANDOM_SAMPLE
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
@@ -243,6 +243,14 @@ def count_flags(connection: Connection, rule: str, state: FlagState) -> int:
     return connection.execute(query).scalar_one()
 
 
+def failing_answers(connection: Connection) -> dict[str, int]:
+    """Return the number of answers that fail each check, by the check's fingerprint; superseded flags do not count."""
+    of_checks = FLAG.c.rule == FAILED_CHECK, FLAG.c.state != FlagState.SUPERSEDED.value
+    query = select(FLAG.c.raise_key, func.count(FLAG.c.response_id.distinct())).where(*of_checks)
+    rows = connection.execute(query.group_by(FLAG.c.raise_key))
+    return {raise_key.removeprefix(f"{FAILED_CHECK}:"): n for raise_key, n in rows}
+
+
 _OF_REASON = "judgment_id", "rule", "raise_key", "auto_score", "params", "details", "severity", "inclusion_probability"
 
 
@@ -275,6 +283,7 @@ class FlagReviews:
 
 
 _CONFIRMED = func.coalesce(func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0)
+_OTHER = FLAG.alias("other")
 
 
 def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
@@ -285,12 +294,11 @@ def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
 
 def random_outcome(connection: Connection) -> tuple[int, int]:
     """Return how many randomly sampled answers without another flag are confirmed, and how many are decided."""
-    other = FLAG.alias()
     raised = exists(
-        select(other.c.id).where(
-            other.c.response_id == FLAG.c.response_id,
-            other.c.rule != RANDOM_SAMPLE,
-            other.c.state != FlagState.SUPERSEDED.value,
+        select(_OTHER.c.id).where(
+            _OTHER.c.response_id == FLAG.c.response_id,
+            _OTHER.c.rule != RANDOM_SAMPLE,
+            _OTHER.c.state != FlagState.SUPERSEDED.value,
         )
     )
     drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state.in_(_DECIDED), ~raised

@@ -14,6 +14,7 @@ from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.traces import forget_traces
 from judgeboard.store.triggers import FORGETTABLE
 
 _NAMES = {
@@ -55,6 +56,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
         connection.execute(update(table).where(_is_about(table, ids)).values(blank))
     connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
+    forget_traces(connection, ids)
     _leave_queues(connection, ids, now)
     return ids
 

@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import cache
 from itertools import zip_longest
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, case, cast, exists, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
 
 from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
@@ -118,6 +119,13 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
 
     The latest current review of each person, answer and stage counts. The verdict is the one that the person saw.
     """
+    query = _before_and_after(grade).where(JUDGMENT.c.judge_version_id == version_id)
+    return BeforeAndAfter(*read_columns(connection, query))
+
+
+@cache
+def _before_and_after(grade: str) -> Select[Any]:
+    # Kept, because SQLAlchemy takes more time to copy the columns of the aliases than a small database to answer.
     latest = [
         select(func.max(of.c.id).label("id"), of.c.response_id, of.c.reviewer_id)
         .where(is_current(of), ~is_test(of), of.c.stage == stage, of.c[grade].is_not(None))
@@ -130,17 +138,16 @@ def before_and_after(connection: Connection, version_id: int, grade: str) -> Bef
     first, second = latest
     same = (second.c.response_id == first.c.response_id) & (second.c.reviewer_id == first.c.reviewer_id)
     numbers = [_number(table.c[grade], grade) for table in (JUDGMENT, blind, revealed)]
-    query = (
+    return (
         select(revealed.c.response_id, *numbers)
         .select_from(second)
         .join(first, same)
         .join(blind, blind.c.id == first.c.id)
         .join(revealed, revealed.c.id == second.c.id)
         .join(JUDGMENT, JUDGMENT.c.id == revealed.c.judgment_seen_id)
-        .where(JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c[grade].is_not(None))
+        .where(JUDGMENT.c[grade].is_not(None))
         .order_by(revealed.c.id)
     )
-    return BeforeAndAfter(*read_columns(connection, query))
 
 
 def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:

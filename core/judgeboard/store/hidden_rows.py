@@ -42,8 +42,10 @@ from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QU
 OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
+        "judging_rule",
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
         *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
+        *("api_key", "span", "waiting_feedback"),
         "draft",  # is read by its author alone
     }
 )

@@ -155,6 +155,8 @@ def _gold_reviews(schema_id: int | None, column: ColumnElement[Any]) -> Select[A
     )
 
 
+_OTHER = LEASE.alias("other")
+
 # SQLite uses the partial index of unused leases only if the condition is written as in the index.
 _NOT_DONE: ColumnElement[bool] = literal_column("NOT unused.done")
 
@@ -166,9 +168,10 @@ def take_lease(
 
     Items that the reviewer reviewed, leased or skipped, and repeats for other reviewers, are left out.
     """
-    other = LEASE.alias("other")
     mine = exists().where(
-        other.c.queue_item_id == UNUSED.c.queue_item_id, other.c.reviewer_id == reviewer_id, other.c.id != UNUSED.c.id
+        _OTHER.c.queue_item_id == UNUSED.c.queue_item_id,
+        _OTHER.c.reviewer_id == reviewer_id,
+        _OTHER.c.id != UNUSED.c.id,
     )
     skipped = exists().where(SKIP.c.queue_item_id == UNUSED.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     free = (

@@ -460,9 +460,14 @@ def low_sums(connection: Connection, judge: str | int, threshold: float, groups:
     return _sums_of(connection, _judged_by(judge, groups, func.count(value), low, low))
 
 
-def flagged_sums(connection: Connection, groups: Groups = None) -> list[DaySums]:
-    """Return the numbers of logged answers with a flag that is neither superseded nor a random sample."""
-    hits = _by_day(FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())).where(_SHARED)
+def flagged_sums(connection: Connection, groups: Groups = None, rule: str | None = None) -> list[DaySums]:
+    """Return the numbers of logged answers with a flag of a rule, or of any rule except random sampling.
+
+    Superseded flags do not count.
+    """
+    hits = _by_day(FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())).where(*_flagged(rule))
+    if rule is not None and groups is None:  # SQLite would otherwise read the rows of all flags of the rule
+        hits = by_index(hits, FLAG, "ix_flag_share")
     flagged = {(group, day): n for group, day, n in connection.execute(hits)}
     answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value)
     return _ordered(
@@ -470,6 +475,10 @@ def flagged_sums(connection: Connection, groups: Groups = None) -> list[DaySums]
         for group, day, n in connection.execute(answers)
         for hit in (float(flagged.get((group, day), 0)),)
     )
+
+
+def _flagged(rule: str | None) -> tuple[ColumnElement[bool], ...]:
+    return (_SHARED,) if rule is None else (_SHARED, FLAG.c.rule == rule)
 
 
 def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
@@ -483,14 +492,18 @@ NEWEST = 20_000
 
 
 def newest_values(
-    connection: Connection, judge: str | int, score: ScoreName | None, threshold: float | None = None
+    connection: Connection,
+    judge: str | int,
+    score: ScoreName | None,
+    threshold: float | None = None,
+    rule: str | None = None,
 ) -> tuple[TextColumn, IntArray, FloatArray]:
     """Return query types, evidence groups and values of the newest verdicts of a judge, one row each.
 
     The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
-    the answer is flagged.
+    the answer is flagged, by any rule or by ``rule``.
     """
-    flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, _SHARED)
+    flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
     value = case((flagged, 1.0), else_=0.0) if score is None else CURRENT.c[score]
     newest = func.max(CURRENT.c.response_id)
     last = connection.execute(by_index(select(newest), CURRENT, "ix_current_judgment_response")).scalar() or 0

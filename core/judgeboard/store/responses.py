@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
@@ -12,8 +12,9 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
-from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key
+from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE
+from judgeboard.store.triggers import COMPLETED
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
 _LENGTH = 300
@@ -166,10 +167,23 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
     }
 
 
+def completed_row(response: Response) -> dict[str, Any]:
+    """Return the columns of a response that late spans of its trace may change."""
+    row = _response_row(response, content_hash(response), None, datetime.now(UTC))
+    return {name: row[name] for name in COMPLETED}
+
+
 def response_of(row: Row[Any]) -> Response:
     """Return the response of a row, without feedback."""
     messages = None if row.messages is None else tuple(row.messages)
     return record_of(Response, row, messages=messages, metadata=row.extra)
+
+
+def responses_by_id(connection: Connection, ids: Collection[int]) -> Iterator[tuple[int, Response]]:
+    """Yield the responses with these ids, by id, without feedback. Forgotten responses are left out."""
+    query = select(RESPONSE).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
+    for row in rows_with(connection, query.order_by(RESPONSE.c.id), RESPONSE.c.id, ids):
+        yield row.id, response_of(row)
 
 
 class Named(NamedTuple):

@@ -28,14 +28,16 @@ class Reviewer:
     role: Role
 
 
+_LINKED = REVIEWER.alias("linked")
+
+
 def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | None:
     """Return a reviewer, or None; without an exact match, the first person whose name differs only by case.
 
     If a user of the terminal is linked to a person, this person is returned.
     """
     if origin == "cli":
-        linked = REVIEWER.alias("linked")
-        same_as = select(linked.c.same_as).where(linked.c.origin == origin, linked.c.name == name)
+        same_as = select(_LINKED.c.same_as).where(_LINKED.c.origin == origin, _LINKED.c.name == name)
         if person := _people(connection, REVIEWER.c.id == same_as.scalar_subquery()):
             return person[0]
     exact = _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)

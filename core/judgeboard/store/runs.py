@@ -97,13 +97,14 @@ def matching(connection: Connection, where: RowFilter, *, limit: int) -> list[in
 
 def count_unasked(connection: Connection, version_id: int, selection: Selection, run_id: int | None = None) -> int:
     """Return the number of responses that are left to judge; ``run_id`` is None before the run starts."""
-    query = select(func.count()).select_from(RESPONSE).where(*_conditions(connection, version_id, selection, run_id))
+    query = select(func.count()).select_from(RESPONSE).where(*unasked(connection, version_id, selection, run_id))
     return int(connection.execute(query).scalar_one())
 
 
-def _conditions(
-    connection: Connection, version_id: int, selection: Selection, run_id: int | None
+def unasked(
+    connection: Connection, version_id: int, selection: Selection, run_id: int | None = None
 ) -> list[ColumnElement[bool]]:
+    """Return the conditions for the responses of a selection that a run has left to judge (None: before it starts)."""
     of_version = (JUDGMENT.c.response_id == RESPONSE.c.id) & (JUDGMENT.c.judge_version_id == version_id)
     conditions = [
         RESPONSE.c.id <= selection.up_to,
@@ -197,7 +198,7 @@ def start_or_continue_run(
     def selected() -> tuple[dict[str, Any], int]:
         if limit is None:
             return _as_json(selection), count_unasked(connection, version.id, selection)
-        query = select(RESPONSE.c.id).where(*_conditions(connection, version.id, selection, None))
+        query = select(RESPONSE.c.id).where(*unasked(connection, version.id, selection, None))
         first = connection.execute(next_by_id(query, None, downwards=False, limit=limit)).scalars().all()
         return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
 
@@ -296,7 +297,7 @@ def select_asks(
     """Return the next responses by id that this run has to judge, each with the number of its ask (0 first)."""
     if run.selection is None or run.version_id is None:
         return []
-    conditions = _conditions(connection, run.version_id, run.selection, run.id)
+    conditions = unasked(connection, run.version_id, run.selection, run.id)
     query = select(RESPONSE.c.id, _next_ask(run.version_id, run.selection)).where(*conditions)
     rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
     return [(id_, ask) for id_, ask in rows]

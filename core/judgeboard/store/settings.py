@@ -18,10 +18,11 @@ from judgeboard.store.listing import occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import LOGGED
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
-from judgeboard.text import some_of, unstorable
+from judgeboard.text import file_text, some_of, unstorable
 
 PRIMARY_JUDGE = "primary_judge"
 LONGEST_SEED = 200  # characters
+LONGEST_CHECKS = 50_000
 KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
 # Built once, because storing a batch always reads the settings.
@@ -89,8 +90,9 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
             value = getattr(replace(Thresholds(), **{key: value}), key)
         except ValueError as error:
             raise BadInput(str(error)) from error
-        if isinstance(value, str) and len(value) > LONGEST_SEED:
-            raise BadInput(f"{key} must have at most {LONGEST_SEED} characters, not {len(value):,}")
+        longest = LONGEST_CHECKS if key == "checks" else LONGEST_SEED
+        if isinstance(value, str) and len(value) > longest:
+            raise BadInput(f"{key} must have at most {longest:,} characters, not {len(value):,}")
         if isinstance(value, str) and (fault := unstorable(value)):
             raise BadInput(f"{key} contains text that a database cannot store: {fault}")
         if key == "always_review":
@@ -159,12 +161,14 @@ def _stored_values(connection: Connection) -> dict[str, Any]:
 def _thresholds(stored: Mapping[str, Any]) -> Thresholds:
     environment = load_settings()
     in_environment = {key: value for key in THRESHOLDS if (value := getattr(environment, key)) is not None}
+    if environment.checks is not None:
+        in_environment["checks"] = file_text(environment.checks, most=LONGEST_CHECKS)
     if environment.implied_labels:
         _check_rules(variable_of("implied_labels"), environment.implied_labels)
     try:
         return Thresholds(**{key: stored[key] for key in THRESHOLDS if key in stored} | in_environment)
     except ValueError as error:
-        key = str(error).split(maxsplit=1)[0]
+        key = str(error).split(maxsplit=1)[0].rstrip(",")
         raise BadInput(f"{variable_of(key)}: {error}") from error
 
 

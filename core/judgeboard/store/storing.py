@@ -1,6 +1,6 @@
 """Stores responses and judgments with the flags that they raise, in one transaction; records imports."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -37,8 +37,7 @@ from judgeboard.store.statements import batches, columns_of
 from judgeboard.store.tables import IMPORT_BATCH
 from judgeboard.text import storable
 
-# Random rules depend on the response alone: they apply when it is stored and when all rules are applied again.
-_RANDOM_RULES = tuple(rule for rule in RULES if rule.drawn)
+# Drawn rules depend on the response alone: they apply when it is stored and when all rules are applied again.
 _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 
@@ -138,11 +137,6 @@ def _store_batch(
         known |= find_responses(connection, new.keys() - inserted.keys())
     new_ids = [inserted[key] for key in new if key in inserted]
     result.new += new_ids
-    if new_ids:
-        states = [ResponseState(response) for response in read_responses(connection, set(new_ids), lock=False)]
-        update_flags(connection, states, _RANDOM_RULES, rules_in_force(connection), now)
-        follow_queues(connection, new_ids, now)
-
     feedback: dict[int, list[Feedback]] = {}
     for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
         key = key_of(response)
@@ -153,13 +147,31 @@ def _store_batch(
         if key not in inserted or first[key][0] is not response:
             result.unchanged += 1
         feedback.setdefault(stored.id, []).extend(response.feedback)
+    result.feedback_added += add_feedback(connection, feedback, new_ids, batch_id, now)
+    if new_ids:
+        states = read_states(connection, read_responses(connection, set(new_ids), lock=False))
+        update_flags(connection, states, RULES, rules_in_force(connection), now)
+        follow_queues(connection, new_ids, now)
+
+
+def add_feedback(
+    connection: Connection,
+    feedback: Mapping[int, Sequence[Feedback]],
+    new_ids: Collection[int],
+    batch_id: int | None,
+    now: datetime,
+) -> int:
+    """Store feedback by response that is not stored yet, with the flags that it raises; return how many are new.
+
+    ``new_ids`` are the responses that were stored in this transaction.
+    """
     known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
     added = insert_feedback(connection, feedback, known_ids, batch_id, now)
-    result.feedback_added += len(added)
     changed = [response for response in known_responses if response.id in set(added)]
     if changed:
         _update_after_change(connection, changed, now)
+    return len(added)
 
 
 def _update_after_change(connection: Connection, responses: Sequence[ShortResponse], now: datetime) -> None:

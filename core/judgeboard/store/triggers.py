@@ -48,21 +48,30 @@ RESPONSES: dict[str, str] = {
     "comment": _OF_ANSWER_OR_PAIR,
 }
 
+# A response that came by a trace is completed by late spans, but only before anything refers to its content.
+COMPLETED = (
+    *("query_type", "content_hash", "query", "answer", "generator_model", "reference", "passages", "generator_cost"),
+    *("messages", "asked_at", "asked_day", "extra", "evidence_group"),
+)
 # Tables in which only the named columns change and no row is deleted.
 CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.IMPORT_BATCH: ("counts", "finished_at", "sha256"),
     tables.RUN: ("state", "finished_at", "why_stopped", "selected"),
     tables.FLAG: ("state", "leads"),
     tables.JOB: ("run_id", "cancelled_at", "failed"),
+    tables.JUDGING_RULE: ("state", "problem"),
     tables.QUEUE: ("state",),
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
+    tables.PUSHED: ("row_id", "sent", "error", "at"),
+    tables.API_KEY: ("revoked_at",),
+    tables.TRACE: ("source", "state", "last_at", "root_ended", "spans", "response_id", "reason", "used"),
 }
 
 # Tables whose rows may change and be deleted.
 _FREE = frozenset(
     {
         *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),
-        *(tables.LEASE, tables.DRAFT),
+        *(tables.LEASE, tables.DRAFT, tables.JUDGING_CLAIM, tables.SPAN, tables.WAITING_FEEDBACK),
     }
 )
 
@@ -133,7 +142,27 @@ def _allowed_update(table: Table, dialect: str) -> str:
     forgotten = (
         f"EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id IN ({RESPONSES[table.name]}))"  # noqa: S608 - fixed names only
     )
-    return f"{forgotten} AND {same} AND {blanked}"
+    allowed = f"{forgotten} AND {same} AND {blanked}"
+    if table is not tables.RESPONSE:
+        return allowed
+    identity = " AND ".join(_same(name, dialect) for name in columns if name not in COMPLETED)
+    return f"({allowed}) OR ({identity} AND {unread('OLD.id')})"
+
+
+def unread(response_id: str) -> str:
+    """Return the SQL condition that nothing refers to the content of a response yet; ``response_id`` is SQL."""
+    readers = (
+        *("judgment.response_id", "review.response_id", "flag.response_id", "queue_item.response_id"),
+        "judging_claim.response_id",  # a judge is reading it
+        *("anchor.response_id", "pair.response_a_id", "pair.response_b_id", "refinement.root_response_id"),
+    )
+    conditions = [f"NOT EXISTS (SELECT 1 FROM {of.partition('.')[0]} WHERE {of} = {response_id})" for of in readers]  # noqa: S608 - fixed names only
+    conditions += [
+        f"NOT EXISTS (SELECT 1 FROM response AS derived WHERE derived.derived_from = {response_id})",  # noqa: S608
+        f"NOT EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id = {response_id})",  # noqa: S608
+        f"EXISTS (SELECT 1 FROM trace WHERE trace.response_id = {response_id})",  # noqa: S608
+    ]
+    return " AND ".join(conditions)
 
 
 def _same(name: str, dialect: str) -> str:

@@ -137,7 +137,7 @@ def pair_list(version: StoredVersion | None, reviewer_id: int | None) -> PairLis
     return kept_until_new_rows(
         last_rows,
         lambda connection: _pair_list(ComparedPairs(connection, version, reviewer_id)),
-        *("pairs", None if version is None else version.id, reviewer_id),
+        ("pairs", None if version is None else version.id, reviewer_id),
     )
 
 

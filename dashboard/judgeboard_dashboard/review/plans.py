@@ -51,7 +51,7 @@ def plan_segment() -> None:
         plans = kept_until_new_rows(
             rate_mark,
             lambda connection: plans_for_rate(connection, judging_version(connection), target=target),
-            *("plans", target),
+            ("plans", target),
         )
     except BadInput as error:
         with right:

@@ -88,7 +88,7 @@ def self_reference() -> None:
         figures = kept_until_new_rows(
             last_rows,
             lambda connection: self_reference_page(connection, version, k, needed),
-            *("self_reference", version.id, k, needed),
+            ("self_reference", version.id, k, needed),
         )
         filters = _list_fields(figures, version, k)
     if not figures.report.items:

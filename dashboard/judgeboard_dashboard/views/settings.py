@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from judgeboard.flags.checks import CHECKS
 from judgeboard.flags.rule import Thresholds
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.permissions import Action
@@ -19,7 +20,7 @@ from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.settings import LONGEST_SEED, PRIMARY_JUDGE, SettingLine, setting_origins
+from judgeboard.store.settings import LONGEST_CHECKS, LONGEST_SEED, PRIMARY_JUDGE, SettingLine, setting_origins
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted, who_button
@@ -149,6 +150,16 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             "Seed of the random sample",
             max_chars=LONGEST_SEED,
             help="The same seed selects the same answers.",
+        )
+        entered["checks"] = _field(
+            st.text_area,
+            by_key["checks"],
+            "Checks of answers",
+            max_chars=LONGEST_CHECKS,
+            height=120,
+            placeholder="checks:\n- name: short enough\n  length: {max_words: 400}",
+            help="Rule “failed check”: an answer that fails a check is flagged. The text is YAML, with the kinds "
+            f"{', '.join(CHECKS)}.",
         )
         entered["excuse_refusals"] = _field(
             st.checkbox,

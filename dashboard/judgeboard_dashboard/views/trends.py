@@ -9,7 +9,7 @@ from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corre
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
-from judgeboard.store.settings import rules_in_force
+from judgeboard.store.settings import RulesInForce, rules_in_force
 from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
@@ -44,7 +44,7 @@ def trends() -> None:
         fields = [f"{METADATA}{each.field}" for each in known]
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
-        asked, as_table = _filters(rules.thresholds.low_groundedness, rules.primary_judge, versions, splits)
+        asked, as_table = _filters(rules, versions, splits)
         if asked["measure"] == CORRECTED:
             shares = corrected_trend(connection, period=asked["period"], judge=asked["judge"])
         else:
@@ -90,14 +90,15 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
 
 
 def _filters(
-    threshold: float, primary: str | None, versions: Sequence[StoredVersion], splits: Mapping[str, str]
+    rules: RulesInForce, versions: Sequence[StoredVersion], splits: Mapping[str, str]
 ) -> tuple[dict[str, Any], bool]:
     """Show the filter row; return the arguments of `trend`, and whether to show a table."""
     measures: dict[str, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
-        "low_share": f"Share below {threshold:g}",
+        "low_share": f"Share below {rules.thresholds.low_groundedness:g}",
         "flagged_share": "Share flagged",
+        **({"failed_check_share": "Failing a check"} if rules.thresholds.checks else {}),
         CORRECTED: "Bad, corrected",
     }
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -105,10 +106,10 @@ def _filters(
         period = switch("By", PERIODS, key="by")
         judge = choose(
             "Judge version",
-            judge_choices(primary, versions),
+            judge_choices(rules.primary_judge, versions),
             key="verdicts",
             width=210,
-            disabled=measure == "flagged_share",
+            disabled=measure in {"flagged_share", "failed_check_share"},
             help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
         )
         by_type = measure == CORRECTED

@@ -383,6 +383,8 @@ EVENT_WORDS = {
     "job_began": "started a job",
     "job_cancelled": "cancelled a job",
     "job_failed": "had a job that failed",
+    "add_rule": "added a judging rule",
+    "set_rule_state": "paused, resumed or removed a judging rule",
     "start_worker": "started a worker",
     "stop_worker": "stopped a worker",
     "raise_alarm": "found a change that raised an alarm",

@@ -71,8 +71,8 @@ def _palette(pages: Mapping[str, str]) -> None:
         targets = targets_of(text, pages)
         for target in targets:
             # The key names the target: a click on an older list must not open what has its place by now.
-            label, key = as_label(target.words), f"palette_to_{target.page}_{sorted(target.query.items())}_{target.words}"
-            if st.button(label, key=key, icon=target.icon, type="tertiary", width="stretch"):
+            key = f"palette_to_{target.page}_{sorted(target.query.items())}_{target.words}"
+            if st.button(as_label(target.words), key=key, icon=target.icon, type="tertiary", width="stretch"):
                 open_rows(target.page, **target.query)
         if not targets:
             caption("Nothing matches this text.")

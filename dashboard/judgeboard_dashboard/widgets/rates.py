@@ -21,7 +21,7 @@ def show_rate(version: StoredVersion, *, implied_labels: bool) -> None:
     result = kept_until_new_rows(
         rate_mark,
         lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),
-        *("rate", version.id, implied_labels),
+        ("rate", version.id, implied_labels),
     )
     show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
     if result.to_label is not None and permitted(Action.MAKE_QUEUES):

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -37,16 +38,13 @@ def fill(log: GradedLog, shares: list[float], *, query_type: str = "QA", first: 
         ids = log.answers(WEEKLY, day=first + 7 * week, query_type=query_type)
         bad = set(ids[:: round(1 / share)]) if share else set()
         log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-        for id_ in ids[:labelled]:
-            log.review(id_, label=BAD if id_ in bad else GOOD)
+        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids[:labelled]})
 
 
 @pytest.fixture
-def log(store: Store) -> GradedLog:
+def log(graded_once: Any) -> GradedLog:
     """A rise in the fifth of nine weeks, all answers labelled."""
-    log = GradedLog(store)
-    fill(log, [0.1] * 4 + [0.5] * 5)
-    return log
+    return graded_once("a rise in the fifth week", lambda new: fill(new, [0.1] * 4 + [0.5] * 5))[0]
 
 
 @pytest.fixture

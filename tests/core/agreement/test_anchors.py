@@ -49,17 +49,20 @@ def every_third(number: int) -> bool:
 
 
 @pytest.fixture
-def log(store: Store) -> GradedLog:
+def log(graded_once: Any) -> GradedLog:
     """A log that the judge judged as people do; half of the answers have labels."""
-    log = GradedLog(store)
+    return graded_once("judged as people do", fill)[0]
+
+
+def fill(log: GradedLog) -> None:
+    store = log.store
     with store.writing() as connection:
         texts = [(f"Question {number}?", f"It is number-{number}.", (f"{number}.",)) for number in range(ANSWERS)]
         store_responses(connection, [Response("log", str(number), *each) for number, each in enumerate(texts)])
     with RecordingEndpoint(saying(every_third)) as endpoint:
         judge_pending(store, rag(endpoint, api_key="k"))
-    for row in rows_of(store, RESPONSE)[: ANSWERS // 2]:
-        log.review(row["id"], label=BAD if every_third(int(row["external_id"])) else GOOD)
-    return log
+    labelled = rows_of(store, RESPONSE)[: ANSWERS // 2]
+    log.reviews({row["id"]: {"label": BAD if every_third(int(row["external_id"])) else GOOD} for row in labelled})
 
 
 def again(store: Store, script: Script, **options: Any) -> JudgingSummary:

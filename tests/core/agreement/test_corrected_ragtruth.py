@@ -12,6 +12,7 @@ from judgeboard.agreement.corrected_trend import compare_windows, corrected_tren
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import change_settings
+from judgeboard.stats.monitor import Window, detect
 from judgeboard.stats.rates import JudgeErrors, rogan_gladen
 from judgeboard.store.engine import Store
 from judgeboard.text import EPOCH
@@ -51,10 +52,20 @@ def eight_weeks(store: Store, shared: Path, folder: Path, *, app_changed: bool) 
     judgeboard.raise_flags(store)
 
 
-@pytest.mark.parametrize(("name", "app_changed"), [("nothing_changed", False), ("app_changed_in_week_4", True)])
+@pytest.mark.parametrize(
+    ("name", "app_changed", "design_effect", "evidence"),
+    [("nothing_changed", False, 1.2987, 5.92), ("app_changed_in_week_4", True, 1.1681, 77.93)],
+)
 def test_each_week_and_both_windows_have_the_published_shares(
-    sqlite_store: Store, shared: Path, tmp_path: Path, name: str, app_changed: bool
+    sqlite_store: Store,
+    shared: Path,
+    tmp_path: Path,
+    name: str,
+    app_changed: bool,
+    design_effect: float,
+    evidence: float,
 ) -> None:
+    """The published detector takes answers as independent; the product does not."""
     expected: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"][name]
     eight_weeks(sqlite_store, shared, tmp_path, app_changed=app_changed)
     first = (MONDAY - EPOCH.date()).days
@@ -66,7 +77,12 @@ def test_each_week_and_both_windows_have_the_published_shares(
     judged_bad = [row["judged_bad"] / row["N"] for row in rows]
     assert [point.judge_share for point in panel.points] == pytest.approx(judged_bad)
     assert [[stratum.labelled for stratum in point.strata] for point in panel.points] == [row["n"] for row in rows]
-    assert panel.design_effect > 1, "answers of one group share evidence"
+    apart = [Window(point.strata) for point in panel.points]
+    published = detect([(each.rate.value or 0.0, each.error) for each in apart], "rose")
+    assert [state.evidence for state in published] == pytest.approx(expected["M"], abs=1e-3, rel=1e-3)
+    # Each evidence group has about three answers or more here, so two labels of a group tell less than two others.
+    assert panel.design_effect == pytest.approx(design_effect, abs=5e-5)
+    assert panel.points[-1].rose == pytest.approx(evidence, abs=5e-3)
     change = windows.lines[0].change.change
     wanted = expected["corrected_change"]
     assert change.value == pytest.approx(wanted["value"], abs=1e-6)

@@ -121,7 +121,8 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
     assert (implied.n, own.n) == (1, 0)
 
 
-def test_a_filter_limits_people_and_judges_to_the_answers_that_match(store: Store) -> None:
+def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_store: Store) -> None:
+    store = sqlite_store
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 24)
     add_schema(store, SCHEMA, by=case.lead)

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
-from judgeboard.imports.importing import import_file
 from judgeboard.reports.agreement import report_page, report_results
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
@@ -80,11 +79,8 @@ def uneven(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
-def pandalm(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("pandalm")
-    store = open_store(folder / "pandalm.db", create=True)
-    file = shared / "data" / "pandalm.pairwise.jsonl.gz"
-    import_file(store, file, kind="pairs", rejected=folder / "rejected.jsonl")
+def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
+    store = open_store(public_database(("pandalm.pairwise", "pairs")))
     yield store
     store.close()
 

@@ -1,7 +1,6 @@
 """The published figures of public sets, out of the product's own command after its own import."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,6 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import open_store
 
 pytestmark = pytest.mark.shared
 
@@ -27,33 +24,12 @@ RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.human", "grades"), (
 Agreement = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def imported(shared: Path, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Imports a public set once, as its own documentation says, and returns the database."""
-    known: dict[str, Path] = {}
-
-    def database(*files: tuple[str, str]) -> Path:
-        name = files[0][0].partition(".")[0]
-        if name not in known:
-            folder = tmp_path_factory.mktemp(name)
-            known[name] = folder / f"{name}.db"
-            shutil.copyfile(sqlite_template, known[name])
-            store = open_store(known[name])
-            for file, kind in files:
-                path = shared / "data" / f"{file}.jsonl.gz"
-                import_file(store, path, kind=kind, rejected=folder / "rejected.jsonl")
-            store.close()
-        return known[name]
-
-    return database
-
-
 @pytest.fixture
-def agreement(imported: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> Agreement:
+def agreement(public_database: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> Agreement:
     """Runs the command on a public set, and returns its JSON."""
 
     def measured(files: tuple[tuple[str, str], ...], *words: str) -> dict[str, Any]:
-        assert run(["agreement", "--json", "--db", str(imported(*files)), *words]) == 0
+        assert run(["agreement", "--json", "--db", str(public_database(*files)), *words]) == 0
         content: dict[str, Any] = json.loads(capsys.readouterr().out)
         return content
 

@@ -12,7 +12,7 @@ from judgeboard.agreement.thresholds import AtThreshold, Goal, threshold_result
 from judgeboard.flags.rule import Cuts
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import AnyArray, IntArray
-from judgeboard.stats.calibration_maps import How
+from judgeboard.stats.calibration_maps import HOWS, How, fit_map
 from judgeboard.store.statements import TextColumn
 from shared_answers import SharedAnswers, shared_answers
 
@@ -58,7 +58,7 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all", *, alik
         everything.astype(np.float64),
         everything,
     )
-    judged = JudgedScores(ids, answers.groups.codes, badness, TextColumn(tuple(types.tolist()), codes), flagged)
+    judged = JudgedScores(ids, badness, TextColumn(tuple(types.tolist()), codes), flagged)
     inside = answers.of_type(None if query_type == "all" else query_type)
     return ScoredSample(judges, labels.at(inside), judged.at(inside), cuts, {}, alike=len(names) if alike else 0)
 
@@ -277,3 +277,23 @@ def test_the_meaning_of_a_score(
     assert f"people call {round(100 * means)} of 100" in result.sentence
     assert ("tells little" in result.sentence) == (judge == "baseline_nli")
     assert ("too sure" in result.sentence) == (slope < 0.9)
+
+
+def test_maps_of_more_labels_predict_the_other_half_better(answers: SharedAnswers) -> None:
+    """The mean Brier score of 200 draws of labels, with the generator of the published draws."""
+    scores, good = np.round(1 - answers.badness[B], 9), (~answers.bad).astype(float)
+    first = np.flatnonzero(answers.choosing)
+    other, people = scores[~answers.choosing], good[~answers.choosing]
+    assert round(np.square(other - people).mean(), 4) == 0.1319
+    rng = np.random.default_rng(0)
+    found: dict[How, list[float]] = {how: [] for how in HOWS}
+    for n in (30, 50, 100, 200, 400):
+        drawn = [rng.choice(first, n, replace=False) for _ in range(200)]
+        for how in HOWS:
+            maps = (fit_map(how, scores[rows], good[rows]) for rows in drawn)
+            found[how].append(round(np.mean([np.square(each(other) - people) for each in maps]), 4))
+    assert found == {
+        "platt": [0.1348, 0.1312, 0.1282, 0.1266, 0.1259],
+        "isotonic": [0.1466, 0.1414, 0.1354, 0.1323, 0.1302],
+        "histogram": [0.1614, 0.1513, 0.1409, 0.1360, 0.1340],
+    }

@@ -37,13 +37,17 @@ def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> No
 
 
 @pytest.fixture
-def rated(store: Store) -> Store:
+def rated(store: Store, fill_once: Any) -> Store:
     """Fourteen pairs: people are tied on one, and a judge changes once, is unusable once, and leaves one out."""
+    fill_once("fourteen rated pairs", store, fill)
+    return store
+
+
+def fill(store: Store) -> None:
     pairs = add_pairs(store, 14)
     record(store, pairs[:13], {"ab": "aaaaaaaaaaab-", "ba": "aaaaaaaaaaaab"})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place == 0 else "aa"))
-    return store
 
 
 @pytest.mark.parametrize(
@@ -106,24 +110,24 @@ def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Stor
 
 
 def test_intervals_resample_questions_not_pairs(store: Store) -> None:
-    """On 20 questions with 28 pairs each, the judge is right on all pairs of a question or on none."""
+    """On 20 questions with 8 pairs each, the judge is right on all pairs of a question or on none."""
     items = [
         Pair("bench", f"q{question}-{place}", f"Question {question}?", f"left {place}", f"right {place}")
         for question in range(20)
-        for place in range(28)
+        for place in range(8)
     ]
     with store.writing() as connection:
         pairs = store_pairs(connection, items).new
-    record(store, pairs, dict.fromkeys(("ab", "ba"), ("a" * 28 + "b" * 28) * 10))
+    record(store, pairs, dict.fromkeys(("ab", "ba"), ("a" * 8 + "b" * 8) * 10))
     for pair in pairs:
         people_say(store, pair, "a")
     result = measure(store)
     for name in ("agreement", "ac1", "changed_with_order"):
-        assert (result.statistics[name].n, result.statistics[name].unit) == (560, "question")
+        assert (result.statistics[name].n, result.statistics[name].unit) == (160, "question")
     agreement = result.statistics["agreement"]
     assert agreement.low is not None
     assert agreement.high is not None
-    assert agreement.high - agreement.low > 0.4, "20 answers, not 560"
+    assert agreement.high - agreement.low > 0.4, "20 answers, not 160"
     assert measure(store, of="repeats").statistics["self_consistency"].unit == "question"
 
 

@@ -1,5 +1,7 @@
 """What a number of several raters opens is what it counts."""
 
+from typing import Any
+
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
@@ -10,8 +12,12 @@ from judgeboard.store.judge_versions import list_versions
 
 
 @pytest.fixture
-def case(log: GradedLog) -> GradedLog:
+def case(graded_once: Any) -> GradedLog:
     """Two judges and three people on 40 answers of two types, some of them settled, some served again."""
+    return graded_once("two judges and three people", fill)[0]
+
+
+def fill(log: GradedLog) -> None:
     ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
     log.say(log.version("one"), labels)
@@ -22,7 +28,6 @@ def case(log: GradedLog) -> GradedLog:
     log.reviews(dict(list(labels.items())[:5]), "jon")
     log.review_again(ids[5:11], "jon", label=BAD)
     log.review_all(ids[:13], "lead", label=GOOD, stage="adjudication")
-    return log
 
 
 def opened(log: GradedLog, *cell: object) -> int:

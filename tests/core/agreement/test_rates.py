@@ -57,18 +57,19 @@ def _drawn(row: dict[str, Any], share: float) -> bool:
 
 
 @pytest.fixture
-def example_a(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
+def example_a(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
     """Labels by lot: the random sample of 15 %."""
-    fill_once("rates a", store, lambda new: _imported(new, shared, tmp_path, 0.15, lambda row: _drawn(row, 0.15)))
-    return store
+    by_lot = lambda new: _imported(new, shared, tmp_path, 0.15, lambda row: _drawn(row, 0.15))  # noqa: E731
+    fill_once("rates a", sqlite_store, by_lot)
+    return sqlite_store
 
 
 @pytest.fixture
-def example_b(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
+def example_b(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
     """Everything that the judge calls bad is labelled, and the random sample of 5 %."""
     chosen = lambda row: row["label"] == "hallucinated" or _drawn(row, 0.05)  # noqa: E731
-    fill_once("rates b", store, lambda new: _imported(new, shared, tmp_path, 0.05, chosen))
-    return store
+    fill_once("rates b", sqlite_store, lambda new: _imported(new, shared, tmp_path, 0.05, chosen))
+    return sqlite_store
 
 
 @pytest.fixture
@@ -167,10 +168,9 @@ def judge(log: GradedLog, ids: list[int]) -> None:
 
 def flag(log: GradedLog, ids: Collection[int], rule: str = "random_sample", severity: float = 0.0) -> None:
     row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN}
+    rows = [row | {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity} for each in ids]
     with log.store.writing() as connection:
-        for each in ids:
-            named = {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity}
-            connection.execute(insert(FLAG), row | named)
+        connection.execute(insert(FLAG), rows)
 
 
 def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> None:

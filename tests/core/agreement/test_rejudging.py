@@ -46,7 +46,7 @@ def filled(store: Store, answers: list[Any], *, again: bool) -> None:
             log.review(response_id, f"person {place}", label=label, groundedness=groundedness, quality=quality)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=ANSWERS, grade=st.sampled_from(["label", "groundedness", "quality"]))
 def test_every_figure_stays_that_of_the_latest_verdicts(new_sqlite_store: Any, answers: list[Any], grade: str) -> None:
     found = []

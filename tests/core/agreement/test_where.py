@@ -23,8 +23,12 @@ ONE_TYPE = RowFilter(query_types=("sql",))
 
 
 @pytest.fixture
-def graded(log: GradedLog) -> GradedLog:
+def graded(graded_once: Any) -> GradedLog:
     """Two judges and two people on 30 answers; every second answer has the query type sql."""
+    return graded_once("two judges and two people", fill)[0]
+
+
+def fill(log: GradedLog) -> None:
     first, second = log.version("one"), log.version("two")
     for place in range(30):
         ids = log.answers(1, query_type="sql" if place % 2 else "plain")
@@ -32,7 +36,6 @@ def graded(log: GradedLog) -> GradedLog:
             log.say_all(version, ids, label=BAD if place % every else GOOD, groundedness=place % 7 / 7)
         for person, every in (("mara", 4), ("jon", 6)):
             log.review_all(ids, person, label=BAD if place % every else GOOD, groundedness=place % every / every)
-    return log
 
 
 @pytest.mark.parametrize("grade", ["label", "groundedness"])
@@ -74,12 +77,16 @@ def test_a_jury_and_repeats_name_their_filter(graded: GradedLog) -> None:
 
 
 @pytest.fixture
-def compared(store: Store) -> Store:
+def compared(store: Store, fill_once: Any) -> Store:
+    fill_once("pairs of two types", store, fill_pairs)
+    return store
+
+
+def fill_pairs(store: Store) -> None:
     pairs = add_pairs(store, 12, query_type="sql") + add_pairs(store, 12, query_type="plain", first=12)
     record(store, pairs, {"ab": "abt" * 8, "ba": "abb" * 8})
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("ab" if place % 4 == 0 else "aa"))
-    return store
 
 
 @pytest.mark.parametrize("of", ["judge", "people", "judges", "repeats"])

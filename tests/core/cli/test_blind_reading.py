@@ -17,6 +17,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RESPONSE
+from judgeboard.targets.recording_tool import FakeLangfuse
 from marked_answer import mark_answer
 from queue_case import queue_case
 
@@ -38,6 +39,21 @@ def test_an_export_leaves_out_what_its_user_reviews_blind_and_says_how_many(
     files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
     assert [name for name, text in files.items() if "mark-" in text] == []
     assert "plain-reasoning" in files["judgments.jsonl"]
+
+
+def test_a_push_sends_nothing_that_its_user_reviews_blind(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = blind_case(sqlite_store)
+    monkeypatch.setattr("judgeboard.targets.langfuse.trace_id", lambda _item: "ab" * 16)
+    with FakeLangfuse() as tool:
+        for name, key in tool.environment.items():
+            monkeypatch.setenv(name, key)
+        assert run(["push", "--to", "langfuse", "--with-notes", "--address", tool.address, "--db", db]) == 0
+        sent = json.dumps([request.body for request in tool.requests])
+    assert "plain-reasoning" in sent
+    assert "mark-" not in sent
+    assert "hidden: 1 answer" in capsys.readouterr().err
 
 
 def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -199,7 +199,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
 
 
 def test_a_second_command_on_the_same_pairs_asks_only_what_is_left(sqlite_store: Store, tmp_path: Path) -> None:
-    more = ["--pairs", str(pairs_file(tmp_path, 150))]
+    more = ["--pairs", str(pairs_file(tmp_path, 60))]
     with RecordingEndpoint(always(said("tie"))) as other:
 
         def answering(_request: object, number: int) -> ScriptedReply:
@@ -210,5 +210,5 @@ def test_a_second_command_on_the_same_pairs_asks_only_what_is_left(sqlite_store:
 
         code, endpoint = compare(sqlite_store, answering, *more)
     assert code == 0
-    assert len(rows_of(sqlite_store, COMPARISON)) == 300
+    assert len(rows_of(sqlite_store, COMPARISON)) == 120
     assert len(endpoint.requests) <= LEAST_READ_AHEAD + 3 * AT_ONCE, "what was read ahead, nothing stored by then"

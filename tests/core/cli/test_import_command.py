@@ -1,6 +1,8 @@
 """What an import says of columns that it does not read and of rows that it does not take."""
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,30 @@ def ticket(number: int, **more: Any) -> dict[str, Any]:
 
 
 BOTH = ("--map", "usr=query", "--map", "bot=answer")
+
+
+def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_path: Path, capsys) -> None:
+    log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
+    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
+    log.write_text(json.dumps(sample))
+    assert run(["import", str(log), "--db", database]) == 0
+    printed = capsys.readouterr().out
+    assert "recognised: a ragas dataset" in printed
+    assert "it also has 1 verdict" in printed
+    assert printed.count("1 new") == 2
+    assert run(["import", str(log), "--db", database]) == 0
+    assert capsys.readouterr().out.count("nothing new") == 2
+
+
+def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(lines, tmp_path: Path, capsys) -> None:
+    lines([ticket(1)], *BOTH)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
+    writer = threading.Thread(target=pipe.write_text, args=(json.dumps(sample),), daemon=True)
+    writer.start()
+    assert run(["import", str(pipe), "--db", str(tmp_path / "judgeboard.db")]) == 0
+    assert "again with --kind verdicts" in capsys.readouterr().out
 
 
 def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:

@@ -344,7 +344,9 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
 
 
 def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store) -> None:
-    count = 1_000
+    # What each holds where they meet: what it has read and not asked yet, and what waits for a slow store.
+    held_by_one = (LEAST_READ_AHEAD + 2 * AT_ONCE) + (LEAST_READ_AHEAD + 4 * AT_ONCE)
+    count = 3 * held_by_one
     store_answers(store, count)
     with held_endpoint() as endpoint, contextlib.ExitStack() as stack:
         endpoint.hold_after(0)
@@ -360,8 +362,6 @@ def test_two_processes_at_once_share_the_run_and_store_no_ask_twice(store: Store
     assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
     twice = sum(often - 1 for often in asked(endpoint.server).values())
     assert set(asked(endpoint.server)) == set(range(count))
-    # What each holds where they meet: what it has read and not asked yet, and what waits for a slow store.
-    held_by_one = (LEAST_READ_AHEAD + 2 * AT_ONCE) + (LEAST_READ_AHEAD + 4 * AT_ONCE)
     assert twice <= 2 * held_by_one, "they come from both ends: only where they meet"
 
 

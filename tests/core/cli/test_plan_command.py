@@ -48,6 +48,10 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     assert typed("queue", "show", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
 
 
+def test_a_plan_without_its_goal_says_what_to_type(typed) -> None:
+    assert typed("plan", code=2).endswith("Missing option '--reach'.\nFor example: judgeboard plan --reach 0.05\n")
+
+
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     plans = typed("plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
     assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.domain import Status
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address
-from stored_rows import row_count
+from stored_rows import rows_of
 
 PAIR = {
     "id": "q",
@@ -32,10 +34,18 @@ def test_a_real_small_model_goes_through_all_of_it(
         model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "64", "--timeout", "500"]
         command = ["ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
         assert run([*command, "--db", address(sqlite_store)]) == 0
+        requests = len(endpoint.requests)
     result = json.loads(capsys.readouterr().out)
     account = result["account"]
     asked = sum(account[status] for status in ("ok", "unparsable", "refused", "error"))
-    stored = row_count(sqlite_store, SAMPLE, COMPARISON)
-    assert account["asked"] == asked == stored == 3
+    comparisons = rows_of(sqlite_store, COMPARISON)
+    stored = [*rows_of(sqlite_store, SAMPLE), *comparisons]
+    assert account["asked"] == asked == len(stored) == 3
+    assert sum(len(row["attempts"]) for row in stored) == requests
+    assert all(row["raw"] and row["model_reported"] for row in stored)
     assert (account["error"], account["not_reached"], result["items"]) == (0, 0, 1)
     assert result["no_answer"] in {0, 1}
+    with sqlite_store.reading() as connection:
+        for row in comparisons:
+            for said in latest_comparisons(connection, row["judge_version_id"], row["pair_id"], [row["condition"]]):
+                assert bool(said.preferences) is (said.status is Status.OK), "unusable is unusable"

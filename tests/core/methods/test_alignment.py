@@ -36,7 +36,7 @@ from judgeboard.stats.arrays import grouping
 from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_shares
 from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
 from judgeboard.store.tables import EVENT, JUDGMENT
 from judging_log import address
 from stored_rows import rows_of
@@ -303,13 +303,22 @@ def test_recorded_replies_align_without_an_endpoint(
     assert CAREFUL in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("lexical", "it has no prompt to change"),
+        ("rating", "its verdicts are not good or bad"),
+        ("rubric", "its verdicts are not good or bad"),
+    ],
+)
 def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(
-    sqlite_store: Store, endpoint: RecordingEndpoint
+    sqlite_store: Store, endpoint: RecordingEndpoint, kind: str, why: str
 ) -> None:
-    measured_routes(sqlite_store, 4)
-    judge_pending(sqlite_store, make_judge("lexical"))
-    with pytest.raises(BadInput, match="rag or grade"):
-        aligned(sqlite_store, endpoint, which="lexical")
+    asking = {} if kind == "lexical" else {"model": "judge", "base_url": endpoint.base_url}
+    with sqlite_store.writing() as connection:
+        version = ensure_version(connection, make_judge(kind, name="other", **asking).version)
+    with pytest.raises(BadInput, match=f"{kind}: {why}. Align a judge of the kind rag or grade"):
+        aligned(sqlite_store, endpoint, which=version.title)
 
 
 def test_a_role_is_fixed_by_the_evidence() -> None:

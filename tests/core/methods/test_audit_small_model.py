@@ -25,7 +25,7 @@ def log(sqlite_store: Store) -> GradedLog:
 
 def asked(log: GradedLog, small_model: str, *words: str) -> int:
     """Run a command against the model; 0 or 1 is its exit code: everything came back."""
-    model = ["--base-url", small_model, "--max-output", "16", "--timeout", "120", "--db", address(log.store)]
+    model = ["--base-url", small_model, "--max-output", "8", "--timeout", "120", "--db", address(log.store)]
     code = run([*words, *model])
     assert code in {0, 1}
     return code

@@ -22,7 +22,7 @@ def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: s
     assert [each.made for each in make_control_answers(sqlite_store, kinds=["passages_removed"])] == [1]
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
         judge = make_judge(
-            "rag", model="smollm2", base_url=endpoint.base_url, max_output=64, timeout_s=120, concurrency=2
+            "rag", model="smollm2", base_url=endpoint.base_url, max_output=24, timeout_s=120, concurrency=2
         )
         # The original has its verdict already: the model is slow, and one answer shows as much as two.
         with sqlite_store.writing() as connection:

@@ -255,7 +255,7 @@ def test_the_cost_limit_of_a_jury_is_for_the_calls_of_one_command(sqlite_store: 
         (["judge", "--jury", "m1,m2", "--model", "m3"], "remove --model"),
         (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
         (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
-        (["judge"], "Missing option '--judge'"),
+        (["judge"], "Missing option '--judge'.\nFor example: judgeboard judge --judge lexical"),
         (["jury", "--members", "a,b"], "add --recorded"),
         (["jury", "--recorded", "--members", "a,b"], "no judge version 'a'"),
     ],

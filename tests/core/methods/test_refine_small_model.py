@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.llm, pytest.mark.timeout(300)]
 
 
 def play(store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
-    generator = ["--generator", "smollm2", "--generator-base-url", base_url, "--generator-max-output", "64"]
+    generator = ["--generator", "smollm2", "--generator-base-url", base_url, "--generator-max-output", "24"]
     assert run([*words, *generator, "--timeout", "200", "--json", "--db", address(store)]) == 0
     output = json.loads(capsys.readouterr().out)
     assert isinstance(output, dict)

@@ -10,18 +10,29 @@ from judgeboard.methods.suite_run import make_candidate, run_suite
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 
+SUITE = """
+name: real
+max_unmeasured: 1
+rubric:
+  name: colours
+  dimensions:
+    - name: accuracy
+      levels: {1: Wrong., 2: Poor., 3: Fair., 4: Good., 5: Right.}
+cases: [{query: Name a colour., reference: Red.}]
+"""
+
 
 @pytest.mark.llm
 def test_whatever_a_real_model_says_every_case_is_accounted_for(
     small_model: str, sqlite_store: Store, tmp_path: Path
 ) -> None:
     file = tmp_path / "suite.yaml"
-    file.write_text("name: real\nmax_unmeasured: 1\ncases: [{query: Name a colour., reference: Red.}]\n")
+    file.write_text(SUITE)
     suite = read_suite(file)
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
         given = {"base_url": endpoint.base_url, "timeout_s": 120}
-        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=64, **given)
-        candidate = make_candidate("model:smollm2", max_output=64, **given)
+        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, **given)
+        candidate = make_candidate("model:smollm2", max_output=16, **given)
         result = run_suite(sqlite_store, suite, candidate, judge=judge)
     account = result.account
     assert account.asked == account.ok + account.unparsable + account.refused + account.error

@@ -417,9 +417,9 @@ def test_the_judge_alone_has_the_interval_of_chance() -> None:
 def test_the_interval_of_the_judge_alone_holds_its_share_of_the_app() -> None:
     """Groups of 6 answers with a share of their own: how often the interval has the share of all groups."""
     random = np.random.default_rng(11)
-    held = 0
+    inside = 0
     for _ in range(400):
         verdicts = (random.random((60, 6)) < random.beta(1.5, 3.0, (60, 1))).astype(np.float64).ravel()
         made = alone(verdicts, np.repeat(np.arange(60), 6))
-        held += (made.low or 0) <= 1 / 3 <= (made.high or 0)
-    assert 0.92 <= held / 400 <= 0.98
+        inside += (made.low or 0) <= 1 / 3 <= (made.high or 0)
+    assert 0.92 <= inside / 400 <= 0.98

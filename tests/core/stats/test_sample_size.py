@@ -148,16 +148,17 @@ class TestPublished:
 
     def test_which_answers_to_label(self, known: Known) -> None:
         """The labels for an equal error, in percent of labels by lot without a judge: 3,000 draws of 200 labels."""
-        rng = np.random.default_rng(1)
+        rng = np.random.default_rng(0)
         verdicts = known.verdicts["track_b_modernbert"].astype(int)
         scores = known.scores["track_b_modernbert"]
         fourths = np.searchsorted(np.quantile(scores, [0.25, 0.5, 0.75]), scores, side="right")
-        alone = known.share * (1 - known.share) / 200 * (known.n - 200) / (known.n - 1)
-
-        cells = np.bincount(2 * verdicts + known.bad.astype(int), minlength=4)
-        drawn = rng.multivariate_hypergeometric(cells, 200, size=3_000).reshape(-1, 2, 2)
-        by_lot = (drawn[:, :, 1] / drawn.sum(axis=2)) @ (np.bincount(verdicts) / known.n)
-        assert 100 * float(np.square(by_lot - known.share).mean()) / alone == pytest.approx(61, abs=3)
+        # As published, the error of labels by lot comes from draws, too: here it is 4 % above its expectation.
+        drawn = np.array([rng.choice(known.n, 200, replace=False) for _ in range(3_000)])
+        alone = float(np.square(known.bad[drawn].mean(axis=1) - known.share).mean())
+        judged, bad = verdicts[drawn], known.bad[drawn]
+        shares = [(bad * (judged == each)).sum(axis=1) / (judged == each).sum(axis=1) for each in (0, 1)]
+        by_lot = np.bincount(verdicts) / known.n @ shares
+        assert 100 * float(np.square(by_lot - known.share).mean()) / alone == pytest.approx(61, abs=2)
 
         sizes, bad = np.bincount(fourths), np.bincount(fourths, weights=known.bad).astype(int)
         guessed = np.clip(np.bincount(fourths, weights=scores) / sizes, 0.1, 0.9)
@@ -166,8 +167,8 @@ class TestPublished:
             n = np.array(allocated(200, sizes.tolist(), shares))
             variances = bad / sizes * (1 - bad / sizes) / n * (sizes - n) / (sizes - 1)
             found.append(100 * float(np.square(sizes / known.n) @ variances) / alone)
-        # The published figures come from draws, these from the variance: 57.9, 55.5 and 54.4.
-        assert found == pytest.approx([54, 53, 50], abs=5)
+        # The Monte-Carlo error of a published figure is 1.4. With draws, these 55.6, 53.3 and 52.2 differ by as much.
+        assert found == pytest.approx([54, 53, 50], abs=2.8)
         assert found == sorted(found, reverse=True)
 
     def test_confidence_sequences(self, known: Known) -> None:

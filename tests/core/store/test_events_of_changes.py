@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 import judgeboard
 from judgeboard import Decision, Grade, Preference, Shown
-from judgeboard.domain import Response, Role
+from judgeboard.domain import Response, Role, RuleState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refine_run import refine_pending
 from judgeboard.people.roster import (
@@ -27,6 +27,7 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.runs.jobs import cancel_job, request_rejudge
+from judgeboard.runs.judging_rules import add_rule, change_rule
 from judgeboard.runs.worker import rejudge
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.forgetting import forget_response
@@ -147,6 +148,10 @@ def job(case: Case) -> str:
     return request_rejudge(case.store, judge={"kind": "lexical", "name": "first"}, where=where, actor=case.lead)
 
 
+def rule(case: Case) -> None:
+    add_rule(case.store, "live", judge={"kind": "lexical", "name": "first"}, actor=case.lead)
+
+
 def done_job(case: Case) -> None:
     rejudge(case.store, job(case), threading.Event())
 
@@ -225,6 +230,8 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "job_cancelled": lambda case: cancel_job(case.store, job(case), case.lead),
     "job_began": done_job,
     "job_failed": failed_job,
+    "add_rule": rule,
+    "set_rule_state": lambda case: (rule(case), change_rule(case.store, "live", RuleState.PAUSED, case.lead)),
     "forget": forget,
 }
 SUITE = "a suite"

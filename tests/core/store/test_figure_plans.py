@@ -29,7 +29,7 @@ from judgeboard.store.tables import (
     REVIEWER,
 )
 from judgeboard.store.verdicts import load_graded
-from judgeboard.trends import trend
+from judgeboard.trends import MEASURES, trend
 from query_plans import statements_of
 
 ROWS = 20_000
@@ -90,7 +90,7 @@ def plans_of(store: Store) -> Iterator[list[str]]:
     event.remove(store.engine, "before_cursor_execute", explain)
 
 
-@pytest.mark.parametrize("measure", ["groundedness", "quality", "low_share", "flagged_share"])
+@pytest.mark.parametrize("measure", [*MEASURES])
 @pytest.mark.parametrize("judge", ["rag", 1])
 def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large: Store, measure, judge) -> None:
     with large.reading() as connection, plans_of(large) as steps:

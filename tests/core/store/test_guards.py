@@ -25,6 +25,8 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"seen_day": 14, "evidence": 200.0, "evidence_limit": 104.0, "rate_before": 0.2, "rate_after": 0.4}
     | {"by": "m", "at": NOW},
     "alarm_acknowledgement": {"alarm_id": 1, "by": "m", "note": "n", "at": NOW},
+    "judging_rule": {"name": "r", "by": "m", "judge_version_id": 1, "filter": {}, "judge": {}, "rate": 0.5, "rates": {}}
+    | {"max_cost": 1.0, "max_calls": 1, "concurrency": 1, "delay_s": 0.0, "after_id": 0, "state": "active", "at": NOW},
     "anchor_set": {"seed": "s", "by": "m", "at": NOW},
     "anchor": {"anchor_set_id": 1, "response_id": 1},
     "review_failure_mode": {"review_id": 1, "mode": "m"},
@@ -58,6 +60,15 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"reference": "r", "reasoning": "x"},
     "comparison_score": {"comparison_id": 1, "aspect": "overall", "preference": "a"},
     "preference_score": {"review_id": 1, "aspect": "overall", "preference": "a"},
+    "pushed": {
+        "target": "phoenix",
+        "what": "reviews",
+        "response_id": 1,
+        "author": "m",
+        "row_id": 1,
+        "sent": True,
+        "at": NOW,
+    },
     "sample": STEP | {"pair_id": 1, "judge_version_id": 1, "number": 0, "answer": "x"},
     "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
     "refinement": {"method": "reflect", "run_id": 1, "subject": "a", "number": 1, "root_response_id": 1}
@@ -73,6 +84,9 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"reveal": False, "flagged_only": False, "max_items": 1, "created_at": NOW},
     "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
     "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
+    "api_key": {"name": "k", "hash": "h", "scopes": ["ingest"], "source": "s", "max_body_mb": 1.0, "created_by": "m"}
+    | {"created_at": NOW},
+    "trace": {"external_id": "t", "owner": "o", "source": "s", "first_at": NOW, "last_at": NOW},
     "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
 }
 

@@ -24,7 +24,9 @@ from judgeboard.store.export import EXPORTS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judging_rules import JudgingRule, NewRule, get_rule, insert_rule
 from judgeboard.store.planned_draw import DrawPlan
+from judgeboard.store.pushed import What
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
@@ -39,6 +41,7 @@ ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
     *(
+        "outcomes",
         "actor",
         "person_id",
         "answers",
@@ -71,6 +74,18 @@ OF_WRITERS = {
         "states",
     ),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
+    *(
+        "endpoint_host",
+        "entries",
+        "living",
+        "outcomes",
+        "owner",
+        "problem",
+        "response",
+        "spans",
+        "traces",
+        "why_stopped",
+    ),
     *("reviews", "spec", "subjects", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
@@ -114,6 +129,21 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         run = get_run(connection, answer.run_id)
         judgments = tuple(connection.execute(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id == one)).scalars())
     rag, nli = answer.versions["rag"], answer.versions["nli"]
+    new_rule = NewRule(
+        name="rag",
+        judge_version_id=nli,
+        filter={},
+        judge={},
+        rate=1,
+        rates={},
+        max_cost=None,
+        max_calls=9,
+        concurrency=1,
+        delay_s=0,
+        after_id=0,
+    )
+    with queues.store.writing() as connection:
+        judging_rule = get_rule(connection, insert_rule(connection, new_rule, "ada", NOW))
     return {
         "a": "log",
         "address": "rag",
@@ -176,6 +206,9 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         ("plan", DrawPlan): DrawPlan(),
         "position": 0.0,
         "primary_judge": "rag",
+        "longest": timedelta(0),
+        "quiet": timedelta(0),
+        "trace_ids": (1,),
         "queries": ("question of marked?",),
         "query_types": ("QA",),
         "values": ("QA",),
@@ -197,6 +230,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "reviewer_id": queues.ada.id,
         "reviewer_ids": (queues.ada.id,),
         "rule": "plain-flag-rule",
+        ("rule", JudgingRule): judging_rule,
+        "rule_id": judging_rule.id,
         "rules": ("plain-flag-rule",),
         "run": run,
         ("run", StoredSuiteRun): SimpleNamespace(id=1, run_id=answer.run_id, version_id=rag),
@@ -232,6 +267,9 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "version_ids": (rag, nli),
         "viewer": queues.mara.id,
         "what": "judge",
+        ("what", What): What.REVIEWS,
+        "target": "phoenix",
+        "judges": ("rag",),
         "where": where,
         "words": "mark",
         "flag_state": FlagState.OPEN,

@@ -351,7 +351,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS, needed=st.integers(1, 3))
 def test_whatever_happens_every_open_flag_waits_once(sqlite_template, tmp_path, actions, needed) -> None:
     """Every open flag is in the queue, each waiting item has the places it needs, and no flag is closed too early."""

@@ -4,7 +4,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from judgeboard.domain import Attempt, FlagState, JudgeVersion, Label, Response, ResponseKind, Status, Verdict
+from judgeboard.domain import (
+    Attempt,
+    Feedback,
+    FeedbackKind,
+    FlagState,
+    JudgeVersion,
+    Label,
+    Response,
+    ResponseKind,
+    Status,
+    Verdict,
+)
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.judge_versions import ensure_version
@@ -90,16 +101,61 @@ def test_feedback_raises_and_supersedes_its_gap(case) -> None:
     response, version = case.answer(), case.version()
     case.say(version, response, quality=4)
     case.thumbs("a", 0)
-    assert case.flags(response) == [("feedback_gap", "open")]
+    assert case.flags(response) == [("feedback_gap", "open"), ("poor_rating", "open")]
     case.thumbs("a", 1)
-    assert case.flags(response) == [("feedback_gap", "superseded")]
+    assert case.flags(response) == [("feedback_gap", "superseded"), ("poor_rating", "superseded")]
 
 
 def test_the_gap_is_seen_when_the_judgment_comes_after_the_feedback(case) -> None:
     response = case.answer()
     case.thumbs("a", 0)
     case.say(case.version(), response, quality=4)
-    assert case.flags(response) == [("feedback_gap", "open")]
+    assert case.flags(response) == [("poor_rating", "open"), ("feedback_gap", "open")]
+
+
+def test_a_poor_rating_flags_an_answer_that_no_judge_has_judged(case) -> None:
+    rated = {
+        "down": Feedback(FeedbackKind.THUMBS, 0),
+        "two": Feedback(FeedbackKind.STARS, 2),
+        "three": Feedback(FeedbackKind.STARS, 3),
+        "up": Feedback(FeedbackKind.THUMBS, 1),
+    }
+    ids = case.add(*(Response("log", name, "q", "a", feedback=(each,)) for name, each in rated.items())).new
+    poor = [("poor_rating", "open")]
+    assert [case.flags(id_) for id_ in ids] == [poor, poor, [], []]
+    down, two = (case.flag_rows(id_)[0] for id_ in ids[:2])
+    assert (down["severity"], two["severity"], down["judge_name"]) == (0.5, 0.0, None)
+
+
+def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case) -> None:
+    response = case.answer()
+    case.thumbs("a", 0)
+    assert case.flags(response) == [("poor_rating", "open")]
+    case.thumbs("a", 1)
+    assert case.flags(response) == [("poor_rating", "superseded")]
+    case.thumbs("a", 0)
+    case.decide(response, "poor_rating", FlagState.DISMISSED)
+    case.thumbs("a", 0)
+    assert case.flags(response)[1:] == [("poor_rating", "dismissed")]
+
+
+def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
+    stars = [Feedback(FeedbackKind.STARS, each, at=datetime(2026, 1, each, tzinfo=UTC)) for each in (1, 2)]
+    [response] = case.add(Response("log", "a", "q", "a", feedback=(stars[0],))).new
+    case.add(Response("log", "a", "q", "a", feedback=tuple(stars)))
+    raise_flags(case.store)
+    values = [(row["state"], row["details"]["value"]) for row in case.flag_rows(response)]
+    assert values == [("superseded", 1), ("open", 2)]
+
+
+def test_the_limit_of_poor_ratings_is_a_setting(case) -> None:
+    case.set("poor_rating", 0)
+    response = case.answer()
+    case.thumbs("a", 0)
+    assert case.flags(response) == []
+    case.set("poor_rating", 1)
+    raise_flags(case.store)
+    assert case.flags(response) == [("poor_rating", "open")]
 
 
 def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, select
@@ -58,6 +59,21 @@ rated = st.builds(Rated, responses, stars)
 histories = st.lists(st.lists(said, min_size=1, max_size=5) | rated, max_size=10)
 
 
+@pytest.fixture(scope="module")
+def template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the answers and the judge versions."""
+    path = tmp_path_factory.mktemp("property") / "template.db"
+    shutil.copyfile(sqlite_template, path)
+    store = open_store(path)
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 0.5, "test")
+        for version in VERSIONS:
+            ensure_version(connection, version)
+        store_responses(connection, [logged(number) for number in range(RESPONSES)])
+    store.close()
+    return path
+
+
 @contextmanager
 def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder:
@@ -65,12 +81,9 @@ def fresh(template: Path, primary_judge: str | None = None) -> Iterator[Store]:
         shutil.copyfile(template, path)
         store = open_store(path)
         hurry(store)
-        with store.writing() as connection:
-            set_setting(connection, "random_share", 0.5, "test")
-            for version in VERSIONS:
-                ensure_version(connection, version)
-            set_setting(connection, "primary_judge", primary_judge, "test")
-            store_responses(connection, [logged(number) for number in range(RESPONSES)])
+        if primary_judge is not None:
+            with store.writing() as connection:
+                set_setting(connection, "primary_judge", primary_judge, "test")
         yield store
         store.close()
 
@@ -152,10 +165,10 @@ def open_flags(store: Store) -> set[tuple[int, str]]:
     return {(row.response_id, row.raise_key) for row in table(store, FLAG) if row.state == "open"}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories)
-def test_current_and_flags_follow_from_what_was_said(sqlite_template: Path, history: list[list[Said] | Rated]) -> None:
-    with fresh(sqlite_template) as store:
+def test_current_and_flags_follow_from_what_was_said(template: Path, history: list[list[Said] | Rated]) -> None:
+    with fresh(template) as store:
         stored = play(store, history)
         assert stored == sum(len(step) for step in history if isinstance(step, list))
         assert kept_current(store) == defined_current(store)
@@ -168,7 +181,7 @@ def test_current_and_flags_follow_from_what_was_said(sqlite_template: Path, hist
         assert (changes.raised.total(), changes.superseded.total()) == (0, 0)
 
         # And the same as where every user had spoken before any judge.
-        with fresh(sqlite_template, judged_first(store)) as replayed:
+        with fresh(template, judged_first(store)) as replayed:
             play(replayed, [step for step in history if isinstance(step, Rated)])
             play(replayed, [step for step in history if not isinstance(step, Rated)])
             assert open_flags(replayed) == flags

@@ -55,6 +55,14 @@ def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store)
     assert "judgeboard import FILE" in markup(page)
 
 
+def test_the_page_says_which_export_a_file_was_taken_for(upload, sqlite_store: Store) -> None:
+    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
+    page = upload([sample])
+    assert "Recognised: a ragas dataset. It also has 1 verdict" in markup(page)
+    page.button(key="import_start").click().run()
+    assert responses(sqlite_store) == 1
+
+
 def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Store) -> None:
     page = upload([*LOG, {"id": "b", "question": "q", "response": 7}])
     assert "4 of 5 rows can be imported." in markup(page)
@@ -203,6 +211,7 @@ def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_sto
     assert "4 of 4 rows can be imported." in markup(page)
     page.button(key="import_start").click().run()
     assert "4 grades were imported." in markup(page)
+    assert page.button(key="import_next").label == "Show label schema"
     with sqlite_store.reading() as connection:
         newest = list_label_sets(connection)["claims"]
         assert newest.title == "claims v2"

@@ -55,6 +55,20 @@ def test_a_threshold_out_of_its_range_is_said_and_not_stored(
     assert page.button(key="settings_save").label == "Save 2 changes"
 
 
+def test_checks_of_answers_are_defined_on_the_page_and_applied(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("settings")
+    page.text_area(key="setting_checks").set_value("checks:\n- {name: long, length: {min_wods: 900}}").run()
+    page.button(key="settings_save").click().run()
+    assert "Not saved: checks, line 2: checks[0].length" in markup(page)
+    assert in_force(sqlite_store, "checks")[1] == "default"
+    page.text_area(key="setting_checks").set_value("checks:\n- {name: long, length: {min_words: 900}}").run()
+    page.button(key="settings_save").click().run()
+    assert in_force(sqlite_store, "checks")[1:] == ("stored", "Mara")
+    page.button(key="settings_apply").click().run()
+    assert "flags raised" in markup(page)
+    assert "with open flags in failed check" in markup(open_page("queue", rule="failed_check"))
+
+
 def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) -> None:
     page = open_page("settings")
     page.number_input(key="setting_low_groundedness").set_value(0.2).run()
