@@ -1,0 +1,195 @@
+"""Tables of the running service: settings, events, jobs, judging rules, alarms, keys, traces."""
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from judgeboard.domain import FeedbackKind, RuleState
+from judgeboard.store.tables.columns import (
+    METADATA,
+    BigId,
+    JsonTuple,
+    JsonValue,
+    Utc,
+    one_of,
+    optional,
+    partial,
+    references,
+    required,
+    table,
+)
+
+SETTING = table(
+    "setting",
+    Column("key", String, nullable=False, index=True),
+    Column("value", JsonValue),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    comment="Thresholds and the primary judge; the latest row of a key is in force.",
+)
+
+EVENT = table(
+    "event",
+    *required(String, "kind", "actor"),
+    Column("at", Utc, nullable=False),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("details", JsonValue, nullable=False, default=dict),
+    Index("ix_event_response", "response_id", "kind"),
+    Index("ix_event_kind", "kind", "id"),
+    Index("ix_event_actor", "actor", "id"),
+    comment="A record of who did what, written in the transaction of the change.",
+)
+
+JOB = Table(
+    "job",
+    METADATA,
+    Column("id", String, primary_key=True),
+    *required(String, "kind", "actor"),
+    *required(JsonValue, "filter", "judge", "estimate", default=dict),
+    Column("run_id", BigId, ForeignKey("run.id"), index=True),
+    Column("created_at", Utc, nullable=False),
+    Column("cancelled_at", Utc),
+    Column("failed", String, comment="Why the job could not start."),
+    comment="Long work that a person requested; a worker takes jobs that have no run. Contains no texts.",
+)
+
+WORKER = Table(
+    "worker",
+    METADATA,
+    Column("executor_id", String, primary_key=True),
+    Column("host", String, nullable=False),
+    Column("pid", Integer, nullable=False),
+    *required(Utc, "started_at", "heartbeat_at"),
+    comment="A process that takes jobs; it is alive while its heartbeat is recent.",
+)
+
+JUDGING_RULE = table(
+    "judging_rule",
+    *required(String, "name", "by"),
+    *references("judge_version_id"),
+    *required(JsonValue, "filter", "judge", default=dict),
+    Column("rate", Float, nullable=False, default=1.0, comment="Share of the answers that are judged."),
+    Column("rates", JsonValue, nullable=False, default=dict, comment="Other shares, by query type."),
+    Column("max_cost", Float, comment="Per day (UTC), in the currency of the prices."),
+    Column("max_calls", Integer, comment="Per day (UTC)."),
+    Column("concurrency", Integer, nullable=False),
+    Column("delay_s", Float, nullable=False, default=0.0, comment="Seconds between storing and judging an answer."),
+    Column("after_id", BigId, nullable=False, comment="The rule judges answers with higher ids."),
+    Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
+    Column("problem", String, comment="Why workers cannot judge now."),
+    Column("at", Utc, nullable=False),
+    CheckConstraint("rate >= 0 AND rate <= 1", name="rate"),
+    Index("uq_judging_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+    comment="Judges answers as they come; only the state and the problem change. Contains no texts.",
+)
+
+JUDGING_CLAIM = Table(
+    "judging_claim",
+    METADATA,
+    *references("judge_version_id", "response_id", primary_key=True),
+    *references("run_id"),
+    Column("executor_id", String, nullable=False),
+    Index("ix_judging_claim_executor", "executor_id"),
+    comment="An answer that a worker has taken from a judging rule; the row is deleted with the judgment.",
+)
+
+ALARM = table(
+    "alarm",
+    *required(String, "measure", "direction", "query_type"),
+    *references("judge_version_id", nullable=True),
+    *required(Integer, "from_day", "seen_day"),  # first days of the periods of the change and of the alarm
+    *required(Float, "evidence", "evidence_limit", "rate_before", "rate_after"),
+    Column("by", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    # One change raises one alarm, however often somebody looks.
+    UniqueConstraint("measure", "direction", "query_type", "judge_version_id", "from_day"),
+    comment="A change that a detector found: `measure` rose or fell (`direction`) for one query type.",
+)
+
+ALARM_ACKNOWLEDGEMENT = table(
+    "alarm_acknowledgement",
+    Column("alarm_id", BigId, ForeignKey("alarm.id"), nullable=False, unique=True),
+    *required(String, "by", "note"),
+    Column("at", Utc, nullable=False),
+    comment="A lead has seen an alarm. Its detectors then start anew on the day of the change.",
+)
+
+PUSHED = Table(
+    "pushed",
+    METADATA,
+    *(Column(name, String, primary_key=True) for name in ("target", "what")),
+    *references("response_id", primary_key=True),
+    Column("author", String, primary_key=True, comment="A judge version, a person, or gold."),
+    Column("row_id", BigId, nullable=False, comment="The judgment or the review."),
+    Column("sent", Boolean, nullable=False),
+    Column("error", String, comment="Why the tool refused it."),
+    Column("at", Utc, nullable=False),
+    Index("ix_pushed_row", "what", "row_id", "target", "sent"),
+    comment="What a tool got back about an answer from each author; the latest attempt counts.",
+)
+
+API_KEY = table(
+    "api_key",
+    *required(String, "name", "hash", "created_by"),
+    Column("scopes", JsonTuple, nullable=False),
+    Column("source", String, comment="The only source that the key may send; NULL: any."),
+    Column("requests_per_second", Float, comment="NULL: no limit."),
+    Column("max_body_mb", Float, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    *optional(Utc, "expires_at", "revoked_at"),
+    UniqueConstraint("name"),
+    UniqueConstraint("hash"),
+    comment="A key with which an assistant sends traces; only the SHA-256 of its random token is stored.",
+)
+
+TRACE = table(
+    "trace",
+    *required(String, "external_id", "owner", "source"),
+    Column("state", String, nullable=False, default="waiting"),
+    *required(Utc, "first_at", "last_at"),
+    Column("root_ended", Boolean, nullable=False, default=False),
+    Column("spans", Integer, nullable=False, default=0, comment="Stored spans and log records."),
+    Column("response_id", BigId, ForeignKey("response.id")),
+    Column("reason", String, comment="Why it made no answer, or why later spans did not change the answer."),
+    Column("used", JsonTuple, comment="Pairs of a span's id and what the answer took from it."),
+    # The owner is the source of the sender's key, "" without one: no key adds spans to a trace of another source.
+    UniqueConstraint("external_id", "owner"),
+    CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name="state"),
+    Index("ix_trace_waiting", "last_at", **partial("state = 'waiting'")),
+    Index("ix_trace_source", "source", "state"),
+    Index("ix_trace_response", "response_id"),
+    comment="A trace that an assistant sent; it becomes a response when its root has ended and no span follows.",
+)
+
+SPAN = table(
+    "span",
+    *references("trace_id"),
+    *required(String, "external_id", "kind"),
+    Column("body", LargeBinary, nullable=False, comment="JSON, compressed with zlib."),
+    UniqueConstraint("trace_id", "kind", "external_id"),
+    Index("ix_span_external_id", "external_id"),
+    CheckConstraint("kind IN ('span', 'log')", name="kind"),
+    comment="A span or a log record of a trace, as received; deleted by `judgeboard forget`.",
+)
+
+WAITING_FEEDBACK = table(
+    "waiting_feedback",
+    Column("owner", String, nullable=False),
+    *optional(String, "response_key", "trace_key", "span_key"),
+    Column("kind", one_of(FeedbackKind, "kind"), nullable=False),
+    Column("value", Float, nullable=False),
+    Column("user", String),
+    *optional(Utc, "at"),
+    Column("received_at", Utc, nullable=False),
+    comment="Feedback whose answer has not come yet; moved to user_feedback when it comes.",
+)
