@@ -27,6 +27,7 @@ from judgeboard.store.tables.methods import (
     REFINEMENT,
     SAMPLE,
     SELECTED_ATTEMPT,
+    STEP_TABLES,
     SUITE_CASE,
     SUITE_RUN,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "SETTING",
     "SKIP",
     "SPAN",
+    "STEP_TABLES",
     "SUITE_CASE",
     "SUITE_RUN",
     "TRACE",

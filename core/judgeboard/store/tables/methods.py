@@ -146,3 +146,6 @@ SUITE_CASE = table(
     Index("ix_suite_case_response", "response_id"),
     comment="The result of one case of a suite run: the candidate's answer, its judgment and its programmatic checks.",
 )
+
+# Tables of steps besides ``judgment``.
+STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW, ANCHOR_JUDGMENT)
