@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import orjson
 from sqlalchemy import Connection
@@ -20,8 +20,8 @@ from starlette.routing import Route
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
-from judgeboard.receiving.keys import Door, Sender
-from judgeboard.receiving.limits import RETRY_SECONDS, Refused, read_body
+from judgeboard.receiving.keys import UNKNOWN, Door, Sender
+from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
 from judgeboard.receiving.records import feedback_in_body, responses_in_body, store_records
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
 from judgeboard.store.engine import Store
@@ -36,7 +36,7 @@ _log = logging.getLogger("judgeboard.receiving")
 # The SDKs of Langfuse and LangSmith, and some settings of exporters, post under these.
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
 AT_ONCE = 2  # requests that are decoded at a time, which takes memory and one core each
-MOST_IN_MEMORY = 256 * 2**20  # bytes of bodies
+MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
 
 STATUSES = {
     200: "Stored.",
@@ -46,11 +46,12 @@ STATUSES = {
     413: "The body is too large, also after decompression.",
     415: "The body is compressed in a way that is not known.",
     429: "Too many requests: try again after the time in Retry-After.",
-    503: "The database is locked, full or not reachable: try again after the time in Retry-After.",
+    503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
 }
 
+T = TypeVar("T")
 Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
-Handle = Callable[[Sender, bytes, str], Awaitable[bytes]]
+Handle = Callable[[Sender, Body, str], Awaitable[bytes]]
 
 
 class Endpoint(NamedTuple):
@@ -73,10 +74,10 @@ class Receiver:
     ) -> None:
         self._store = store
         self._writer = Writer(store, patience)
-        self._gatherer = Gatherer(store, lambda: self._in_memory > 0)
+        self._memory = Memory(MOST_IN_MEMORY)
+        self._gatherer = Gatherer(store, lambda: self._memory.used > 0)
         self._door = Door(keys_needed)
         self._decoding = asyncio.Semaphore(AT_ONCE)
-        self._in_memory = 0
 
     def start(self) -> None:
         """Start to write and to gather."""
@@ -141,42 +142,31 @@ class Receiver:
 
     async def _answer(self, handle: Handle, request: Request) -> Reply:
         content_type = request.headers.get("content-type", "")
-        taken = 0
+        key = UNKNOWN
         try:
             sender = await self._admitted(request)
-            body = await self._body(request, sender)
-            taken = len(body)
-            self._in_memory += taken
-            reply = await handle(sender, body, content_type)
+            key = sender.name
+            encoding = request.headers.get("content-encoding", "")
+            with closing(Body(encoding, most=sender.most_bytes, memory=self._memory)) as body:
+                await body.read(request.stream())
+                reply = await handle(sender, body, content_type)
         except ClientDisconnect:
             return Reply(status_code=400)
         except Exception as error:  # noqa: BLE001 - every error has a status that exporters understand
             await _discard(request)
-            return self._failed(error, content_type)
-        finally:
-            self._in_memory -= taken
+            return self._failed(error, content_type, key)
         return Reply(reply, media_type=_reply_type(content_type))
 
     async def _admitted(self, request: Request) -> Sender:
         _reply_type(request.headers.get("content-type", ""))
         client = None if request.client is None else request.client.host
-        sender = await run_in_threadpool(self._door.admit, self._store(), request.headers, client)
-        if self._in_memory > MOST_IN_MEMORY:
-            raise Refused(503, "too many requests at once", sender.name)
-        return sender
+        return await run_in_threadpool(self._door.admit, self._store(), request.headers, client)
 
-    async def _body(self, request: Request, sender: Sender) -> bytes:
-        encoding = request.headers.get("content-encoding", "")
-        try:
-            return await read_body(request.stream(), encoding, most=sender.most_bytes)
-        except Refused as refusal:
-            raise Refused(refusal.status, refusal.reason, sender.name) from None
-
-    def _failed(self, error: Exception, content_type: str) -> Reply:
+    def _failed(self, error: Exception, content_type: str, key: str) -> Reply:
         status, reason = 503, "the receiver has a problem, try again"
         if isinstance(error, Refused):
             status, reason = error.status, error.reason
-            self._record(error)
+            self._record(error, key)
         elif isinstance(error, BadInput) and not is_outage(error):
             status, reason = 400, str(error)
         elif is_outage(error) or isinstance(error, DBAPIError):
@@ -188,30 +178,34 @@ class Receiver:
         known = otlp.PROTOBUF if content_type.partition(";")[0].strip().lower() == otlp.PROTOBUF else otlp.JSON
         return Reply(otlp.failure(content_type, status, reason), status, headers, known)
 
-    def _record(self, refusal: Refused) -> None:
-        """Store a refusal as an event, without waiting for it."""
-        details = self._door.event_of(refusal)
+    def _record(self, refusal: Refused, key: str) -> None:
+        """Store a refusal as an event, without waiting for it. A refused key is known only to the refusal."""
+        by = refusal.key or key
+        details = self._door.event_of(by, refusal.status)
         if details is not None:
-            self._writer.submit(partial(record_event, kind=REFUSED, actor=f"key:{refusal.key}", details=details))
+            self._writer.submit(partial(record_event, kind=REFUSED, actor=f"key:{by}", details=details))
+
+    async def _decoded(self, decode: Callable[[bytes], T], body: Body) -> T:
+        """Decode a body in a thread, a few at a time."""
+        async with self._decoding:
+            return await run_in_threadpool(lambda: decode(body.whole()))
 
     async def _take_spans(
-        self, read: Read, sender: Sender, body: bytes, content_type: str, *, logs: bool = False
+        self, read: Read, sender: Sender, body: Body, content_type: str, *, logs: bool = False
     ) -> bytes:
-        async with self._decoding:
-            spans = await run_in_threadpool(_spans_in, read, sender, body, content_type)
+        spans = await self._decoded(lambda content: _spans_in(read, sender, content, content_type), body)
         if spans:
             await self._writer.write(partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC)))
         return otlp.success(_reply_type(content_type), logs=logs)
 
-    async def _take_responses(self, sender: Sender, body: bytes, _content_type: str) -> bytes:
-        async with self._decoding:
-            records = await run_in_threadpool(responses_in_body, body, sender)
+    async def _take_responses(self, sender: Sender, body: Body, _content_type: str) -> bytes:
+        records = await self._decoded(lambda content: responses_in_body(content, sender), body)
         outcome = await self._writer.write(partial(store_records, records=records, now=datetime.now(UTC)))
         self._gatherer.wake()
         return orjson.dumps(outcome)
 
-    async def _take_feedback(self, sender: Sender, body: bytes, _content_type: str) -> bytes:
-        entries = await run_in_threadpool(feedback_in_body, body)
+    async def _take_feedback(self, sender: Sender, body: Body, _content_type: str) -> bytes:
+        entries = await self._decoded(feedback_in_body, body)
 
         def write(connection: Connection) -> dict[str, int]:
             now = datetime.now(UTC)

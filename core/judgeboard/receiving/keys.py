@@ -134,15 +134,15 @@ class Door:
             raise Refused(429, f"more than {key.requests_per_second:g} requests per second", key.name)
         return Sender(key)
 
-    def event_of(self, refusal: Refused) -> dict[str, Any] | None:
+    def event_of(self, key: str, status: int) -> dict[str, Any] | None:
         """Return the details of the event about a refused request; None if the last one was less than a minute ago."""
-        about, now = (refusal.key, refusal.status), time.monotonic()
+        about, now = (key, status), time.monotonic()
         if now - self._told.get(about, -_EVENT_SECONDS) < _EVENT_SECONDS:
             return None
         if len(self._told) >= _MOST_REFUSALS:
             self._told.clear()
         self._told[about] = now
-        return {"action": "send", "status": refusal.status}
+        return {"action": "send", "status": status}
 
 
 def _check_unknown(token: str | None, headers: Mapping[str, str], client: str | None, *, keys_needed: bool) -> None:

@@ -3,86 +3,108 @@
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 RETRY_SECONDS = 2  # exporters drop a batch at once if they are told to wait for long
-_PIECE = 1 << 20
+MOST_MEMBERS = 1_000  # of gzip in one body
+_PIECE = 1 << 16
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
 
 
 class Refused(Exception):
-    """A request is refused with an HTTP status; the text is for the sender. ``key`` is the name of its key."""
+    """A request is refused with an HTTP status; the text is for the sender. ``key`` is the name of a refused key."""
 
-    def __init__(self, status: int, reason: str, key: str = "unknown") -> None:
+    def __init__(self, status: int, reason: str, key: str | None = None) -> None:
         super().__init__(reason)
         self.key = key
         self.status = status
         self.reason = reason
 
 
-async def read_body(chunks: AsyncIterator[bytes], encoding: str, *, most: int) -> bytes:
-    """Return the decompressed body of a request of at most ``most`` bytes, before and after decompression.
+class Memory:
+    """The bytes of all bodies that are under way, up to a limit."""
 
-    Bytes are counted while they come, so that a body of unknown length or a bomb is never whole in memory. Raises
-    Refused.
-    """
-    compressed = _ENCODINGS.get(encoding.strip().lower())
-    if compressed is None:
-        raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
-    body = Body(most, compressed=compressed)
-    async for chunk in chunks:
-        body.add(chunk)
-    return body.whole()
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()  # bodies grow on the event loop and, while they are decompressed, in threads
+        self.used = 0
+
+    def take(self, size: int) -> None:
+        """Take some bytes. Raises Refused if there is no room."""
+        with self._lock:
+            if self.used + size > self._most:
+                raise Refused(503, "too many or too large requests at once, try again")
+            self.used += size
+
+    def release(self, size: int) -> None:
+        """Give bytes back."""
+        with self._lock:
+            self.used -= size
 
 
 class Body:
-    """Collects a body and decompresses it on the way."""
+    """The body of a request, of at most ``most`` bytes before and after decompression.
 
-    def __init__(self, most: int, *, compressed: bool) -> None:
-        self._most = most
-        self._received = 0
-        self._parts: list[bytes] = []
-        self._size = 0
+    Its bytes are counted while they come, so that a body of unknown length or a bomb is never whole in memory. They
+    count in ``memory`` until it is closed.
+    """
+
+    def __init__(self, encoding: str, *, most: int, memory: Memory) -> None:
+        compressed = _ENCODINGS.get(encoding.strip().lower())
+        if compressed is None:
+            raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
         self._compressed = compressed
-        self._stream = zlib.decompressobj(_AUTOMATIC)
+        self._most = most
+        self._memory = memory
+        self._taken = 0
+        self._sent = bytearray()
 
-    def add(self, chunk: bytes) -> None:
-        """Add a chunk as received."""
-        self._received += len(chunk)
-        if self._received > self._most:
-            raise self._too_large()
-        if self._compressed:
-            self._decompress(chunk)
-        else:
-            self._keep(chunk)
+    async def read(self, chunks: AsyncIterator[bytes]) -> None:
+        """Read the body as it was sent. Raises Refused."""
+        async for chunk in chunks:
+            self._append(self._sent, chunk)
 
     def whole(self) -> bytes:
-        """Return the body, after its last chunk."""
-        if self._compressed and self._received and not self._stream.eof:
-            raise Refused(400, "the compressed body ends too early")
-        return b"".join(self._parts)
+        """Return the decompressed body. A large one takes long, so call it in a thread. Raises Refused."""
+        if not self._compressed:
+            return bytes(self._sent)
+        whole = bytearray()
+        for part in _decompressed(self._sent):
+            self._append(whole, part)
+        return bytes(whole)
 
-    def _decompress(self, chunk: bytes) -> None:
-        data = chunk
+    def close(self) -> None:
+        """Release the memory."""
+        self._memory.release(self._taken)
+        self._taken = 0
+        self._sent = bytearray()
+
+    def _append(self, to: bytearray, part: bytes) -> None:
+        if len(to) + len(part) > self._most:
+            raise Refused(413, f"the body has more than {self._most / 2**20:g} MiB: send smaller batches")
+        self._memory.take(len(part))
+        self._taken += len(part)
+        to += part
+
+
+def _decompressed(body: bytearray) -> Iterator[bytes]:
+    """Yield the parts of a compressed body. A gzip file may have several members, but each of them costs time."""
+    members, stream = 1, zlib.decompressobj(_AUTOMATIC)
+    for start in range(0, len(body), _PIECE):
+        data = bytes(body[start : start + _PIECE])
         while data:
-            if self._stream.eof:  # a gzip file may have several parts
-                self._stream = zlib.decompressobj(_AUTOMATIC)
+            if stream.eof:
+                members, stream = members + 1, zlib.decompressobj(_AUTOMATIC)
+            if members > MOST_MEMBERS:
+                raise Refused(400, f"the body has more than {MOST_MEMBERS:,} members of gzip: compress it as one")
             try:
-                self._keep(self._stream.decompress(data, _PIECE))
+                yield stream.decompress(data, _PIECE)
             except zlib.error:
                 raise Refused(400, "the body cannot be decompressed") from None
-            data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
-
-    def _keep(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size > self._most:
-            raise self._too_large()
-        if part:
-            self._parts.append(part)
-
-    def _too_large(self) -> Refused:
-        return Refused(413, f"the body has more than {self._most / 2**20:g} MiB: send smaller batches")
+            data = stream.unused_data if stream.eof else stream.unconsumed_tail
+    if body and not stream.eof:
+        raise Refused(400, "the compressed body ends too early")
 
 
 class Rates:

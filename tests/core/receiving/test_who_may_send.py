@@ -1,18 +1,25 @@
 """Who may send, how much and how often; every refusal has the status that exporters understand, and an event."""
 
+import asyncio
 import base64
 import gzip
 import random
 import sqlite3
-from collections.abc import Iterator
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
+import httpx
 import pytest
 from google.rpc.status_pb2 import Status
 from sqlalchemy.exc import OperationalError
+from starlette.types import ASGIApp
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
+from judgeboard.receiving import app, limits
 from judgeboard.receiving.keys import create_key
 from judgeboard.receiving.limits import Rates
 from judgeboard.receiving.writing import is_outage
@@ -150,6 +157,58 @@ def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
             reply = http.post("/v1/traces", content=content, headers=bearer(token) | encoding)
             assert reply.status_code == 413
             assert "0.25 MiB" in Status.FromString(reply.content).message
+
+
+def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "MOST_IN_MEMORY", 2 * len(BODY))
+
+    async def send(receiver: ASGIApp) -> list[httpx.Response]:
+        half_sent, go_on = asyncio.Event(), asyncio.Event()
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield BODY[:-9]
+            half_sent.set()
+            await go_on.wait()
+            yield BODY[-9:]
+
+        local = httpx.ASGITransport(receiver, client=("127.0.0.1", 9))
+        async with httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF) as http:
+            slow = asyncio.create_task(http.post("/v1/traces", content=slowly()))
+            await half_sent.wait()
+            bomb = gzip.compress(BODY + bytes(len(BODY)))  # too large only after decompression
+            refused = [
+                await http.post("/v1/traces", content=BODY * 2),
+                await http.post("/v1/traces", content=bomb, headers={"content-encoding": "gzip"}),
+            ]
+            go_on.set()
+            return [*refused, await slow, await http.post("/v1/traces", content=BODY * 2)]
+
+    with receiving(sqlite_store) as http:
+        replies = asyncio.run(send(http.app))
+    assert [reply.status_code for reply in replies] == [503, 503, 200, 200]
+    assert 0 < int(replies[0].headers["retry-after"]) <= 3
+
+
+def test_bodies_are_decompressed_in_threads_and_have_few_members(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_the_loop = []
+
+    def decompressobj(*options: int) -> object:
+        with suppress(RuntimeError):
+            on_the_loop.append(asyncio.get_running_loop())
+        return zlib.decompressobj(*options)
+
+    monkeypatch.setattr(limits, "zlib", SimpleNamespace(decompressobj=decompressobj, error=zlib.error))
+    with receiving(sqlite_store) as http:
+        for content, status in (
+            (gzip.compress(BODY[:9]) + gzip.compress(BODY[9:]), 200),
+            (gzip.compress(b"") * 100_000, 400),
+        ):
+            reply = http.post("/v1/traces", content=content, headers=PROTOBUF | {"content-encoding": "gzip"})
+            assert reply.status_code == status
+    assert "members of gzip" in Status.FromString(reply.content).message
+    assert on_the_loop == []
 
 
 def test_too_many_requests_are_told_when_to_come_back(sqlite_store: Store) -> None:
