@@ -3,10 +3,10 @@
 import functools
 import inspect
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import aclosing, closing, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, Unpack, cast, overload
 
 from judgeboard.client.sending import LOG, ResponseFields, record
@@ -44,7 +44,8 @@ def observe(function: Callable[..., Any] | None = None, /, **options: Any) -> An
 
     The function returns the answer as a text, as a tuple (answer, passages), or as an object or a dict that has an
     ``answer`` (or response, output, …) and ``passages`` (or contexts, documents, …). The passages may also come from a
-    function with ``@observe(retriever=True)`` that is called inside. A call that raises records nothing.
+    function with ``@observe(retriever=True)`` that is called inside. A call that raises, and a
+    generator that is not read to its end, record nothing.
 
     Args:
         function: The function to decorate.
@@ -69,15 +70,6 @@ def _decorate(function: Callable[..., Any], options: Mapping[str, Any]) -> Calla
     if inspect.isgeneratorfunction(function):
         return observed.generator()
     return observed.coroutine() if inspect.iscoroutinefunction(function) else observed.ordinary()
-
-
-@contextmanager
-def _collected_in(retrieved: list[Any]) -> Iterator[None]:
-    before = _RETRIEVED.set(retrieved)
-    try:
-        yield
-    finally:
-        _RETRIEVED.reset(before)
 
 
 def _retriever(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,10 +108,10 @@ class _Observed:
     def ordinary(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
         def answer(*args: Any, **kwargs: Any) -> Any:
-            retrieved, began = list[Any](), time.monotonic()
-            with _collected_in(retrieved):
+            call = _Call(self, args, kwargs)
+            with call.collecting():
                 result = self.function(*args, **kwargs)
-            self._record(args, kwargs, result, retrieved, began)
+            call.record(result)
             return result
 
         return answer
@@ -127,75 +119,112 @@ class _Observed:
     def coroutine(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
         async def answer(*args: Any, **kwargs: Any) -> Any:
-            retrieved, began = list[Any](), time.monotonic()
-            with _collected_in(retrieved):
+            call = _Call(self, args, kwargs)
+            with call.collecting():
                 result = await self.function(*args, **kwargs)
-            self._record(args, kwargs, result, retrieved, began)
+            call.record(result)
             return result
 
         return answer
 
+    # What the caller sends or raises reaches the function. Nothing is collected while the caller has the part: its own
+    # calls are not a part of the answer.
+
     def generator(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
-        def answer(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            retrieved, parts, began = list[Any](), _Parts(), time.monotonic()
-            yielding = self.function(*args, **kwargs)
-            while True:
-                with _collected_in(retrieved):  # not around the yield: the caller's own calls are not part of it
-                    part = next(yielding, _END)
-                if part is _END:
-                    break
-                parts.append(part)
-                yield part
-            self._record(args, kwargs, parts, retrieved, began)
+        def answer(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            call, parts = _Call(self, args, kwargs), _Parts()
+            with closing(self.function(*args, **kwargs)) as yielding:
+                step = functools.partial(next, yielding)
+                while True:
+                    try:
+                        with call.collecting():
+                            part = step()
+                    except StopIteration as end:
+                        call.record(parts)
+                        return end.value
+                    parts.append(part)
+                    try:
+                        step = functools.partial(yielding.send, (yield part))
+                    except Exception as error:  # noqa: BLE001 - it is for the function
+                        step = functools.partial(yielding.throw, error)
 
         return answer
 
     def async_generator(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
-        async def answer(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            retrieved, parts, began = list[Any](), _Parts(), time.monotonic()
-            yielding = self.function(*args, **kwargs)
-            while True:
-                with _collected_in(retrieved):
-                    part = await anext(yielding, _END)
-                if part is _END:
-                    break
-                parts.append(part)
-                yield part
-            self._record(args, kwargs, parts, retrieved, began)
+        async def answer(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            call, parts = _Call(self, args, kwargs), _Parts()
+            async with aclosing(self.function(*args, **kwargs)) as yielding:
+                step = functools.partial(anext, yielding)
+                while True:
+                    try:
+                        with call.collecting():
+                            part = await step()
+                    except StopAsyncIteration:
+                        call.record(parts)
+                        return
+                    parts.append(part)
+                    try:
+                        step = functools.partial(yielding.asend, (yield part))
+                    except Exception as error:  # noqa: BLE001 - it is for the function
+                        step = functools.partial(yielding.athrow, error)
 
         return answer
 
-    def _record(self, args: Any, kwargs: Any, result: Any, retrieved: list[Any], began: float) -> None:
-        try:
-            arguments = inspect.signature(self.function).bind(*args, **kwargs).arguments
-            fields = ResponseFields(**self.fields)
-            latency = {"latency_ms": round((time.monotonic() - began) * 1000)}
-            fields["metadata"] = {**latency, **(self.fields.get("metadata") or {})}
-            if self.id_argument is not None and arguments.get(self.id_argument) is not None:
-                fields["external_id"] = str(arguments[self.id_argument])
-            answer = _answer_in(result) if self.answer is None else self.answer(result)
-            passages = _passages_in(result) if self.passages is None else self.passages(result)
-            record(self._question(arguments), answer, passages if passages is not None else retrieved or None, **fields)
-        except Exception as error:  # noqa: BLE001 - recording must never break the function
-            LOG.warning("the answer of %s was not recorded: %s", self.function.__qualname__, error)
 
-    def _question(self, arguments: Mapping[str, Any]) -> str:
-        if self.query is not None:
-            return str(arguments[self.query])
-        inner = [value for value in arguments.values() if isinstance(value, Mapping)]  # chain.invoke({"question": …})
-        texts = {name: value for each in (arguments, *inner) for name, value in each.items() if isinstance(value, str)}
-        if not texts:
-            raise ValueError("no argument is a question: name it, @observe(query='NAME')")
-        return next((texts[name] for name in _QUESTIONS if name in texts), next(iter(texts.values())))
+@dataclass(slots=True)
+class _Call:
+    """A call of an observed function, whose answer is recorded at its end."""
+
+    observed: _Observed
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    retrieved: list[Any] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Collect the passages that retrievers return inside."""
+        before = _RETRIEVED.set(self.retrieved)
+        try:
+            yield
+        finally:
+            _RETRIEVED.reset(before)
+
+    def record(self, result: Any) -> None:
+        observed = self.observed
+        try:
+            arguments = inspect.signature(observed.function).bind(*self.args, **self.kwargs).arguments
+            fields = ResponseFields(**observed.fields)
+            latency = {"latency_ms": round((time.monotonic() - self.began) * 1000)}
+            fields["metadata"] = {**latency, **(observed.fields.get("metadata") or {})}
+            if observed.id_argument is not None and arguments.get(observed.id_argument) is not None:
+                fields["external_id"] = str(arguments[observed.id_argument])
+            answer = _answer_in(result) if observed.answer is None else observed.answer(result)
+            passages = _passages_in(result) if observed.passages is None else observed.passages(result)
+            record(
+                _question(arguments, observed.query),
+                answer,
+                passages if passages is not None else self.retrieved or None,
+                **fields,
+            )
+        except Exception as error:  # noqa: BLE001 - recording must never break the function
+            LOG.warning("the answer of %s was not recorded: %s", observed.function.__qualname__, error)
+
+
+def _question(arguments: Mapping[str, Any], name: str | None) -> str:
+    if name is not None:
+        return str(arguments[name])
+    inner = [value for value in arguments.values() if isinstance(value, Mapping)]  # chain.invoke({"question": …})
+    texts = {name: value for each in (arguments, *inner) for name, value in each.items() if isinstance(value, str)}
+    if not texts:
+        raise ValueError("no argument is a question: name it, @observe(query='NAME')")
+    return next((texts[name] for name in _QUESTIONS if name in texts), next(iter(texts.values())))
 
 
 class _Parts(list[Any]):
     """What a generator yielded: texts, or objects with texts, and perhaps an object with the passages."""
-
-
-_END = object()
 
 
 def _answer_in(result: Any) -> str:

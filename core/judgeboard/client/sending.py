@@ -18,7 +18,7 @@ import os
 import threading
 import time
 import uuid
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -35,8 +35,10 @@ LOG = logging.getLogger("judgeboard")
 _RESPONSES, _FEEDBACK = "/api/responses", "/api/feedback"
 _BATCH_ENTRIES, _BATCH_BYTES = 100, 2**20
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
-_DIVIDED = frozenset({400, 413, 422})  # a smaller batch, or a batch without one bad entry, may be accepted
+_FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server cannot cope
+_DIVIDED = frozenset({400, 413, 422, 500})  # a smaller batch, or one without the bad entry, may be accepted
 _LONGEST_WAIT_S = 30.0
+_NOT_SENT = "not sent to %s: %d, because %s"
 _WARNING_EVERY_S = 10.0  # a server that is away for an hour must not fill the log of the application
 
 
@@ -47,6 +49,10 @@ class _Entry:
     path: str
     body: bytes = b""
     stored: "Future[None]" = field(default_factory=Future)
+
+
+_Refused = list[tuple[str, list[_Entry]]]
+"""Entries that the server does not take, by reason."""
 
 
 @dataclass(eq=False)
@@ -88,6 +94,7 @@ class Client:
         self._flushing = 0
         self._thread: threading.Thread | None = None
         self._warned: dict[str, float] = {}
+        self._unreported: Counter[str] = Counter()
 
     def send(self, path: str, body: dict[str, Any]) -> "Future[None]":
         """Queue an object for a path of the server; the future ends when the server has it, or with `NotSent`."""
@@ -136,19 +143,27 @@ class Client:
                 self._flushing -= 1
 
     def _at_exit(self) -> None:
+        if self._process != os.getpid():
+            return  # what was dropped before the fork is reported by the parent
         if self._thread is not None and not self.flush(self.timeout_s):
             LOG.warning("not sent to %s: %d, because the program ended", self.url, len(self._waiting) + self._in_flight)
+        for reason, count in list(self._unreported.items()):
+            LOG.warning(_NOT_SENT, self.url, count, reason)
 
-    def _warn(self, about: str, message: str, *values: object) -> None:
+    def _warn(self, about: str, message: str, *values: object) -> bool:
         now = time.monotonic()
-        if now - self._warned.get(about, -_WARNING_EVERY_S) >= _WARNING_EVERY_S:
-            self._warned[about] = now
-            LOG.warning(message, *values)
+        if now - self._warned.get(about, -_WARNING_EVERY_S) < _WARNING_EVERY_S:
+            return False
+        self._warned[about] = now
+        LOG.warning(message, *values)
+        return True
 
     def _drop(self, entries: Sequence[_Entry], reason: str) -> None:
         with self._changed:
             self.dropped[reason] += len(entries)
-            self._warn(reason, "not sent to %s: %d so far, because %s", self.url, self.dropped[reason], reason)
+            self._unreported[reason] += len(entries)
+            if self._warn(reason, _NOT_SENT, self.url, self._unreported[reason], reason):
+                del self._unreported[reason]
         for entry in entries:
             if not entry.stored.done():
                 entry.stored.set_exception(NotSent(f"{self.url}: {reason}"))
@@ -195,40 +210,48 @@ class Client:
             self._in_flight = len(batch)
             return batch
 
-    def _acknowledge(self, batch: list[_Entry], reply: "httpx.Response") -> None:
-        """End the waiting for a batch; the reply lists the entries that the server could not store, from 1."""
-        content = reply.json() if "json" in reply.headers.get("content-type", "") else None
-        problems = content.get("problems") if isinstance(content, dict) else None
-        refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems or ()}
+    def _acknowledge(self, batch: list[_Entry], reply: "httpx.Response") -> _Refused:
+        """End the waiting for the entries that the server stored; return those that it lists as refused, from 1."""
+        try:
+            problems = reply.json().get("problems") or ()
+            refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return [(f"the server answered {reply.status_code}, but not as Judgeboard does", batch)]
         for row, entry in enumerate(batch, start=1):
-            if row in refused:
-                self._drop([entry], refused[row])
-            elif not entry.stored.done():  # the caller may have stopped waiting
+            if row not in refused and not entry.stored.done():  # the caller may have stopped waiting
                 entry.stored.set_result(None)
+        return [(refused[row], [entry]) for row, entry in enumerate(batch, start=1) if row in refused]
 
     def _deliver(self, http: "httpx.Client", batch: list[_Entry]) -> None:
-        """Send a batch until the server has it or refuses it; of a refused batch send each half."""
+        """Send a batch, and drop what the server refuses of it."""
+        refused = defaultdict[str, list[_Entry]](list)
+        for reason, entries in self._refused(http, batch):
+            refused[reason] += entries
+        for reason, entries in refused.items():
+            self._drop(entries, reason)
+
+    def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> _Refused:
+        """Send a batch until the server has it or refuses it, of a refused batch each half; return what is refused."""
         import httpx
 
-        wait = 0.25
+        wait, tries = 0.25, 0
         while True:
-            asked = None
+            asked, tries = None, tries + 1
             try:
                 reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
+            except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
+                return [(f"the address or the key cannot be used ({error})", batch)]
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
                 if reply.is_success:
-                    self._acknowledge(batch, reply)
-                    return
+                    return self._acknowledge(batch, reply)
                 reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
-                if reply.status_code in _DIVIDED and len(batch) > 1:
-                    self._deliver(http, batch[: len(batch) // 2])
-                    self._deliver(http, batch[len(batch) // 2 :])
-                    return
-                if reply.status_code not in _RETRIED:
-                    self._drop(batch, reason)
-                    return
+                if reply.status_code not in _RETRIED or (reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT):
+                    if reply.status_code not in _DIVIDED or len(batch) == 1:
+                        return [(reason, batch)]
+                    half = len(batch) // 2
+                    return [*self._refused(http, batch[:half]), *self._refused(http, batch[half:])]
             left = len(self._waiting) + len(batch)
             self._warn("", "%s cannot take entries now (%s); %d wait", self.url, reason, left)
             time.sleep(min(wait if asked is None else asked, _LONGEST_WAIT_S))

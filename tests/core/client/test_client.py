@@ -1,13 +1,14 @@
 """Answers and feedback reach the server in its fields; the application neither waits nor fails."""
 
 import asyncio
+import atexit
 import json
 import logging
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +34,7 @@ def client(server: RecordingEndpoint) -> Iterator[judgeboard.Client]:
     made = judgeboard.Client(address(server), api_key="jb-secret", source="shop", delay_s=0)
     yield made
     assert made.flush(10)
+    atexit.unregister(made._at_exit)  # it would report what was dropped after all tests
 
 
 def address(server: RecordingEndpoint) -> str:
@@ -139,6 +141,46 @@ def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(
     assert "no answer" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("refusal", "lost"),
+    [
+        (ScriptedReply("no question", 400), 2),
+        (ScriptedReply("too large", 413), 2),
+        (ScriptedReply("a fault", 500, {"retry-after": "0"}), 2),
+        (ScriptedReply("not this type", 415), 5),
+        (ScriptedReply("<html>Welcome</html>", 200), 5),
+    ],
+    ids=lambda value: str(getattr(value, "status", "")),
+)
+def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
+    server: RecordingEndpoint,
+    client: judgeboard.Client,
+    caplog: pytest.LogCaptureFixture,
+    refusal: ScriptedReply,
+    lost: int,
+) -> None:
+    def script(entries: Any, _number: int) -> ScriptedReply:
+        return refusal if any(entry["query"].startswith("bad") for entry in entries) else STORED
+
+    server.script = script
+    client.delay_s = 60
+    for query in ("bad 1", "2", "bad 3", "4", "5"):
+        judgeboard.record(query, "a", client=client)
+    assert client.flush(10), "it is not tried for ever"
+    assert client.dropped.total() == lost
+    (told,) = [record.getMessage() for record in caplog.records if "not sent" in record.message]
+    assert f": {lost}, because the server answered {refusal.status}" in told
+
+
+def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    client = judgeboard.Client("localhost:8501", delay_s=0)
+    atexit.unregister(client._at_exit)
+    judgeboard.record("q", "a", client=client)
+    assert client.flush(10)
+    assert client.dropped.total() == 1
+    assert "the address or the key cannot be used" in caplog.text
+
+
 def test_a_full_queue_says_what_it_drops(server: RecordingEndpoint, caplog: pytest.LogCaptureFixture) -> None:
     release = threading.Event()
     began = threading.Event()
@@ -150,6 +192,7 @@ def test_a_full_queue_says_what_it_drops(server: RecordingEndpoint, caplog: pyte
 
     server.script = script
     client = judgeboard.Client(address(server), max_entries=2, delay_s=0)
+    atexit.unregister(client._at_exit)
     judgeboard.record("0", "a", client=client)
     assert began.wait(10)  # on its way, and no longer in the queue
     for number in range(1, 6):
@@ -293,6 +336,62 @@ def test_observing_changes_no_result_and_no_error(
     assert (entry["external_id"], entry["query_type"]) == ("r-1", "faq")
     assert entry["metadata"].keys() == {"build", "latency_ms"}
     assert "number" in caplog.text
+
+
+def test_an_observed_generator_takes_and_returns_what_it_did_before(
+    server: RecordingEndpoint, client: judgeboard.Client
+) -> None:
+    closed: list[str] = []
+
+    @judgeboard.observe(client=client)
+    def streaming(question: str) -> Generator[str, str, int]:
+        try:
+            reply = yield f"to {question}, "
+            try:
+                yield reply
+            except KeyError:
+                yield "after an error"
+        finally:
+            closed.append(question)
+        return 7
+
+    @judgeboard.observe(client=client)
+    async def streaming_async(question: str) -> AsyncGenerator[str, str]:
+        try:
+            reply = yield f"to {question}, "
+            try:
+                yield reply
+            except KeyError:
+                yield "after an error"
+        finally:
+            closed.append(question)
+
+    def ask() -> None:
+        stream = streaming("sync")
+        assert (next(stream), stream.send("sent"), stream.throw(KeyError())) == ("to sync, ", "sent", "after an error")
+        with pytest.raises(StopIteration) as end:
+            next(stream)
+        assert end.value.value == 7
+        half_read = streaming("sync closed")
+        next(half_read)
+        half_read.close()
+
+    async def ask_async() -> None:
+        stream = streaming_async("async")
+        parts = (await anext(stream), await stream.asend("sent"), await stream.athrow(KeyError()))
+        assert parts == ("to async, ", "sent", "after an error")
+        assert await anext(stream, None) is None
+        half_read = streaming_async("async closed")
+        await anext(half_read)
+        await half_read.aclose()
+        assert closed[-1] == "async closed"
+
+    ask()
+    asyncio.run(ask_async())
+    assert closed == ["sync", "sync closed", "async", "async closed"]
+    assert client.flush(10)
+    recorded = {entry["query"]: entry["answer"] for entry in sent(server, "/api/responses")}
+    assert recorded == {name: f"to {name}, sentafter an error" for name in ("sync", "async")}
 
 
 def test_an_answer_that_the_server_could_not_store_is_named_by_it(
