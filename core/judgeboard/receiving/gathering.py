@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
@@ -38,6 +39,7 @@ QUIET_SECONDS, LONGEST_SECONDS = 2.0, 60.0
 POLL_SECONDS = 0.5
 FEEDBACK_SECONDS = 5.0  # between two looks for answers that came by other ways, such as an import
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
+MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a round of its own
 TWICE = "Another answer with this id is stored with other content."
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -101,7 +103,7 @@ def gather(store: Store, now: datetime) -> int:
         ready = ready_traces(connection, now, quiet=quiet, longest=longest, limit=AT_ONCE)
         sizes = accumulate(trace.spans for trace in ready)
         ready = [trace for trace, size in zip(ready, sizes, strict=True) if size <= MOST_SPANS] or ready[:1]
-        records = records_of(connection, [trace.id for trace in ready])
+        records = records_of(connection, [trace.id for trace in ready], MOST_RECORDS)
         rules = rules_by_source(connection) if ready else {}
     taken = {trace.id: _taken(trace, *records[trace.id], rules) for trace in ready}
     try:
@@ -132,10 +134,16 @@ def _taken(
     made = trace.source if trace.response_id is not None else None
     source = trace.owner or made or Sender().source_of(first.resource)
     try:
-        return source, answer_of(spans, logs, rules.get(source, ()), source)
+        taken = answer_of(spans, logs, rules.get(source, ()), source)
+        return source, taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
     except Exception:  # noqa: BLE001 - any text may come; the trace says so
         _log.exception("trace %s cannot be read", trace.external_id)
         return source, Taken(None, "The trace cannot be read; the server's log has the details.")
+
+
+def _partial(trace: WaitingTrace, taken: Taken) -> str:
+    read = f"Only the first and the last {MOST_RECORDS // 2:,} of {trace.spans:,} spans and log records were read."
+    return f"{taken.reason} {read}" if taken.reason else read
 
 
 def _starts(record: Span | LogRecord) -> tuple[bool, int]:

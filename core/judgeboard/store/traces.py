@@ -169,10 +169,17 @@ def ready_traces(
 _IS_WAITING: ColumnElement[bool] = literal_column("trace.state = 'waiting'")
 
 
-def records_of(connection: Connection, trace_ids: Collection[int]) -> dict[int, tuple[list[Span], list[LogRecord]]]:
-    """Return the spans and the log records of traces, in the order in which they came."""
+def records_of(
+    connection: Connection, trace_ids: Collection[int], most: int
+) -> dict[int, tuple[list[Span], list[LogRecord]]]:
+    """Return the spans and the log records of traces, in the order in which they came.
+
+    Of more than ``most`` records, these are the first and the last half: children come first, and the root comes last.
+    """
     records: dict[int, tuple[list[Span], list[LogRecord]]] = {id_: ([], []) for id_ in trace_ids}
-    query = select(SPAN.c.trace_id, SPAN.c.kind, SPAN.c.body).where(SPAN.c.trace_id.in_(listed(connection, trace_ids)))
+    ids = select(SPAN.c.id).where(SPAN.c.trace_id.in_(listed(connection, trace_ids)))
+    first, last = ids.order_by(SPAN.c.id).limit(most // 2), ids.order_by(SPAN.c.id.desc()).limit(most - most // 2)
+    query = select(SPAN.c.trace_id, SPAN.c.kind, SPAN.c.body).where(or_(SPAN.c.id.in_(first), SPAN.c.id.in_(last)))
     for trace_id, kind, body in connection.execute(query.order_by(SPAN.c.id)):
         values = orjson.loads(zlib.decompress(body))
         if kind == "log":

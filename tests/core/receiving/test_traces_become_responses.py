@@ -159,6 +159,22 @@ def test_a_forgotten_answer_does_not_come_back_with_its_spans(store: Store, http
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
 
 
+def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
+    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("MOST_SPANS", "MOST_RECORDS"):
+        monkeypatch.setattr(gathering, limit, 4)
+    for spans in (trace(2), *([sent] for sent in trace(1, passages=6))):
+        http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
+    while gathered(store):
+        pass
+    passages = [row[4] for row in answers(store)]
+    assert passages == [("passage 1 of 1", "passage 2 of 1", "passage 6 of 1"), ("passage 1 of 2",)]
+    why = "Only the first and the last 2 of 7 spans and log records were read."
+    assert rows(store, TRACE.c.external_id, TRACE.c.reason) == [(Sent(1).trace_id, why), (Sent(2).trace_id, None)]
+    assert rows(store, func.count(SPAN.c.id)) == [(9,)]
+
+
 def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
     store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
