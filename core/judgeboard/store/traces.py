@@ -153,13 +153,16 @@ class WaitingTrace(NamedTuple):
 def ready_traces(
     connection: Connection, now: datetime, *, quiet: timedelta, longest: timedelta, limit: int
 ) -> list[WaitingTrace]:
-    """Return traces whose root has ended and that were ``quiet``, or without news or with an ended root for long."""
+    """Return traces whose root has ended and that were ``quiet``, or without news or with an ended root for long.
+
+    The latest come first: a new trace does not wait for old ones that are read again with new rules.
+    """
     long_ago = now - longest
     ended = TRACE.c.root_ended.is_(True) & or_(TRACE.c.last_at <= now - quiet, TRACE.c.first_at <= long_ago)
     query = (
         select(*columns_of(WaitingTrace, TRACE))
         .where(_IS_WAITING, TRACE.c.spans > 0, or_(ended, TRACE.c.last_at <= long_ago))
-        .order_by(TRACE.c.last_at)
+        .order_by(TRACE.c.last_at.desc())
         .limit(limit)
     )
     return [WaitingTrace(*row) for row in connection.execute(query)]

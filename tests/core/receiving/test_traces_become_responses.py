@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import func, select
@@ -14,7 +15,7 @@ from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
-from judgeboard.store.traces import LATE, WaitingTrace
+from judgeboard.store.traces import LATE, WaitingTrace, set_rules
 from judgeboard.traces.answers import Taken
 from judgeboard.traces.answers import answer_of as answer_of_trace
 from judgeboard.traces.spans import Span
@@ -214,3 +215,19 @@ def test_rules_of_a_source_read_what_no_convention_reads(
     printed = json.loads(capsys.readouterr().out)
     assert printed["sources"][0]["made"] == 1
     assert ["0707070707070707", "question"] in printed["traces"][0]["used"]
+
+
+def test_a_new_trace_does_not_wait_for_those_that_are_read_again(
+    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "AT_ONCE", 2)
+    for number in (1, 2, 3, 4):
+        http.post("/v1/traces", content=request(trace(number)), headers=PROTOBUF)
+    while gathered(store):
+        pass
+    with store.writing() as connection:
+        set_rules(connection, "shop", ["question=attributes.own.ask"], "test", datetime.now(UTC))
+    http.post("/v1/traces", content=request(trace(5)), headers=PROTOBUF)
+    assert gathered(store) == 2
+    assert Sent(5).trace_id in [row[0] for row in answers(store)]
+    assert (gathered(store), gathered(store), gathered(store)) == (2, 1, 0)
