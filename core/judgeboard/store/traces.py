@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any, NamedTuple
 
 import orjson
@@ -352,12 +353,13 @@ def latest_traces(
     connection: Connection, source: str | None = None, *, unused: bool = False, limit: int = 50
 ) -> list[StoredTrace]:
     """Return the latest traces of a source (default: of all), newest first; ``unused`` ones became no answer."""
-    query = select(*columns_of(StoredTrace, TRACE)).where(
-        TRACE.c.state.in_([NONE] if unused else [MADE, NONE, WAITING])
-    )
-    if source is not None:
-        query = query.where(TRACE.c.source == source)
-    return [StoredTrace(*row) for row in connection.execute(query.order_by(TRACE.c.id.desc()).limit(limit))]
+    sources = connection.execute(select(TRACE.c.source).distinct()).scalars().all() if source is None else [source]
+    traces: list[StoredTrace] = []
+    for name, state in product(sources, [NONE] if unused else [MADE, NONE, WAITING]):  # each in the order of the index
+        query = select(*columns_of(StoredTrace, TRACE)).where(TRACE.c.source == name, TRACE.c.state == state)
+        latest = query.order_by(TRACE.c.last_at.desc(), TRACE.c.id.desc()).limit(limit)
+        traces += [StoredTrace(*row) for row in connection.execute(latest)]
+    return sorted(traces, key=lambda trace: (trace.last_at, trace.id), reverse=True)[:limit]
 
 
 def count_waiting_feedback(connection: Connection) -> int:

@@ -64,7 +64,7 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
     tables.PUSHED: ("row_id", "sent", "error", "at"),
     tables.API_KEY: ("revoked_at",),
-    tables.TRACE: ("source", "state", "last_at", "root_ended", "spans", "response_id", "reason", "used"),
+    tables.TRACE: ("source", "state", "last_at", "root_ended", "spans", "response_id", "reason", "used", "read_at"),
 }
 
 # Tables whose rows may change and be deleted.

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, insert, make_url, select, text
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
 from judgeboard.store import engine
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
-from judgeboard.store.migrations import HEAD, run
+from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.tables import METADATA, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
@@ -139,6 +139,19 @@ def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
     assert {name for kind, name in migrated if kind == "trigger"} >= {"guard_judgment_delete"} or not empty.is_sqlite
 
 
+def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Store) -> None:
+    schema = Path(__file__).parents[2] / "data" / f"schema_{OLDEST}_{empty.engine.dialect.name}.sql"
+    with empty.writing() as connection:
+        for statement in schema.read_text(encoding="utf-8").splitlines():
+            connection.exec_driver_sql(statement)
+    assert upgrade(empty) == OLDEST
+    upgraded = catalogue(empty)
+    with empty.writing() as connection:
+        drop_everything(connection)
+    upgrade(empty)
+    assert upgraded == catalogue(empty)
+
+
 def catalogue(store: Store) -> dict[tuple[str, str], Any]:
     """Everything that the database knows of its own shape, by kind and name."""
     with store.reading() as connection:
@@ -235,14 +248,16 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(
         connection.execute(insert(RESPONSE), [a_response("a")])
     folder = tmp_path / "migrations"
     shutil.copytree(Path(run.__file__).parent, folder)
-    (folder / "versions" / "0007_language.py").write_text(NEXT_REVISION)
+    following = f"{int(HEAD) + 1:04}"
+    revision = f'revision, down_revision = "{following}", "{HEAD}"\n'
+    (folder / "versions" / f"{following}_language.py").write_text(revision + NEXT_REVISION)
     monkeypatch.setattr(run, "__file__", str(folder / "run.py"))
-    monkeypatch.setattr(engine, "HEAD", "0007")
+    monkeypatch.setattr(engine, "HEAD", following)
 
     with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
         open_store(empty.engine.url.render_as_string(hide_password=False))
-    assert upgrade(empty) == "0006"
-    assert current_revision(empty) == "0007"
+    assert upgrade(empty) == HEAD
+    assert current_revision(empty) == following
     with empty.reading() as connection:
         rows = connection.execute(text("SELECT external_id, language FROM response")).all()
     assert [tuple(row) for row in rows] == [("a", None)]
@@ -251,8 +266,6 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(
 NEXT_REVISION = """
 import sqlalchemy as sa
 from alembic import op
-
-revision, down_revision = "0007", "0006"
 
 
 def upgrade():

@@ -15,6 +15,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.open_flags import ORDERS, flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_facets, response_page
+from judgeboard.store.traces import latest_traces, list_sources
 from query_plans import plans_of
 
 ROWS = 20_000
@@ -196,3 +197,13 @@ def test_the_overview_reads_indexes_and_the_feedback(large: Store) -> None:
         overview(connection, 2, date(2026, 11, 2))
     for plan in plans:
         assert [step for step in scans(plan) if step != "SCAN user_feedback"] == []
+
+
+def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqlite_store: Store) -> None:
+    for unused in (False, True):
+        with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
+            latest_traces(connection, "shop", unused=unused)
+        assert set(plans) == {"SEARCH trace USING INDEX ix_trace_source (source=? AND state=?)"}
+    with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
+        list_sources(connection)
+    assert plans == ["SCAN trace USING COVERING INDEX ix_trace_source"]

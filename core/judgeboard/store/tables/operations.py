@@ -162,11 +162,12 @@ TRACE = table(
     Column("response_id", BigId, ForeignKey("response.id")),
     Column("reason", String, comment="Why it made no answer, or why later spans did not change the answer."),
     Column("used", JsonTuple, comment="Pairs of a span's id and what the answer took from it."),
+    Column("read_at", Utc, comment="When a judge first read the answer: from then on it does not change."),
     # The owner is the source of the sender's key, "" without one: no key adds spans to a trace of another source.
     UniqueConstraint("external_id", "owner"),
     CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name="state"),
     Index("ix_trace_waiting", "last_at", **partial("state = 'waiting'")),
-    Index("ix_trace_source", "source", "state"),
+    Index("ix_trace_source", "source", "state", "last_at"),
     Index("ix_trace_response", "response_id"),
     comment="A trace that an assistant sent; it becomes a response when its root has ended and no span follows.",
 )
@@ -185,11 +186,11 @@ SPAN = table(
 WAITING_FEEDBACK = table(
     "waiting_feedback",
     Column("owner", String, nullable=False),
-    *optional(String, "response_key", "trace_key", "span_key"),
+    *(Column(name, String, index=True) for name in ("response_key", "trace_key", "span_key")),
     Column("kind", one_of(FeedbackKind, "kind"), nullable=False),
     Column("value", Float, nullable=False),
     Column("user", String),
     *optional(Utc, "at"),
-    Column("received_at", Utc, nullable=False),
+    Column("received_at", Utc, nullable=False, index=True),
     comment="Feedback whose answer has not come yet; moved to user_feedback when it comes.",
 )
