@@ -3,8 +3,9 @@
 Each line is a simulation with the functions of the product: answers are drawn from RAGTruth (or made), labels are
 drawn from them, and the share of draws that contain the truth is compared with the share that was published for the
 same method. A line is out if both differ by more than two Monte-Carlo errors: those of 1,000 draws of ours and of the
-published draws. More draws make it rare that a line is out by chance. Lines with "at most" are promises. Exits 1 if a line is out.
-Last come the numbers of labels until a confidence sequence decides, beside 95 % of the medians of 100 of our draws.
+published draws. More draws make it rare that a line is out by chance. Lines with "at most" are promises. Exits 1 if a
+line is out. Last come the numbers of labels until a confidence sequence decides, beside 95 % of the medians of 100
+of our draws.
 
     python benchmarks/validity_coverage.py --data FOLDER [--draws 4000] [--seed 0] [--workers 2]
 
