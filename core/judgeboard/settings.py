@@ -30,7 +30,9 @@ class Settings(BaseModel):
     (query types), ``JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE`` (``QA=0.3,Summary=0.4``) and ``JUDGEBOARD_IMPLIED_LABELS``
     (rules) are comma-separated lists, or ``none``. ``JUDGEBOARD_CHECKS`` is the file of the checks of logged answers.
     ``JUDGEBOARD_TRACE_QUIET`` and ``JUDGEBOARD_TRACE_LONGEST`` are seconds: a trace whose root has ended becomes an
-    answer after 2 quiet seconds, any other after 60.
+    answer after 2 quiet seconds, any other after 60. ``JUDGEBOARD_REQUESTS_PER_MINUTE`` and
+    ``JUDGEBOARD_TOKENS_PER_MINUTE`` limit the calls of each model at each address, in all processes together: a number,
+    or several by pattern of the model's name (``500,claude-*=50``).
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -59,13 +61,18 @@ class Settings(BaseModel):
     checks: Path | None = None
     trace_quiet: float | None = Field(None, ge=0)
     trace_longest: float | None = Field(None, ge=0)
+    requests_per_minute: tuple[str, ...] | None = None
+    tokens_per_minute: tuple[str, ...] | None = None
 
     @field_validator("admin")
     @classmethod
     def _as_stored(cls, value: str | None) -> str | None:
         return value.strip().lower() if value else None
 
-    @field_validator("always_review", "implied_labels", "low_groundedness_by_type", mode="before")
+    @field_validator(
+        *("always_review", "implied_labels", "low_groundedness_by_type", "requests_per_minute", "tokens_per_minute"),
+        mode="before",
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         names = map(str.strip, value.split(",")) if isinstance(value, str) else value

@@ -18,7 +18,8 @@ from judgeboard.llm.anthropic_provider import ANTHROPIC
 from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import Provider, host_of, is_address
-from judgeboard.settings import masked
+from judgeboard.llm.rate_limits import rate_limit
+from judgeboard.settings import load_settings, masked
 from judgeboard.text import file_text
 
 _DATE = re.compile(r"-20\d\d-\d\d-\d\d\Z")
@@ -160,13 +161,13 @@ def model_endpoint(
         raise BadInput(f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)")
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
-    host = host_of(base_url or chosen.base_url)
+    host, limit = host_of(base_url or chosen.base_url), rate_limit(model, load_settings())
     if base_url and "@" in urlsplit(base_url).netloc:
         raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 
     def make() -> ChatModel:
         from judgeboard.llm.endpoint_chat import EndpointChat
 
-        return EndpointChat(model, provider=chosen, base_url=base_url or "", **options)
+        return EndpointChat(model, provider=chosen, base_url=base_url or "", limit=limit, **options)
 
     return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices))

@@ -29,6 +29,7 @@ from judgeboard.llm.provider import (
     host_of,
     read_error,
 )
+from judgeboard.llm.rate_limits import NO_LIMIT, CallPace, RateLimit
 from judgeboard.text import storable, storable_json
 
 _STORED_CHARACTERS = 10_000
@@ -81,8 +82,9 @@ class EndpointChat:
     """Asks one model at one endpoint; a run uses one object for all requests.
 
     It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
-    and leaves them out of later requests. Options are as in `JudgeOptions`. The key is never shown or stored. Without a
-    key, "none" is sent, which local servers accept. ``chance`` returns a number in 0..1 for the jitter.
+    and leaves them out of later requests. Each call waits for its turn under ``limit``. Options are as in
+    `JudgeOptions`. The key is never shown or stored. Without a key, "none" is sent, which local servers accept.
+    ``chance`` returns a number in 0..1 for the jitter.
     """
 
     model: str
@@ -92,6 +94,7 @@ class EndpointChat:
     concurrency: int = 16
     timeout_s: float = 60.0
     tries: int | None = None
+    limit: RateLimit = NO_LIMIT
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
 
@@ -102,6 +105,7 @@ class EndpointChat:
         self._key = self.api_key or NO_KEY
         self._retries = RetryPolicy() if self.tries is None else RetryPolicy(self.tries)
         self._heard = False
+        self._pace = CallPace(f"{self.host} {self.model}", self.limit)
         limits = httpx2.Limits(
             max_connections=self.concurrency,
             max_keepalive_connections=self.concurrency,
@@ -127,11 +131,15 @@ class EndpointChat:
         shape, why, failures = self.shape, request.why, 0
         attempts: list[Attempt] = []
         while True:
-            called = await self._call(self.provider.body(self.model, request, shape))
+            body = self.provider.body(self.model, request, shape)
+            tokens = self._pace.estimate(body, request.max_output)
+            await self._pace.wait(tokens)
+            called = await self._call(body)
             outcome, replaced = self._outcome(called)
             attempts.append(_attempt(called, outcome, why, replaced=replaced))
             self._heard = self._heard or called.failure is None
             if isinstance(outcome, Reply):
+                self._pace.used(tokens, outcome.prompt_tokens, outcome.completion_tokens)
                 self.shape = self.shape.joined(shape)
                 return replace(
                     outcome,

@@ -32,7 +32,7 @@ from judgeboard.methods.candidate_prompts import (
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import RunOptions, check_limits
+from judgeboard.runs.method import RunOptions, check_limits, shared_rate_limits
 from judgeboard.runs.runner import blocking
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.estimates import percent
@@ -157,28 +157,31 @@ async def align_async(
         return replace(result, sentence=reason)
     asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
     try:
-        proposed = await asyncio.gather(
-            *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
-        )
-        scored: list[Candidate] = []
-        for each in proposed:
-            reason = check.reason(each.prompt) if each.prompt else None
-            if each.prompt in {earlier.prompt for earlier in scored}:
-                reason = "It repeats an earlier candidate."
-            if each.prompt is None or reason:
-                scored.append(replace(each, refused=reason or each.refused))
-                continue
-            codes = await asking.verdicts(each, [items[id_] for id_ in develop.ids.tolist() if id_ in items], cuts)
-            labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
-            right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
-            scored.append(replace(each, right=right))
-        result = replace(result, candidates=tuple(scored), cost_micro=asking.cost_micro)
-        best = max((each for each in scored if each.right is not None), key=lambda each: each.right or 0, default=None)
-        if best is None or (best.right or 0) <= result.right:
-            return replace(result, sentence=_no_gain(result, best, len(develop.ids)))
-        codes = await asking.verdicts(best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts)
-        result = replace(result, best=best.number, cost_micro=asking.cost_micro)
-        return _looked(store, version, asking.version_of(best), held_out, codes, result, cases, options)
+        with shared_rate_limits(store):
+            proposed = await asyncio.gather(
+                *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
+            )
+            scored: list[Candidate] = []
+            for each in proposed:
+                reason = check.reason(each.prompt) if each.prompt else None
+                if each.prompt in {earlier.prompt for earlier in scored}:
+                    reason = "It repeats an earlier candidate."
+                if each.prompt is None or reason:
+                    scored.append(replace(each, refused=reason or each.refused))
+                    continue
+                codes = await asking.verdicts(each, [items[id_] for id_ in develop.ids.tolist() if id_ in items], cuts)
+                labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
+                right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
+                scored.append(replace(each, right=right))
+            result = replace(result, candidates=tuple(scored), cost_micro=asking.cost_micro)
+            best = max(
+                (each for each in scored if each.right is not None), key=lambda each: each.right or 0, default=None
+            )
+            if best is None or (best.right or 0) <= result.right:
+                return replace(result, sentence=_no_gain(result, best, len(develop.ids)))
+            codes = await asking.verdicts(best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts)
+            result = replace(result, best=best.number, cost_micro=asking.cost_micro)
+            return _looked(store, version, asking.version_of(best), held_out, codes, result, cases, options)
     finally:
         await endpoint.aclose()
 

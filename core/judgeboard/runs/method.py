@@ -5,6 +5,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
@@ -14,8 +15,10 @@ from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally, on_first_ctrl_c
 from judgeboard.store.engine import Readable, Store
+from judgeboard.store.jobs import take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
     AskCounts,
@@ -359,7 +362,7 @@ async def ask_run(
     why: str | None = "it ended unexpectedly"
     beside = None if on_start is None else on_start(runner)
     try:
-        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
+        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)), shared_rate_limits(store):
             await runner.run()
         why = runner.stopped_because
         if why is None or left() == 0:  # the stop came after the last ask
@@ -372,6 +375,21 @@ async def ask_run(
         with store.writing() as connection:
             finish_run(connection, run.id, state, why_stopped=why)
     return account_of(store, run.id, not_reached=left())
+
+
+@contextmanager
+def shared_rate_limits(store: Store) -> Iterator[None]:
+    """Let the calls of this context keep the rate limits together with all other processes of the database."""
+
+    def reserve(name: str, seconds: float, owed: float) -> float:
+        with store.writing() as connection:
+            return take_turns(connection, name, seconds, owed)
+
+    token = RESERVE.set(reserve)
+    try:
+        yield
+    finally:
+        RESERVE.reset(token)
 
 
 MOST_IN_FLIGHT = 1024

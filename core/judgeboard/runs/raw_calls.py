@@ -17,6 +17,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.runs.jobs import judge_with_key
 from judgeboard.runs.judging import make_judge
+from judgeboard.runs.method import shared_rate_limits
 from judgeboard.runs.runner import run_blocking
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -110,7 +111,8 @@ def try_judge(
         inputs = judge_inputs(connection, matching(connection, where or RowFilter(), limit=ANSWERS))
     # A person waits for the result, so a fault is shown at the first try.
     made = make_judge(**judge_with_key(judge, api_key), tries=1)
-    return run_blocking(_try, made, list(inputs.values()))
+    with shared_rate_limits(seen.store):
+        return run_blocking(_try, made, list(inputs.values()))
 
 
 async def _try(judge: Judge, items: list[JudgeInput]) -> list[Trial]:

@@ -17,7 +17,7 @@ from judgeboard.domain import RuleState, Status, Verdict
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import judge_spec, judge_with_key
 from judgeboard.runs.judging import Ask, Judging, make_judge
-from judgeboard.runs.method import Begun
+from judgeboard.runs.method import Begun, shared_rate_limits
 from judgeboard.runs.runner import COST_LIMIT, Answered, Runner
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, refuse_retired
@@ -209,7 +209,8 @@ class RuleJob:
         )
         watch = asyncio.create_task(self._watch(runner, begun.run.started_at, is_trial))
         try:
-            await runner.run()
+            with shared_rate_limits(self._store):
+                await runner.run()
         finally:
             watch.cancel()
             await method.judge.aclose()

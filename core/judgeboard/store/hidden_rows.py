@@ -42,7 +42,7 @@ from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QU
 OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
-        "judging_rule",
+        *("judging_rule", "rate_limit"),
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
         *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
         *("api_key", "span", "waiting_feedback"),

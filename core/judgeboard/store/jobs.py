@@ -1,16 +1,29 @@
-"""Stores jobs and the workers that take them."""
+"""Stores jobs, the workers that take them, and the rate limits that all of them keep together."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Float,
+    Select,
+    case,
+    cast,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import columns_of, upsert
-from judgeboard.store.tables import JOB, RUN, WORKER
+from judgeboard.store.statements import columns_of, plain_insert, upsert
+from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, WORKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +154,22 @@ def lock_live_workers(connection: Connection, now: datetime) -> set[str]:
     """Return `live_workers`; other workers that call this wait until the transaction ends."""
     connection.execute(select(WORKER.c.executor_id).order_by(WORKER.c.executor_id).with_for_update()).all()
     return live_workers(connection, now)
+
+
+# The clock of the database: workers on several machines have different clocks.
+_NOW = {
+    "sqlite": literal_column("(julianday('now') - 2440587.5) * 86400.0", Float),
+    "postgresql": cast(literal_column("extract(epoch FROM clock_timestamp())"), Float),
+}
+
+
+def take_turns(connection: Connection, name: str, seconds: float, owed: float) -> float:
+    """Take seconds of the timeline of a rate limit; return the seconds until the taken part begins.
+
+    ``owed`` is what earlier calls took too little (above 0) or too much.
+    """
+    now, taken_until = _NOW[connection.dialect.name], RATE_LIMIT.c.taken_until
+    begin = case((taken_until + owed > now, taken_until + owed), else_=now)
+    first = plain_insert(connection, RATE_LIMIT).values(name=name, taken_until=now + seconds)
+    taken = first.on_conflict_do_update(index_elements=["name"], set_={"taken_until": begin + seconds})
+    return float(connection.execute(taken.returning(taken_until - seconds - now)).scalar_one())

@@ -94,6 +94,11 @@ def listed(connection: Connection, ids: Iterable[int]) -> Select[tuple[int]]:
     return select(func.unnest(bindparam(None, list(ids), ARRAY(BigInteger), unique=True)))
 
 
+def plain_insert(connection: Connection, table: Table) -> "Insertion":
+    """Return an INSERT of the engine's dialect, to which ``ON CONFLICT`` can be added."""
+    return _insert(connection.dialect.name, table)
+
+
 def insert_or_skip(connection: Connection, table: Table, *key: str) -> "Insertion":
     """Return an INSERT that skips rows whose ``key`` is stored already (default: any unique key)."""
     return _insert_or_skip(connection.dialect.name, table, key)

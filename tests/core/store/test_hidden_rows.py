@@ -196,6 +196,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "names": ("Ada",),
         "new_version_id": nli,
         "now": NOW,
+        "seconds": 1.0,
+        "owed": 0.0,
         "n": 5,
         "number": 1,
         "of_pairs": False,

@@ -103,6 +103,14 @@ JUDGING_CLAIM = Table(
     comment="An answer that a worker has taken from a judging rule; the row is deleted with the judgment.",
 )
 
+RATE_LIMIT = Table(
+    "rate_limit",
+    METADATA,
+    Column("name", String, primary_key=True, comment="Host and model."),
+    Column("taken_until", Float, nullable=False, comment="Seconds since 1970, by the clock of the database."),
+    comment="Until when the calls of a model are given away, so that the limits per minute hold in all processes.",
+)
+
 ALARM = table(
     "alarm",
     *required(String, "measure", "direction", "query_type"),

@@ -1,0 +1,77 @@
+"""Rate limits hold in all processes together, whichever command or rule calls."""
+
+import subprocess
+import sys
+from bisect import bisect_left
+from itertools import accumulate
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.llm.rate_limits import RateLimit, rate_limit
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.settings import load_settings
+from judgeboard.store.engine import Store
+from judging_log import address, asked, store_answers
+
+PERIOD_S, REQUESTS, TOKENS = 0.8, 60, 4_000
+JUDGE = f"""
+import sys
+from judgeboard.llm import rate_limits
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.engine import open_store
+from judgeboard.store.filters import RowFilter
+rate_limits.PERIOD_SECONDS, rate_limits.BLOCK_SECONDS = {PERIOD_S}, {PERIOD_S / 60}
+database, url, part, model = sys.argv[1:]
+judge = make_judge("rag", name=part, model=model, base_url=url)
+print("ready", flush=True)
+sys.stdin.readline()
+summary = judge_pending(open_store(database), judge, where=RowFilter(query_types=(part,)))
+print(summary.ok)
+"""
+
+
+@pytest.mark.parametrize(
+    ("store", "variable", "limit", "per_call"),
+    [("sqlite", "TOKENS", TOKENS, 120), pytest.param("postgres", "REQUESTS", REQUESTS, 1, marks=pytest.mark.postgres)],
+    indirect=["store"],
+)
+def test_two_processes_keep_one_limit_together(
+    store: Store, monkeypatch: pytest.MonkeyPatch, variable: str, limit: int, per_call: int
+) -> None:
+    monkeypatch.setenv(f"JUDGEBOARD_{variable}_PER_MINUTE", f"1000000,limited={limit}")
+    arrived: list[float] = []
+
+    def note(_request: dict[str, Any], _number: int) -> ScriptedReply:
+        arrived.append(monotonic())
+        return completion('{"reasoning": "r", "groundedness": 1.0, "quality": 4}', usage=(100, 20))
+
+    parts = {"short": 40, "long": 60}
+    for part, count in parts.items():
+        store_answers(store, count, first=1_000 * len(part), query_type=part)
+    with RecordingEndpoint(note) as endpoint:
+        words = [sys.executable, "-c", JUDGE, address(store), endpoint.base_url]
+        processes = [
+            subprocess.Popen([*words, part, "limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for part in parts
+        ]
+        assert [process.stdout.readline() for process in processes if process.stdout] == ["ready\n"] * 2
+        assert [process.communicate("go\n")[0] for process in processes] == [f"{count}\n" for count in parts.values()]
+        assert set(asked(endpoint).values()) == {1}
+    used = [0, *accumulate(per_call for _ in arrived)]
+    in_a_period = [used[bisect_left(arrived, at + PERIOD_S)] - used[place] for place, at in enumerate(arrived)]
+    # The "minute" is shortened, the delays of a busy machine are not: some calls arrive late, beside those after them.
+    assert max(in_a_period) <= 1.1 * limit
+
+
+def test_the_most_specific_pattern_of_a_model_is_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_REQUESTS_PER_MINUTE", "500, claude-*=50, Claude-Opus*=5")
+    limits = [rate_limit(model, load_settings()) for model in ("gpt-4o", "claude-haiku", "claude-opus-4")]
+    assert limits == [RateLimit(500), RateLimit(50), RateLimit(5)]
+    assert rate_limit("gpt-4o", load_settings()).tokens_per_minute is None
+    for text in ("many", "gpt-4o=0", "-1"):
+        monkeypatch.setenv("JUDGEBOARD_TOKENS_PER_MINUTE", text)
+        with pytest.raises(BadInput, match=r"JUDGEBOARD_TOKENS_PER_MINUTE: .* is not a number above 0"):
+            rate_limit("gpt-4o", load_settings())
