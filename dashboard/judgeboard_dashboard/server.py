@@ -1,4 +1,4 @@
-"""The server: pages, receiver of traces, health route, worker, and the safe settings of Streamlit."""
+"""The server: pages, receiver of traces, worker, and the safe settings of Streamlit."""
 
 import asyncio
 import errno
@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.starlette import App
 
@@ -72,11 +69,6 @@ class SafeHeaders:
         await self.app(scope, receive, with_headers)
 
 
-async def health(_request: Request) -> PlainTextResponse:
-    """Reply that the server runs; reads no data."""
-    return PlainTextResponse("ok")
-
-
 # Modules that pages and jobs need. They are imported before the server accepts requests, because two threads that
 # import one library at the same time sometimes fail.
 NEEDED = (
@@ -114,7 +106,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[Route("/healthz", health), *receiver.routes()],
+    routes=receiver.routes(),
     middleware=[Middleware(SafeHeaders)],
     lifespan=lifespan,
 )

@@ -1,30 +1,33 @@
-"""The routes that receive traces, answers and feedback. They never redirect: exporters count a redirect as success."""
+"""The routes of the receiver, also for programs that read. They never redirect: exporters count that as success."""
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, JudgeboardError, SchemaMismatch
 from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
-from judgeboard.receiving.keys import UNKNOWN, Door, Sender
+from judgeboard.receiving.keys import INGEST, READ, UNKNOWN, Door, Sender
 from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
+from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.records import feedback_in_body, responses_in_body, store_records
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, check_usable
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import NewSpan, store_feedback, store_spans, take_feedback
@@ -37,12 +40,13 @@ _log = logging.getLogger("judgeboard.receiving")
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
 AT_ONCE = 2  # requests that are decoded at a time, which takes memory and one core each
 MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
+READY_SECONDS = 5.0  # for the database to answer
 
 STATUSES = {
-    200: "Stored.",
+    200: "Stored, or the content.",
     400: "The body cannot be decoded.",
     401: "No key, or a wrong, expired or revoked key.",
-    403: "The key is for another source, or may not send.",
+    403: "The key is for another source, or lacks the scope.",
     413: "The body is too large, also after decompression.",
     415: "The body is compressed in a way that is not known.",
     429: "Too many requests: try again after the time in Retry-After.",
@@ -51,16 +55,18 @@ STATUSES = {
 
 T = TypeVar("T")
 Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
-Handle = Callable[[Sender, Body, str], Awaitable[bytes]]
+Handle = Callable[[Sender, Request, Body], Awaitable[Reply]]
 
 
 class Endpoint(NamedTuple):
-    """A path with its method's summary, for the documentation."""
+    """A path with its method's summary, for the documentation; a key needs the ``scope``."""
 
     path: str
     summary: str
     request: str
     handle: Handle
+    method: str = "POST"
+    scope: str = INGEST
 
 
 class Receiver:
@@ -78,6 +84,9 @@ class Receiver:
         self._gatherer = Gatherer(store, lambda: self._memory.used > 0)
         self._door = Door(keys_needed)
         self._decoding = asyncio.Semaphore(AT_ONCE)
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._metrics = Metrics(store, self._requests)
+        self._checking: asyncio.Task[str | None] | None = None
 
     def start(self) -> None:
         """Start to write and to gather."""
@@ -90,7 +99,7 @@ class Receiver:
         self._gatherer.stop()
 
     def endpoints(self) -> list[Endpoint]:
-        """Return what can be sent."""
+        """Return what can be sent and read."""
         traces, logs = partial(self._take_spans, otlp.traces_in), partial(self._take_spans, otlp.logs_in, logs=True)
         runs = partial(self._take_spans, langsmith_runs.runs_in)
         return [
@@ -106,25 +115,30 @@ class Receiver:
             Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
             Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses),
             Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback),
+            Endpoint("/metrics", "Read the figures for Prometheus", "", self._show_metrics, "GET", READ),
         ]
 
     def routes(self) -> list[Route]:
         """Return the routes, each also with a slash at its end, which would otherwise be redirected."""
         return [
             *(
-                Route(each.path + end, partial(self._answer, each.handle), methods=["POST"])
+                Route(each.path + end, partial(self._answer, each), methods=[each.method])
                 for each in self.endpoints()
                 for end in ("", "/")
             ),
             Route("/api/openapi.json", self._describe),
             Route("/api/docs", self._list),
+            Route("/healthz", self._health),
+            Route("/readyz", self._ready),
         ]
 
     async def _describe(self, _request: Request) -> Reply:
         """Reply with the paths in the format of OpenAPI."""
         statuses = {str(status): {"description": words} for status, words in STATUSES.items()}
         paths = {
-            each.path: {"post": {"summary": each.summary, "description": each.request, "responses": statuses}}
+            each.path: {
+                each.method.lower(): {"summary": each.summary, "description": each.request, "responses": statuses}
+            }
             for each in self.endpoints()
         }
         about = {"title": "Judgeboard receiver", "version": version("judgeboard")}
@@ -133,34 +147,60 @@ class Receiver:
     async def _list(self, _request: Request) -> Reply:
         """Reply with the paths as a page for people."""
         paths = "".join(
-            f"<tr><td><code>POST {each.path}</code><td>{each.summary}<td>{each.request}" for each in self.endpoints()
+            f"<tr><td><code>{each.method} {each.path}</code><td>{each.summary}<td>{each.request}"
+            for each in self.endpoints()
         )
         statuses = "".join(f"<tr><td>{status}<td>{words}" for status, words in STATUSES.items())
         page = "<!doctype html><html lang=en><title>Judgeboard receiver</title><h1>Judgeboard receiver</h1>"
         page += f"<table>{paths}</table><h2>Status</h2><table>{statuses}</table>"
         return Reply(page + "<p><a href=openapi.json>OpenAPI</a></html>", media_type="text/html")
 
-    async def _answer(self, handle: Handle, request: Request) -> Reply:
-        content_type = request.headers.get("content-type", "")
+    async def _health(self, _request: Request) -> Reply:
+        """Reply that the server runs; reads no data."""
+        return PlainTextResponse("ok")
+
+    async def _ready(self, _request: Request) -> Reply:
+        """Reply whether the database can be used, otherwise why not."""
+        if self._checking is None or self._checking.done():  # one check at a time: a lost database may not answer
+            self._checking = asyncio.create_task(run_in_threadpool(_fault_of, self._store))
+        try:
+            fault = await asyncio.wait_for(asyncio.shield(self._checking), READY_SECONDS)
+        except TimeoutError:
+            fault = f"the database did not answer for {READY_SECONDS:g} s"
+        return PlainTextResponse(fault or "ok", 503 if fault else 200)
+
+    async def _show_metrics(self, sender: Sender, request: Request, _body: Body) -> Reply:
+        """Reply with the figures of all sources."""
+        if sender.owner:
+            raise Refused(403, "the figures are of all sources: use a key without a source")
+        page, media_type = await run_in_threadpool(self._metrics.page, request.headers.get("accept", ""))
+        return Reply(page, headers={"content-type": media_type})
+
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Reply:
         key = UNKNOWN
         try:
-            sender = await self._admitted(request)
+            if endpoint.method == "POST":
+                _reply_type(_content_type(request))
+            sender = await self._admitted(request, endpoint.scope)
             key = sender.name
             encoding = request.headers.get("content-encoding", "")
             with closing(Body(encoding, most=sender.most_bytes, memory=self._memory)) as body:
                 await body.read(request.stream())
-                reply = await handle(sender, body, content_type)
+                reply = await endpoint.handle(sender, request, body)
         except ClientDisconnect:
-            return Reply(status_code=400)
+            reply = Reply(status_code=400)
         except Exception as error:  # noqa: BLE001 - every error has a status that exporters understand
             await _discard(request)
-            return self._failed(error, content_type, key)
-        return Reply(reply, media_type=_reply_type(content_type))
+            key = (
+                error.key if isinstance(error, Refused) else None
+            ) or key  # a refused key is known only to the refusal
+            reply = self._failed(error, _content_type(request), key)
+        self._requests[key, reply.status_code] += 1
+        return reply
 
-    async def _admitted(self, request: Request) -> Sender:
-        _reply_type(request.headers.get("content-type", ""))
+    async def _admitted(self, request: Request, scope: str) -> Sender:
         client = None if request.client is None else request.client.host
-        return await run_in_threadpool(self._door.admit, self._store(), request.headers, client)
+        return await run_in_threadpool(self._door.admit, self._store(), request.headers, client, scope)
 
     def _failed(self, error: Exception, content_type: str, key: str) -> Reply:
         status, reason = 503, "the receiver has a problem, try again"
@@ -179,11 +219,10 @@ class Receiver:
         return Reply(otlp.failure(content_type, status, reason), status, headers, known)
 
     def _record(self, refusal: Refused, key: str) -> None:
-        """Store a refusal as an event, without waiting for it. A refused key is known only to the refusal."""
-        by = refusal.key or key
-        details = self._door.event_of(by, refusal.status)
+        """Store a refusal as an event, without waiting for it."""
+        details = self._door.event_of(key, refusal.status)
         if details is not None:
-            self._writer.submit(partial(record_event, kind=REFUSED, actor=f"key:{by}", details=details))
+            self._writer.submit(partial(record_event, kind=REFUSED, actor=f"key:{key}", details=details))
 
     async def _decoded(self, decode: Callable[[bytes], T], body: Body) -> T:
         """Decode a body in a thread, a few at a time."""
@@ -191,20 +230,22 @@ class Receiver:
             return await run_in_threadpool(lambda: decode(body.whole()))
 
     async def _take_spans(
-        self, read: Read, sender: Sender, body: Body, content_type: str, *, logs: bool = False
-    ) -> bytes:
+        self, read: Read, sender: Sender, request: Request, body: Body, *, logs: bool = False
+    ) -> Reply:
+        content_type = _content_type(request)
         spans = await self._decoded(lambda content: _spans_in(read, sender, content, content_type), body)
         if spans:
             await self._writer.write(partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC)))
-        return otlp.success(_reply_type(content_type), logs=logs)
+        media_type = _reply_type(content_type)
+        return Reply(otlp.success(media_type, logs=logs), media_type=media_type)
 
-    async def _take_responses(self, sender: Sender, body: Body, _content_type: str) -> bytes:
+    async def _take_responses(self, sender: Sender, _request: Request, body: Body) -> Reply:
         records = await self._decoded(lambda content: responses_in_body(content, sender), body)
         outcome = await self._writer.write(partial(store_records, records=records, now=datetime.now(UTC)))
         self._gatherer.wake()
-        return orjson.dumps(outcome)
+        return _json(outcome)
 
-    async def _take_feedback(self, sender: Sender, body: Body, _content_type: str) -> bytes:
+    async def _take_feedback(self, sender: Sender, _request: Request, body: Body) -> Reply:
         entries = await self._decoded(feedback_in_body, body)
 
         def write(connection: Connection) -> dict[str, int]:
@@ -215,7 +256,28 @@ class Receiver:
             attached = sum(map(len, known.values()))
             return {"attached": attached, "waiting": len(ids) - attached}
 
-        return orjson.dumps(await self._writer.write(write))
+        return _json(await self._writer.write(write))
+
+
+def _json(content: Any) -> Reply:
+    return Reply(orjson.dumps(content), media_type=otlp.JSON)
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "")
+
+
+def _fault_of(store: Callable[[], Store]) -> str | None:
+    """Return why a database cannot be used, without its address: everybody may ask."""
+    try:
+        check_usable(store())
+    except SchemaMismatch as error:
+        _log.warning("not ready: %s", error)
+        return "the database has another schema revision than this program needs: see `judgeboard migrate`"
+    except JudgeboardError as error:
+        _log.warning("not ready: %s", error)
+        return "the database cannot be read"
+    return None
 
 
 def _reply_type(content_type: str) -> str:

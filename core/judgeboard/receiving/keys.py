@@ -16,7 +16,7 @@ from judgeboard.store.engine import Store
 from judgeboard.text import MAX_NAME, storable
 
 PREFIX = "jb_"
-INGEST = "ingest"
+INGEST, READ, REVIEW = SCOPES
 UNKNOWN = "unknown"  # the sender of a request without a known key
 UNNAMED = "default"  # the source of a sender without a name
 _UNKNOWN_SERVICE = "unknown_service"  # the name that OpenTelemetry gives to a service without one

@@ -5,9 +5,6 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
 from judgeboard.receiving.app import Receiver
 from judgeboard.store.engine import Store
@@ -25,10 +22,6 @@ def serve_receiver(store: Store, address: str, port: int) -> None:
         finally:
             receiver.stop()
 
-    app = Starlette(routes=[Route("/healthz", _health), *receiver.routes()], lifespan=lifespan)
+    app = Starlette(routes=receiver.routes(), lifespan=lifespan)
     # Without proxy headers: the address of a sender decides whether it needs a key.
     uvicorn.run(app, host=address, port=port, log_level="warning", access_log=False, proxy_headers=False)
-
-
-async def _health(_request: Request) -> PlainTextResponse:
-    return PlainTextResponse("ok")

@@ -156,7 +156,7 @@ class RuleProgress:
         return f"{self.rate * 100:g} %" + (f" ({by_type})" if by_type else "")
 
 
-ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", "budget used up", "no worker", "problem"
+RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", "budget used up", "no worker", "problem"
 
 
 def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProgress]:

@@ -170,20 +170,28 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
 
     Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
     """
-    url = database_url(database)
-    store = Store(connect(url, create=create))
+    store = Store(connect(database_url(database), create=create))
     try:
-        revision = current_revision(store)
-        if revision is None:
-            if not create:
-                raise MissingDatabase(_missing(url))
+        if create and current_revision(store) is None:
             upgrade(store)
-        elif revision != HEAD:
-            raise SchemaMismatch(_mismatch(url, revision))
+        else:
+            check_usable(store)
     except BaseException:
         store.close()
         raise
     return store
+
+
+def check_usable(store: Store) -> None:
+    """Raise MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be read."""
+    url = store.engine.url
+    # To open a missing SQLite file would create it.
+    gone = store.is_sqlite and not Path(str(url.database)).exists()
+    revision = None if gone else current_revision(store)
+    if revision is None:
+        raise MissingDatabase(_missing(url))
+    if revision != HEAD:
+        raise SchemaMismatch(_mismatch(url, revision))
 
 
 def connect(url: URL, *, create: bool) -> Engine:

@@ -1,0 +1,131 @@
+"""The figures for Prometheus are those of the database, and whether the server is ready."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_in
+from prometheus_client.parser import text_string_to_metric_families as metrics_in
+from sqlalchemy import text
+
+from judgeboard.domain import Status, Verdict
+from judgeboard.receiving.keys import create_key
+from judgeboard.runs.judging_rules import add_rule, rule_progress
+from judgeboard.store.engine import Store
+from judgeboard.store.jobs import register_worker
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.overview import count_flags, count_judgments, count_open_flags
+from judgeboard.store.storing import store_judgments
+from judgeboard.store.traces import list_sources
+from query_plans import statements_of
+from queue_case import queue_case
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+Figures = dict[tuple[str, tuple[str, ...]], float]
+COUNTING_TRACES = "FROM trace GROUP BY"
+
+
+def figures_in(page: str, read=metrics_in) -> Figures:
+    return {
+        (sample.name.removeprefix("judgeboard_"), tuple(sample.labels.values())): sample.value
+        for family in read(page)
+        for sample in family.samples
+        if sample.name.startswith("judgeboard_")
+    }
+
+
+def test_the_figures_are_those_of_the_database(store: Store) -> None:
+    case = queue_case(store)
+    case.now = datetime.now(UTC)
+    case.flagged(0.1, 0.2, 0.3, 0.9)
+    with store.writing() as connection:
+        version = get_version(connection, "rag")
+        failed = NewJudgment(1, 9, 0, Verdict(Status.UNPARSABLE, cost_micro=1_500_000))
+        store_judgments(connection, version, None, [failed], case.now)
+        register_worker(connection, "w", "host", 1, case.now)
+    case.queue()
+    case.review(case.mara)
+    case.lease(case.jon)
+    add_rule(store, 'a "rule"', judge={"kind": "lexical"}, existing=True, actor="test")
+    with receiving(store) as http:
+        for body in (request([*trace(1), *trace(2)]), request([Sent(3, 1)]), b"\xff"):
+            http.post("/v1/traces", content=body, headers=PROTOBUF)
+        gathered(store)
+        with statements_of(store) as sent:
+            page = http.get("/metrics")
+            figures = figures_in(page.text)
+            again = http.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
+        assert sum(COUNTING_TRACES in statement for statement in sent) == 1  # the second scrape counts nothing
+        assert page.headers["content-type"].startswith("text/plain")
+        assert figures_in(again.text, openmetrics_in).items() >= {("reviews_total", ()): 1.0}.items()
+
+    with store.reading() as connection:
+        (shop,) = list_sources(connection)
+        flags, open_flags = count_flags(connection), count_open_flags(connection)
+        judged = count_judgments(connection)[version.id]
+    (rule,) = rule_progress(store)
+    assert {labels: n for (name, labels), n in figures.items() if name == "flags"} == {
+        (rule_, state): n for rule_, states in flags.items() for state, n in states.items()
+    }
+    assert sum(n for (name, labels), n in figures.items() if name == "flags" and labels[1] == "open") == open_flags > 0
+    assert judged.unparsable == 1
+    expected = {
+        ("traces", ("shop", "made")): shop.made,
+        ("traces", ("shop", "waiting")): shop.waiting,
+        ("spans_total", ()): 5,
+        ("last_span_timestamp_seconds", ("shop",)): shop.last_at.timestamp(),
+        ("responses_total", ("shop",)): 2,
+        ("responses_total", ("log",)): 4,
+        ("requests_total", ("unknown", "200")): 2,
+        ("requests_total", ("unknown", "400")): 1,
+        ("judgments_total", ("rag v1", "ok")): judged.ok,
+        ("judgments_total", ("rag v1", "unparsable")): 1,
+        ("judgments_unpriced_total", ("rag v1",)): judged.ok,
+        ("judgment_cost_dollars_total", ("rag v1",)): 1.5,
+        ("judging_waiting", ('a "rule"',)): rule.waiting,
+        ("judging_oldest_timestamp_seconds", ('a "rule"',)): rule.oldest and rule.oldest.timestamp(),
+        ("judging_rule_state", ('a "rule"', "active")): 1,
+        ("judging_rule_state", ('a "rule"', "paused")): 0,
+        ("judging_cost_today_dollars", ('a "rule"',)): 0,
+        ("queue_items", ("q", "open")): 2,
+        ("queue_leased_items", ("q",)): 1,
+        ("reviews_total", ()): 1,
+        ("jobs", ("waiting",)): 0,
+        ("workers", ()): 1,
+    }
+    assert {key: figures.get(key) for key in expected} == expected
+
+
+def test_other_machines_read_the_figures_with_a_key_that_may_read(sqlite_store: Store) -> None:
+    with receiving(sqlite_store, "203.0.113.9") as http:
+        assert http.get("/metrics").status_code == 401
+        keys = {scope: create_key(sqlite_store, scope, scopes=[scope], by="test") for scope in ("ingest", "read")}
+        one_source = create_key(sqlite_store, "shop", scopes=["read"], source="shop", by="test")
+        for token, status in ((keys["ingest"], 403), (one_source, 403), (keys["read"], 200)):
+            assert http.get("/metrics", headers={"authorization": f"Bearer {token}"}).status_code == status
+        assert http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF).status_code == 401
+
+
+def test_a_server_is_ready_while_its_database_can_be_used(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    with receiving(store, "203.0.113.9") as http:
+        assert (http.get("/readyz").status_code, http.get("/healthz").text) == (200, "ok")
+        with store.writing() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        old = http.get("/readyz")
+        with store.writing() as connection:
+            connection.execute(text("DROP TABLE alembic_version"))
+        gone = http.get("/readyz")
+        assert http.get("/healthz").status_code == 200
+    assert (old.status_code, "judgeboard migrate" in old.text) == (503, True)
+    assert (gone.status_code, gone.text) == (503, "the database cannot be read")
+    assert str(store.engine.url.database) not in old.text + gone.text
+
+
+def test_a_lost_file_is_not_made_again(sqlite_store: Store) -> None:
+    file = Path(str(sqlite_store.engine.url.database))
+    with receiving(sqlite_store) as http:
+        assert http.get("/readyz").status_code == 200
+        file.unlink()
+        assert http.get("/readyz").status_code == 503
+    assert not file.exists()
