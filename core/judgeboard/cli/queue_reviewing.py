@@ -72,13 +72,17 @@ def next_(name: str) -> None:
     """
     from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.leases import next_item
+    from judgeboard.reviews.queues import queue_progress
     from judgeboard.reviews.shown import item_texts, judges_on
 
     store = options.open_store()
     who = options.reviewer(store)
     item = next_item(store, name, who)
     if item is None:
-        options.show({"item": None}, [f"{name} has nothing left for {who.name}"])
+        with store.reading() as connection:
+            leases = queue_progress(connection, name, with_people=False).leased
+        by_others = f" now; others have leased {counted(leases, 'item')}" if leases else ""
+        options.show({"item": None, "leased": leases}, [f"{name} has nothing left for {who.name}{by_others}"])
         return
     with store.reading() as connection:
         (text,) = item_texts(connection, [item], who.id)

@@ -40,3 +40,8 @@ def test_a_missing_file_is_said_before_a_missing_key(
     assert "none.jsonl" in error
     assert "key" not in error
     assert not database.exists()
+
+
+def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["ratee"]) == 2
+    assert "'rate'" in capsys.readouterr().err

@@ -100,8 +100,10 @@ def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) ->
     assert "no longer lease this item" in typed("ann", "queue", "release", token)
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "skip", token, "--reason", "in French", "--json") == {"skipped": True}
-    assert typed("ann", "queue", "next", "q", "--json") == {"item": None}
-    assert "nothing left for cli:ann" in typed("ann", "queue", "next", "q")
+    assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 0}
+    assert "nothing left for cli:ann\n" in typed("ann", "queue", "next", "q")
+    typed("bob", "queue", "next", "q")
+    assert "nothing left for cli:ann now; others have leased 1 item" in typed("ann", "queue", "next", "q")
 
 
 def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: Typed) -> None:
