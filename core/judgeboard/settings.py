@@ -32,7 +32,8 @@ class Settings(BaseModel):
     ``JUDGEBOARD_TRACE_QUIET`` and ``JUDGEBOARD_TRACE_LONGEST`` are seconds: a trace whose root has ended becomes an
     answer after 2 quiet seconds, any other after 60. ``JUDGEBOARD_REQUESTS_PER_MINUTE`` and
     ``JUDGEBOARD_TOKENS_PER_MINUTE`` limit the calls of each model at each address, in all processes together: a number,
-    or several by pattern of the model's name (``500,claude-*=50``).
+    or several by pattern of the model's name (``500,claude-*=50``). Feedback waits
+    ``JUDGEBOARD_FEEDBACK_DAYS`` (7) for its answer.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -61,6 +62,7 @@ class Settings(BaseModel):
     checks: Path | None = None
     trace_quiet: float | None = Field(None, ge=0)
     trace_longest: float | None = Field(None, ge=0)
+    feedback_days: float | None = Field(None, gt=0, le=36_500)
     requests_per_minute: tuple[str, ...] | None = None
     tokens_per_minute: tuple[str, ...] | None = None
 

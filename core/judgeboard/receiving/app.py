@@ -242,7 +242,6 @@ class Receiver:
     async def _take_responses(self, sender: Sender, _request: Request, body: Body) -> Reply:
         records = await self._decoded(lambda content: responses_in_body(content, sender), body)
         outcome = await self._writer.write(partial(store_records, records=records, now=datetime.now(UTC)))
-        self._gatherer.wake()
         return _json(outcome)
 
     async def _take_feedback(self, sender: Sender, _request: Request, body: Body) -> Reply:
@@ -251,7 +250,7 @@ class Receiver:
         def write(connection: Connection) -> dict[str, int]:
             now = datetime.now(UTC)
             ids = store_feedback(connection, entries, sender.owner, now)
-            known = take_feedback(connection, ids)
+            known = take_feedback(connection, ids=ids)
             add_feedback(connection, known, (), None, now)
             attached = sum(map(len, known.values()))
             return {"attached": attached, "waiting": len(ids) - attached}

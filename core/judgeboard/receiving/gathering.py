@@ -23,7 +23,8 @@ from judgeboard.store.traces import (
     TraceOutcome,
     WaitingTrace,
     complete_response,
-    has_feedback,
+    expire_feedback,
+    feedback_times,
     lock_unchanged,
     ready_traces,
     records_of,
@@ -37,7 +38,9 @@ from judgeboard.traces.spans import LogRecord, Span
 
 QUIET_SECONDS, LONGEST_SECONDS = 2.0, 60.0
 POLL_SECONDS = 0.5
-FEEDBACK_SECONDS = 5.0  # between two looks for answers that came by other ways, such as an import
+FEEDBACK_SECONDS = 5.0  # between two looks at waiting feedback
+RECENT_SECONDS = 60.0  # an answer finds the feedback that came before it; feedback that came beside it is found so long
+FEEDBACK_DAYS = 7.0
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
 MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a round of its own
 TWICE = "Another answer with this id is stored with other content."
@@ -51,8 +54,7 @@ class Gatherer:
     def __init__(self, store: Callable[[], Store], is_busy: Callable[[], bool]) -> None:
         self._store = store
         self._is_busy = is_busy
-        self._woken = threading.Event()
-        self._closing = False
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="judgeboard-gathering", daemon=True)
 
     def start(self) -> None:
@@ -61,35 +63,28 @@ class Gatherer:
 
     def stop(self) -> None:
         """End after the round that is under way."""
-        self._closing = True
-        self.wake()
+        self._closing.set()
         self._thread.join()
 
-    def wake(self) -> None:
-        """Look for feedback on new answers at once."""
-        self._woken.set()
-
     def _work(self) -> None:
-        looked = datetime.min.replace(tzinfo=UTC)
-        while not self._closing:
+        looked: datetime | None = None
+        while not self._closing.is_set():
             outcomes, began = 0, time.monotonic()
             try:
                 now = datetime.now(UTC)
                 outcomes = gather(self._store(), now)
-                if outcomes or self._woken.is_set() or now - looked > timedelta(seconds=FEEDBACK_SECONDS):
-                    self._woken.clear()
+                if looked is None or now - looked > timedelta(seconds=FEEDBACK_SECONDS):
+                    since = None if looked is None else looked - timedelta(seconds=RECENT_SECONDS)
+                    attach_feedback(self._store(), now, since)
                     looked = now
-                    attach_feedback(self._store(), now)
             except Exception as error:  # noqa: BLE001 - the database may come back
                 if isinstance(error, OperationalError):
                     _log.warning("cannot gather: %s", with_advice(str(error.orig).partition("\n")[0]))
                 else:
                     _log.error("cannot gather", exc_info=error)
-                if not self._closing:
-                    self._woken.clear()
-                self._woken.wait(FEEDBACK_SECONDS)
+                self._closing.wait(FEEDBACK_SECONDS)
             if not outcomes:
-                self._woken.wait(POLL_SECONDS)
+                self._closing.wait(POLL_SECONDS)
             elif self._is_busy():  # requests come first: their senders wait, and give up after seconds
                 time.sleep(min(2.0, 2 * (time.monotonic() - began)))
 
@@ -115,13 +110,17 @@ def gather(store: Store, now: datetime) -> int:
         return sum(_store_alone(store, trace, taken[trace.id], now) for trace in ready)
 
 
-def attach_feedback(store: Store, now: datetime) -> None:
-    """Move waiting feedback to the answers that have come."""
+def attach_feedback(store: Store, now: datetime, since: datetime | None = None) -> None:
+    """Move feedback that came ``since`` a time (default: all) to its answers, and delete what waited for too long."""
+    days = load_settings().feedback_days
+    expired = now - timedelta(days=FEEDBACK_DAYS if days is None else days)
     with store.reading() as connection:
-        if not has_feedback(connection):
-            return
+        times = feedback_times(connection)
+    if times is None or (times[0] >= expired and since is not None and times[1] < since):
+        return
     with store.writing() as connection:
-        add_feedback(connection, take_feedback(connection), (), None, now)
+        add_feedback(connection, take_feedback(connection, since=since), (), None, now)
+        expire_feedback(connection, expired, now)
 
 
 def _taken(
@@ -179,6 +178,7 @@ def _store_answers(
                     response_id, reason = trace.response_id, TWICE
             outcomes.append(TraceOutcome(trace.id, source, response_id, reason, result.used))
         store_outcomes(connection, outcomes)
+        add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)
 
 

@@ -35,6 +35,7 @@ from judgeboard.store.responses import (
 from judgeboard.store.settings import rules_in_force
 from judgeboard.store.statements import batches, columns_of
 from judgeboard.store.tables import IMPORT_BATCH
+from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
 
 # Drawn rules depend on the response alone: they apply when it is stored and when all rules are applied again.
@@ -147,6 +148,8 @@ def _store_batch(
         if key not in inserted or first[key][0] is not response:
             result.unchanged += 1
         feedback.setdefault(stored.id, []).extend(response.feedback)
+    for response_id, entries in (take_feedback(connection, responses=new_ids) if new_ids else {}).items():
+        feedback.setdefault(response_id, []).extend(entries)  # it came before its answer
     result.feedback_added += add_feedback(connection, feedback, new_ids, batch_id, now)
     if new_ids:
         states = read_states(connection, read_responses(connection, set(new_ids), lock=False))

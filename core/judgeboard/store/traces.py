@@ -14,7 +14,6 @@ from sqlalchemy import (
     Connection,
     bindparam,
     delete,
-    exists,
     func,
     insert,
     literal_column,
@@ -274,40 +273,70 @@ def store_feedback(connection: Connection, entries: Iterable[NewFeedback], owner
     return list(connection.execute(insert(WAITING_FEEDBACK).returning(WAITING_FEEDBACK.c.id), rows).scalars())
 
 
-def has_feedback(connection: Connection) -> bool:
-    """Return whether feedback waits for its answer."""
-    return connection.execute(select(exists().select_from(WAITING_FEEDBACK))).scalar_one()
+def feedback_times(connection: Connection) -> tuple[datetime, datetime] | None:
+    """Return when the first and the last of the waiting feedback came; None if none waits."""
+    at = WAITING_FEEDBACK.c.received_at
+    # Two queries: SQLite reads the whole index for both at once.
+    first, last = (connection.execute(select(function(at))).scalar() for function in (func.min, func.max))
+    return None if first is None or last is None else (first, last)
 
 
-def take_feedback(connection: Connection, ids: Collection[int] | None = None) -> dict[int, list[Feedback]]:
-    """Return the feedback whose answer is known, by response, and remove it from the waiting feedback."""
+def take_feedback(
+    connection: Connection,
+    *,
+    ids: Collection[int] | None = None,
+    responses: Collection[int] | None = None,
+    traces: Collection[int] | None = None,
+    since: datetime | None = None,
+) -> dict[int, list[Feedback]]:
+    """Return waiting feedback whose answer is known, by response, and remove it from the waiting feedback.
+
+    It is looked for among these ``ids`` of waiting feedback, or for new ``responses`` by their ids, or for the answers
+    of ``traces``, or among the feedback that came ``since`` a time (default: among all).
+    """
+    if feedback_times(connection) is None:
+        return {}
     waiting = WAITING_FEEDBACK.c
     of_trace = TRACE.c.response_id.is_not(None)
     own_source = or_(waiting.owner == "", waiting.owner == RESPONSE.c.source)
     own_trace = or_(waiting.owner == "", waiting.owner == TRACE.c.source)
     columns = (*columns_of(Feedback, WAITING_FEEDBACK), waiting.id.label("row"))
-    queries = (
-        select(RESPONSE.c.id.label("response"), *columns).where(
-            waiting.response_key == RESPONSE.c.external_id, own_source
-        ),
-        select(TRACE.c.response_id.label("response"), *columns).where(
-            waiting.trace_key == TRACE.c.external_id, of_trace, own_trace
-        ),
-        select(TRACE.c.response_id.label("response"), *columns).where(
-            waiting.span_key == SPAN.c.external_id, SPAN.c.trace_id == TRACE.c.id, of_trace, own_trace
-        ),
+    by_response = select(RESPONSE.c.id.label("response"), *columns).where(
+        waiting.response_key == RESPONSE.c.external_id, own_source
     )
+    by_trace = select(TRACE.c.response_id.label("response"), *columns).where(
+        waiting.trace_key == TRACE.c.external_id, of_trace, own_trace
+    )
+    by_span = select(TRACE.c.response_id.label("response"), *columns).where(
+        waiting.span_key == SPAN.c.external_id, SPAN.c.trace_id == TRACE.c.id, of_trace, own_trace
+    )
+    queries = [by_response, by_trace, by_span]
+    if responses is not None:
+        queries = [by_response.where(RESPONSE.c.id.in_(listed(connection, responses)))]
+    elif traces is not None:
+        queries = [query.where(TRACE.c.id.in_(listed(connection, traces))) for query in (by_trace, by_span)]
+    elif ids is not None:
+        queries = [query.where(waiting.id.in_(listed(connection, ids))) for query in queries]
+    elif since is not None:
+        queries = [query.where(waiting.received_at >= since) for query in queries]
     taken: dict[int, tuple[int, Feedback]] = {}
     for query in queries:
-        of_rows = query if ids is None else query.where(waiting.id.in_(listed(connection, ids)))
-        for row in connection.execute(of_rows.order_by(waiting.id)):
+        for row in connection.execute(query):
             taken.setdefault(row.row, (row.response, record_of(Feedback, row)))
-    connection.execute(delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken))))
+    if taken:
+        connection.execute(delete(WAITING_FEEDBACK).where(waiting.id.in_(listed(connection, taken))))
     feedback: dict[int, list[Feedback]] = {}
     for id_ in sorted(taken):
         response_id, entry = taken[id_]
         feedback.setdefault(response_id, []).append(entry)
     return feedback
+
+
+def expire_feedback(connection: Connection, before: datetime, now: datetime) -> None:
+    """Delete feedback that came ``before`` a time and still waits for its answer."""
+    expired = delete(WAITING_FEEDBACK).where(WAITING_FEEDBACK.c.received_at < before)
+    if entries := connection.execute(expired).rowcount:
+        record_event(connection, "expire_feedback", "receiver", details={"entries": entries}, now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,6 +394,10 @@ EVENT_WORDS = {
     "make_anchors": "fixed anchors",
     "make_control_answers": "created control answers",
     "make_pairs": "created pairs",
+    "create_key": "created a key",
+    "revoke_key": "revoked a key",
+    "set_trace_rules": "changed the rules of a source",
+    "expire_feedback": "deleted feedback whose answer did not come",
     "combine": "combined verdicts",
     "audit_recorded": "compared verdicts",
 }

@@ -1,14 +1,20 @@
 """Answers and feedback sent as JSON."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from judgeboard.domain import Response
+from judgeboard.receiving.gathering import attach_feedback
 from judgeboard.receiving.keys import create_key
 from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
-from judgeboard.store.traces import count_waiting_feedback
+from judgeboard.store.traces import count_waiting_feedback, take_feedback
+from query_plans import plans_of, statements_of
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 ANSWER = {"id": "r1", "question": "Who?", "answer": "Nobody.", "contexts": ["It was nobody."], "model": "m"}
@@ -71,6 +77,59 @@ def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store
     assert feedback(store) == expected  # the same feedback twice is one
     with store.reading() as connection:
         assert count_waiting_feedback(connection) == 0
+
+
+def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Store) -> None:
+    with receiving(store) as http:
+        http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
+        http.post("/api/feedback", json={"response_id": "r2", "thumbs": "down"})
+    with store.writing() as connection:
+        store_responses(connection, [Response("log", "r1", "q", "a")])
+        assert count_waiting_feedback(connection) == 1
+        assert list(connection.execute(select(FLAG.c.rule)).scalars()) == ["poor_rating"]
+    assert feedback(store) == [("r1", "thumbs", 0.0, None)]
+
+
+def test_feedback_without_an_answer_is_deleted_after_a_week(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving(store) as http:
+        http.post("/api/feedback", json=[{"span_id": "s1", "thumbs": "down"}, {"trace_id": "t1", "stars": 1}])
+    day = timedelta(days=1)
+    for days, since, left in ((6.9, None, 2), (7.1, timedelta(minutes=1), 0)):
+        now = datetime.now(UTC) + days * day
+        attach_feedback(store, now, None if since is None else now - since)
+        with store.reading() as connection:
+            assert count_waiting_feedback(connection) == left
+    with store.reading() as connection:
+        (event,) = latest_events(connection, EventFilter(kind="expire_feedback"), limit=9)
+    assert event.details == {"entries": 2}
+    monkeypatch.setenv("JUDGEBOARD_FEEDBACK_DAYS", "0.5")
+    with receiving(store) as http:
+        http.post("/api/feedback", json={"span_id": "s1", "thumbs": "down"})
+    attach_feedback(store, datetime.now(UTC) + 0.6 * day)
+    with store.reading() as connection:
+        assert count_waiting_feedback(connection) == 0
+
+
+def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store: Store) -> None:
+    with receiving(sqlite_store) as http:
+        http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
+    now = datetime.now(UTC)
+    with statements_of(sqlite_store) as old:
+        attach_feedback(sqlite_store, now, since=now + timedelta(seconds=1))
+    assert not [statement for statement in old if "response" in statement]
+    with plans_of(sqlite_store) as plans:
+        attach_feedback(sqlite_store, now, since=now - timedelta(minutes=1))
+        with sqlite_store.writing() as connection:
+            take_feedback(connection, responses=[1])
+            take_feedback(connection, traces=[1])
+    reads = [step for plan in plans for step in plan.splitlines() if " waiting_feedback" in step]
+    assert {step.partition(" (")[0] for step in reads} == {
+        f"SEARCH waiting_feedback USING {kind}INDEX ix_waiting_feedback_{name}"
+        for kind, name in (
+            ("COVERING ", "received_at"),
+            *(("", name) for name in ("received_at", "response_key", "trace_key", "span_key")),
+        )
+    }
 
 
 def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> None:
