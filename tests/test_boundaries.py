@@ -17,9 +17,9 @@ LAYERS: list[set[str]] = [
     {"domain", "errors", "settings", "text", "client"},
     {"llm", "judges", "flags", "formats", "stats", "traces"},
     {"store"},
-    {"runs", "imports", "people"},
+    {"runs", "imports", "people", "targets"},
     {"reviews", "agreement", "trends", "receiving"},
-    {"methods", "health", "targets"},
+    {"methods", "health"},
     {"reports"},
     {"cli"},
 ]

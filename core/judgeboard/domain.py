@@ -57,7 +57,7 @@ class QueueState(StrEnum):
 
 
 class RuleState(StrEnum):
-    """The state of a judging rule. A removed rule stays stored, and its name is free again."""
+    """The state of a judging rule or a push target. A removed one stays stored, and its name is free again."""
 
     ACTIVE = "active"
     PAUSED = "paused"

@@ -1,55 +1,93 @@
-"""The command `push`: scores back to the tool where the team looks."""
+"""The command `push` and its subcommands: scores back to the tool where the team looks."""
 
+import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
+from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.text import as_utc, counted
 
 if TYPE_CHECKING:
     from judgeboard.targets.push import PushResult
+    from judgeboard.targets.push_jobs import TargetProgress
 
 TARGETS = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
-_REFUSED_AGAIN_S = 3600  # what a tool refuses it mostly refuses for good: not every minute again
 KINDS = ("judgments", "reviews", "gold")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-@options.command(
+def _seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Return a duration such as 90, 60s, 5m, 1h or 1d in seconds."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,7})\s*([smhd]?)", text.strip())
+    if match is None or not int(match[1]):
+        raise BadInput(f"{option.opts[0]}: {text!r} is not a duration, for example 60s, 5m or 1h")
+    return float(int(match[1]) * _SECONDS[match[2]])
+
+
+def _time(_context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
+    try:
+        return None if text is None else as_utc(text)
+    except ValueError as error:
+        raise BadInput(f"{option.opts[0]}: {error}") from error
+
+
+def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+    kinds = options.listed(text)
+    if not kinds or not {*kinds} <= {*KINDS}:
+        raise BadInput(f"{option.opts[0]}: choose from {', '.join(KINDS)}, not {text!r}")
+    return tuple(kinds)
+
+
+since = click.option(
+    "--since", metavar="TIME", callback=_time, help="Only what was judged or reviewed from this day or time on (UTC)."
+)
+_chosen = options.decorator(
+    options.with_default(
+        "--what",
+        default=",".join(KINDS),
+        metavar="KINDS",
+        callback=_kinds,
+        help="Kinds to send, separated by commas. gold: adjudications.",
+    ),
+    since,
+    click.option(
+        "--judge",
+        "judges",
+        multiple=True,
+        metavar="NAME",
+        help="Only judgments of this judge. Repeat it for more judges (default: all but imported judgments).",
+    ),
+    click.option("--source", metavar="NAME", help="Only answers of this source (default: all sources)."),
+    click.option("--with-notes", is_flag=True, help="Also send reviewers' notes and corrected answers."),
+    click.option("--address", metavar="URL", help="Address of the tool (default: its own environment variable)."),
+)
+
+
+@options.group(
     "judgeboard push --to phoenix",
     "judgeboard push --to mlflow --what judgments,gold --since 2026-11-01",
-    "judgeboard push --to langfuse --every 60",
+    "judgeboard push add --to langfuse --every 60s",
     "judgeboard push",
+    invoke_without_command=True,
 )
 @click.option("--to", type=click.Choice(TARGETS), help="Tool that gets the scores (default: show what each tool has).")
-@options.with_default(
-    "--what",
-    default=",".join(KINDS),
-    metavar="KINDS",
-    help="Kinds to send, separated by commas. gold: adjudications.",
-)
-@click.option("--since", metavar="TIME", help="Only what was judged or reviewed from this day or time on (UTC).")
+@_chosen
 @click.option(
-    "--judge",
-    "judges",
-    multiple=True,
-    metavar="NAME",
-    help="Only judgments of this judge. Repeat it for more judges (default: all but imported judgments).",
+    "--every",
+    metavar="DURATION",
+    callback=_seconds,
+    help="Push again and again until Ctrl-C, for example every 60s. Workers do it for `push add`.",
 )
-@click.option("--with-notes", is_flag=True, help="Also send reviewers' notes and corrected answers.")
-@click.option("--address", metavar="URL", help="Address of the tool (default: the tool's own environment variable).")
-@click.option("--every", type=click.IntRange(1), metavar="SECONDS", help="Push again and again until Ctrl-C.")
-def push_command(
-    to: str | None,
-    what: str,
-    since: str | None,
-    judges: tuple[str, ...],
-    with_notes: bool,
-    address: str | None,
-    every: int | None,
-) -> int:
+@click.pass_context
+def push_command(context: click.Context, /, to: str | None, every: float | None, **chosen: Any) -> int:
     """Send judgments, reviews and gold labels to the tool that has the traces.
 
     Sends only what the tool has not got yet. A changed review or a new judgment overwrites the earlier one. Imported
@@ -63,31 +101,21 @@ def push_command(
 
     Exit code 1: the tool refused items, or did not answer. The next push sends them again.
     """
+    if context.invoked_subcommand is not None:
+        return 0
     if to is None:
         return _show_states()
-    from judgeboard.store.pushed import What
     from judgeboard.targets.push import push
+    from judgeboard.targets.push_jobs import REFUSED_AGAIN_S
 
-    kinds = options.listed(what)
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds:
-        raise BadInput(f"--what: choose from {', '.join(KINDS)}, not {what!r}")
-    try:
-        begin = None if since is None else as_utc(since)
-    except ValueError as error:
-        raise BadInput(f"--since: {error}") from error
     store = options.open_store()
-    refused_again_s = 0
+    refused_again_s = 0.0
     while True:
         with options.progress("pushed") as update:
             result = push(
                 store,
                 to,
-                what=[What(kind) for kind in kinds],
-                since=begin,
-                judges=judges,
-                with_notes=with_notes,
-                address=address,
+                **_arguments(chosen),
                 refused_again_s=refused_again_s,
                 seen=options.seen(store),
                 actor=options.actor(),
@@ -97,8 +125,15 @@ def push_command(
             options.show(result, _lines(result))
         if every is None:
             return 1 if result.refused or result.stopped else 0
-        refused_again_s = _REFUSED_AGAIN_S
+        refused_again_s = REFUSED_AGAIN_S
         time.sleep(every)
+
+
+def _arguments(chosen: dict[str, Any]) -> dict[str, Any]:
+    from judgeboard.store.pushed import What
+
+    what: list[What] = [What(kind) for kind in chosen["what"]]
+    return chosen | {"what": what}
 
 
 def _lines(result: "PushResult") -> list[str]:
@@ -118,3 +153,89 @@ def _show_states() -> int:
         lines.append(f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}")
     options.show({"targets": states}, lines or ["nothing was sent yet; send scores: judgeboard push --to phoenix"])
     return 0
+
+
+@options.command(
+    "judgeboard push add --to phoenix",
+    "judgeboard push add --to langfuse --what reviews,gold --every 5m --name team",
+    "judgeboard push add --to mlflow --source shop --with-notes",
+    group=push_command,
+)
+@click.option("--to", type=click.Choice(TARGETS), required=True, help="Tool that gets the scores.")
+@click.option("--name", help="Name of the push target (default: the name of the tool).")
+@_chosen
+@options.with_default(
+    "--every",
+    metavar="DURATION",
+    default="60s",
+    callback=_seconds,
+    help="Time between two pushes, such as 60s or 5m.",
+)
+def add(to: str, name: str | None, every: float, **chosen: Any) -> None:
+    """Add a push target: workers push to it again and again.
+
+    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored.
+    Items that the tool refuses are sent again after an hour.
+    """
+    from judgeboard.targets.push_jobs import add_target, target_progress
+
+    store = options.open_store()
+    added = add_target(store, to, name=name, every_s=every, actor=options.actor(), **_arguments(chosen))
+    targets = [target for target in target_progress(store) if target.name == added]
+    options.show(targets[0], target_lines(targets))
+    options.suggest("serve")
+
+
+@options.command("judgeboard push list", "judgeboard push list --json", group=push_command)
+def list_() -> None:
+    """List the push targets: what each has, what is waiting, what it refused and why, and the next push."""
+    from judgeboard.targets.push_jobs import target_progress
+
+    targets = target_progress(options.open_store())
+    none = ["No push targets. Add one: judgeboard push add --to TOOL"]
+    options.show({"targets": targets}, target_lines(targets) if targets else none)
+
+
+def target_lines(targets: "list[TargetProgress]") -> Iterator[str]:
+    """Yield push targets as lines for a terminal."""
+    for target in targets:
+        of = "" if target.source is None else f" of {target.source}"
+        notes = ", with notes" if target.with_notes else ""
+        yield f"{target.name}: {target.state}; {', '.join(target.what)}{of} to {target.tool} {target.address}{notes}"
+        last = f"{target.succeeded_at:%Y-%m-%d %H:%M:%S} UTC" if target.succeeded_at else "never"
+        soon = f"{target.next_at:%Y-%m-%d %H:%M:%S} UTC" if target.next_at else "none"
+        yield f"  pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"
+        if target.refused:
+            yield f"  refused: {counted(target.refused, 'item')}; the latest reason: {target.reason}"
+        if target.problem:
+            yield f"  problem: {target.problem}"
+        if target.state == "no worker":
+            yield "  No process pushes: start `judgeboard serve` or `judgeboard worker`."
+
+
+def _change(name: str, state: RuleState, done: str) -> None:
+    from judgeboard.targets.push_jobs import change_target
+
+    change_target(options.open_store(), name, state, options.actor())
+    options.show({"name": name, "state": state.value}, [f"{name}: {done}"])
+
+
+@options.command("judgeboard push pause phoenix", group=push_command)
+@click.argument("name")
+def pause(name: str) -> None:
+    """Pause a push target. A push that is under way is finished."""
+    _change(name, RuleState.PAUSED, "paused")
+
+
+@options.command("judgeboard push resume phoenix", group=push_command)
+@click.argument("name")
+def resume(name: str) -> None:
+    """Resume a push target. It is pushed to at once, also with what came while it was paused."""
+    _change(name, RuleState.ACTIVE, "active")
+
+
+@options.command("judgeboard push remove phoenix", group=push_command)
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove a push target. The tool keeps what it has, and the name is free again."""
+    _change(name, RuleState.REMOVED, "removed")

@@ -38,6 +38,7 @@ class Action(StrEnum):
     CHOOSE_JUDGE = "choose_judge"
     CANCEL_JOBS = "cancel_jobs"
     KEEP_JUDGING_RULES = "keep_judging_rules"
+    KEEP_PUSH_TARGETS = "keep_push_targets"
     IMPORT = "import"
     READ_EVENTS = "read_events"
     MANAGE_PEOPLE = "manage_people"
@@ -71,6 +72,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.CHOOSE_JUDGE: Permission(Role.LEAD, "Using a new judge, or another address of a judge,"),
         Action.CANCEL_JOBS: Permission(Role.LEAD, "Cancelling another person's job"),
         Action.KEEP_JUDGING_RULES: Permission(Role.LEAD, "Adding and changing judging rules"),
+        Action.KEEP_PUSH_TARGETS: Permission(Role.LEAD, "Adding and changing push targets"),
         Action.IMPORT: Permission(Role.LEAD, "Importing"),
         Action.READ_EVENTS: Permission(Role.LEAD, "Reading the event log"),
         Action.MANAGE_PEOPLE: Permission(Role.ADMIN, "Adding people and changing their roles"),

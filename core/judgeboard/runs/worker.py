@@ -40,7 +40,9 @@ from judgeboard.store.jobs import (
 )
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judging_rules import release_abandoned
+from judgeboard.store.push_targets import release_abandoned_targets
 from judgeboard.store.runs import finish_run, get_run, resume_run, run_counts
+from judgeboard.targets.push_jobs import PushJobs
 
 
 class JobsLock(NamedTuple):
@@ -313,10 +315,13 @@ class Worker:
             with self._store.writing() as connection:
                 register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
             rule_jobs = RuleJobs(self._store, jobs_lock.executor_id)
+            push_jobs = PushJobs(self._store, jobs_lock.executor_id)
             try:
-                self._poll(jobs_lock, rule_jobs)
+                self._poll(jobs_lock, rule_jobs, push_jobs)
             finally:
+                push_jobs.stop(0)  # it finishes its request while the others end
                 rule_jobs.stop(FINISH_SECONDS)
+                push_jobs.stop(FINISH_SECONDS)
         finally:
             # The engine is closed first, so that interrupted workflows stay pending and are resumed later.
             self._stop_engine()
@@ -354,12 +359,13 @@ class Worker:
             DBOS.destroy()
         self._engine_runs = False
 
-    def _poll(self, jobs_lock: JobsLock, rule_jobs: RuleJobs) -> None:
+    def _poll(self, jobs_lock: JobsLock, rule_jobs: RuleJobs, push_jobs: PushJobs) -> None:
         last_beat = last_job = 0.0
         while not self._closing.wait(POLL_SECONDS if self._engine_runs else IDLE_POLL_SECONDS):
             try:
                 now = time.monotonic()
                 rule_jobs.look()
+                push_jobs.look()
                 if self._hand_over(jobs_lock):
                     last_job = now
                 elif now - last_job > ENGINE_IDLE_SECONDS and _workplace.idle:
@@ -403,6 +409,7 @@ class Worker:
             record_heartbeat(connection, jobs_lock.executor_id, now)
             living = live_workers(connection, now)
             release_abandoned(connection, living)
+            release_abandoned_targets(connection, living)
         if not self._engine_runs or not _left_behind(living):
             return
         # Checked again under a lock: otherwise two workers that see the same abandoned job would both resume it.

@@ -23,6 +23,7 @@ from judgeboard.store.tables import (
     REVIEWER,
     VERSION,
 )
+from judgeboard.text import EPOCH
 
 _CHUNK = 500
 
@@ -95,24 +96,54 @@ def due_items(
     *,
     since: datetime | None = None,
     judges: Collection[str] = (),
+    source: str | None = None,
     after: int = 0,
     refused_since: datetime | None = None,
 ) -> list[PushItem]:
     """Return up to 500 items with ids above ``after`` that a target has not got yet, by id.
 
-    Items that it refused after ``refused_since`` are left out.
+    Items that it refused after ``refused_since`` are left out. With a ``source``, only answers of this source count.
 
     Imported verdicts and reviews are left out, unless ``judges`` names their judge: the tool may be where they are
     from. Of a judge name the newest judgment of an answer counts, of a person the latest review.
     """
+    query, id_ = _due(target, what, since, judges, source, refused_since)
+    rows = connection.execute(query.where(id_ > after).order_by(id_).limit(_CHUNK)).all()
+    return list(_judgments(connection, rows) if what is What.JUDGMENTS else _reviews(connection, what, rows))
+
+
+def count_due(
+    connection: Connection,
+    target: str,
+    what: What,
+    *,
+    since: datetime | None = None,
+    judges: Collection[str] = (),
+    source: str | None = None,
+) -> int:
+    """Count the items that a target has neither got nor refused."""
+    query, _ = _due(target, what, since, judges, source, EPOCH)
+    return connection.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+
+
+def _due(
+    target: str,
+    what: What,
+    since: datetime | None,
+    judges: Collection[str],
+    source: str | None,
+    refused_since: datetime | None,
+) -> tuple[Select[Any], ColumnElement[int]]:
+    """Return the query of the items that are due, and the column with their ids."""
     judged = what is What.JUDGMENTS
     query = _of_judges(judges) if judged else _of_reviews(what)
     id_, at = (JUDGMENT.c.id, JUDGMENT.c.created_at) if judged else (REVIEW.c.id, REVIEW.c.at)
     done = PUSHED.c.sent.is_(True) if refused_since is None else or_(PUSHED.c.sent, PUSHED.c.at > refused_since)
     has_it = exists().where(PUSHED.c.what == what.value, PUSHED.c.row_id == id_, PUSHED.c.target == target, done)
-    query = query.where(id_ > after, ~has_it, *([] if since is None else [at >= since]))
-    rows = connection.execute(query.order_by(id_).limit(_CHUNK)).all()
-    return list(_judgments(connection, rows) if judged else _reviews(connection, what, rows))
+    conditions = [] if since is None else [at >= since]
+    # As an expression, so that SQLite does not begin with all answers of the source.
+    conditions += [] if source is None else [func.coalesce(RESPONSE.c.source, "") == source]
+    return query.where(~has_it, *conditions), id_
 
 
 def store_pushed(
@@ -136,8 +167,8 @@ def store_pushed(
         connection.execute(upsert(connection, PUSHED, *PUSHED.primary_key.columns.keys()), list(batch))
 
 
-def target_states(connection: Connection) -> list[TargetState]:
-    """Return the state of each target and kind, by name."""
+def target_states(connection: Connection, target: str | None = None) -> list[TargetState]:
+    """Return the state of each target and kind, by name; with ``target``, only of this one."""
     counts = (
         select(
             PUSHED.c.target,
@@ -149,6 +180,8 @@ def target_states(connection: Connection) -> list[TargetState]:
         .group_by(PUSHED.c.target, PUSHED.c.what)
         .order_by(PUSHED.c.target, PUSHED.c.what)
     )
+    if target is not None:
+        counts = counts.where(PUSHED.c.target == target)
     states = []
     for row in connection.execute(counts):
         latest = select(PUSHED.c.error).where(

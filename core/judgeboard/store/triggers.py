@@ -63,6 +63,10 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.QUEUE: ("state",),
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
     tables.PUSHED: ("row_id", "sent", "error", "at"),
+    tables.PUSH_TARGET: (
+        *("state", "executor_id", "next_at", "tried_at", "succeeded_at"),
+        *("pushed", "refused", "waiting", "reason", "problem"),
+    ),
     tables.API_KEY: ("revoked_at",),
     tables.TRACE: ("source", "state", "last_at", "root_ended", "spans", "response_id", "reason", "used", "read_at"),
 }

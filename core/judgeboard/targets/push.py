@@ -28,6 +28,9 @@ TARGETS: Mapping[str, Target] = {
 """The targets by name. A new target is one file and its name here."""
 
 
+INTERRUPTED = "it was interrupted; the next push continues"
+
+
 @dataclass(frozen=True, slots=True)
 class PushResult:
     """What one push sent: items by kind, refused items by reason, and why it stopped before the end."""
@@ -45,6 +48,7 @@ def push(
     what: Collection[What] = tuple(What),
     since: datetime | None = None,
     judges: Collection[str] = (),
+    source: str | None = None,
     with_notes: bool = False,
     address: str | None = None,
     refused_again_s: float = 0,
@@ -52,7 +56,8 @@ def push(
     actor: str = "library",
     environment: Mapping[str, str] = ENVIRONMENT,
     progress: Callable[[int], None] = lambda _sent: None,
-    wait: Callable[[float], None] = time.sleep,
+    wait: Callable[[float], object] = time.sleep,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> PushResult:
     """Send to a tool what it has not got yet.
 
@@ -65,6 +70,7 @@ def push(
         what: Kinds of items.
         since: Only judgments and reviews made from this time on.
         judges: Only judgments of judges with these names (default: all but imported ones).
+        source: Only judgments and reviews of answers of this source.
         with_notes: Whether to send the texts that people wrote.
         address: Address of the tool (default: of its own environment variable).
         refused_again_s: After how many seconds a refused item is sent again.
@@ -73,6 +79,7 @@ def push(
         environment: Where the keys of the tool are.
         progress: Is called with the number of items sent so far.
         wait: Waits some seconds before a request is repeated.
+        goes_on: Is called before each request; when it returns False, the push stops.
     """
     target = TARGETS[to]
     access = target.access(target.find_address(address, environment), environment)
@@ -81,7 +88,7 @@ def push(
     refused: Counter[str] = Counter()
     stopped = None
     refused_since = datetime.now(UTC) - timedelta(seconds=refused_again_s) if refused_again_s else None
-    chosen: dict[str, Any] = {"since": since, "judges": judges, "refused_since": refused_since}
+    chosen: dict[str, Any] = {"since": since, "judges": judges, "source": source, "refused_since": refused_since}
     readable = seen or Seen(store, None)
     with store.reading() as connection:
         known_judges(connection, judges)
@@ -96,6 +103,8 @@ def push(
                         break
                     after = items[-1].row_id
                     for batch in batches(items, target.batch_size):
+                        if not goes_on():
+                            raise NotSent(INTERRUPTED)
                         outcomes = _deliver(target, http, batch if with_notes else [_without_texts(i) for i in batch])
                         with store.writing() as connection:
                             store_pushed(connection, name, outcomes, datetime.now(UTC))

@@ -22,6 +22,8 @@ _DENIED = frozenset({401, 403})
 _TRIES = 6
 _LONGEST_WAIT_S = 60.0
 _REASON = 300  # characters: enough for a sentence, and too short for the text of an answer
+SENT_BY, OWN = "sent_by", "judgeboard"
+"""The entry in the metadata of every score that Judgeboard sends; a pull leaves these scores out."""
 _SPACE = uuid.UUID("6f0d1b1e-4a3b-4f0e-9d3c-6a7564676562")
 
 
@@ -76,7 +78,7 @@ class Target:
 class Http:
     """A connection to a tool. A context manager."""
 
-    def __init__(self, access: Access, wait: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, access: Access, wait: Callable[[float], object] = time.sleep) -> None:
         self.address = access.address
         self._headers = dict(access.headers)
         self._client = httpx.Client(auth=access.auth, timeout=30)
@@ -197,4 +199,4 @@ def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:
 
 def facts(item: PushItem) -> dict[str, str]:
     """Return what a tool stores beside a score: texts only, because MLflow drops everything else."""
-    return {"source": item.source, "author": item.author, "at": item.at.isoformat(), **item.more}
+    return {"source": item.source, "author": item.author, "at": item.at.isoformat(), SENT_BY: OWN, **item.more}

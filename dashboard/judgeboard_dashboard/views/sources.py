@@ -1,10 +1,14 @@
-"""The page Sources: what assistants send, and what became of their traces."""
+"""The page Sources: what assistants send and what became of it, and the tools that get scores back."""
 
 import streamlit as st
 
+from judgeboard.domain import RuleState
+from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
-from judgeboard_dashboard.session import page, reading
+from judgeboard.targets.push_jobs import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.session import current_reviewer, page, reading, saving, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, when
@@ -41,6 +45,49 @@ TRACE_COLUMNS: Columns[StoredTrace] = {
 }
 
 
+TARGET_COLUMNS: Columns[TargetProgress] = {
+    Column("Target", width=110): lambda target: target.name,
+    Column("State", width=90): lambda target: target.state,
+    Column("Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"): (
+        lambda target: target.pushed
+    ),
+    Column("Waiting", "count", width=75, help="Items left by the latest push"): lambda target: target.waiting,
+    Column("Refused", "count", width=75, help="Items that the tool did not take"): lambda target: target.refused,
+    Column("Last success", width=130): lambda target: when(target.succeeded_at) if target.succeeded_at else None,
+    Column("Next push", width=130): lambda target: when(target.next_at) if target.next_at else None,
+    Column("Sends", width=170): lambda target: ", ".join(target.what),
+    Column("Answers of", width=110, help="Only answers of this source"): lambda target: target.source or "all sources",
+    Column("Address", width=220): lambda target: target.address,
+}
+
+
+def targets() -> None:
+    """Show the push targets, with the problem and the buttons of the selected one."""
+    heading("Push targets")
+    listed = target_progress(store())
+    if not listed:
+        caption("No tool gets scores back by itself yet. In a terminal: `judgeboard push add --to TOOL`")
+        return
+    chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
+    for words in (chosen.problem, chosen.refused and f"Refused, the latest reason: {one_line(chosen.reason)}"):
+        if words:
+            show(tag("div", f"{chosen.name}: {words}", cls="jb-wrong"))
+    if chosen.state == NO_WORKER:
+        caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
+    reviewer = current_reviewer()
+    if reviewer is None or not may(reviewer, Action.KEEP_PUSH_TARGETS):
+        return
+    paused = chosen.state == PAUSED
+    with st.container(key="target_ways", horizontal=True, gap="small", vertical_alignment="center"):
+        for label, state in (
+            (f"Resume {chosen.name}", RuleState.ACTIVE) if paused else (f"Pause {chosen.name}", RuleState.PAUSED),
+            (f"Remove {chosen.name}", RuleState.REMOVED),
+        ):
+            if st.button(label, key=f"target_{state.value}", wrap=False):
+                with saving():
+                    change_target(store(), chosen.name, state, reviewer)
+
+
 def sources() -> None:
     """Show every source, and the latest traces of the selected one."""
     with reading() as connection:
@@ -66,3 +113,4 @@ def sources() -> None:
 
 with page("Sources"):
     sources()
+    targets()

@@ -35,6 +35,7 @@ from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
+from judgeboard.targets.push_jobs import add_target, change_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
 from refining_log import generator, judge, ratings, store_bad
@@ -152,6 +153,10 @@ def rule(case: Case) -> None:
     add_rule(case.store, "live", judge={"kind": "lexical", "name": "first"}, actor=case.lead)
 
 
+def push_target(case: Case) -> None:
+    add_target(case.store, "mlflow", actor=case.lead, environment={})
+
+
 def done_job(case: Case) -> None:
     rejudge(case.store, job(case), threading.Event())
 
@@ -231,6 +236,11 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "job_began": done_job,
     "job_failed": failed_job,
     "add_rule": rule,
+    "add_push_target": push_target,
+    "set_push_target_state": lambda case: (
+        push_target(case),
+        change_target(case.store, "mlflow", RuleState.PAUSED, case.lead),
+    ),
     "set_rule_state": lambda case: (rule(case), change_rule(case.store, "live", RuleState.PAUSED, case.lead)),
     "forget": forget,
 }

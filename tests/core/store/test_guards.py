@@ -69,6 +69,15 @@ SAMPLE: dict[str, dict[str, Any]] = {
         "sent": True,
         "at": NOW,
     },
+    "push_target": {
+        "name": "p",
+        "tool": "phoenix",
+        "address": "http://p",
+        "what": ["gold"],
+        "judges": ["rag"],
+        "by": "m",
+    }
+    | {"source": "s", "since": NOW, "with_notes": False, "every_s": 60.0, "next_at": NOW, "at": NOW},
     "sample": STEP | {"pair_id": 1, "judge_version_id": 1, "number": 0, "answer": "x"},
     "generation": STEP | {"run_id": 1, "subject": "a", "number": 1, "response_id": 1},
     "refinement": {"method": "reflect", "run_id": 1, "subject": "a", "number": 1, "root_response_id": 1}

@@ -2,6 +2,7 @@
 
 from app_pages import OpenPage, shown, table_rows
 from judgeboard.store.engine import Store
+from judgeboard.targets.push_jobs import add_target, target_progress
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 
@@ -20,3 +21,15 @@ def test_the_page_shows_what_became_of_each_trace(page_store: Store, open_page: 
     assert rows[Sent(2).trace_id][3]
     page.toggle(key="sources_unused").set_value(True).run()
     assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
+
+
+def test_the_page_shows_push_targets_and_changes_their_state(page_store: Store, open_page: OpenPage) -> None:
+    assert "judgeboard push add" in shown(open_page("sources"))
+    add_target(page_store, "phoenix", address="http://tool:6006", source="shop", actor="test")
+    page = open_page("sources")
+    [[name, state, *counts, _, _, sends, source, address]] = table_rows(page, "Target")
+    assert (name, state, counts) == ("phoenix", "no worker", [0, 0, 0])
+    assert (sends, source, address) == ("judgments, reviews, gold", "shop", "http://tool:6006")
+    assert "judgeboard worker" in shown(page)
+    page.button(key="target_paused").click().run()
+    assert target_progress(page_store)[0].state == "paused"

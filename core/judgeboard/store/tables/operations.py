@@ -146,6 +146,26 @@ PUSHED = Table(
     comment="What a tool got back about an answer from each author; the latest attempt counts.",
 )
 
+PUSH_TARGET = table(
+    "push_target",
+    *required(String, "name", "tool", "address", "by"),
+    *required(JsonTuple, "what", "judges", default=()),
+    Column("source", String, comment="Only answers of this source; NULL: all."),
+    Column("since", Utc, comment="Only what was judged or reviewed from then on; NULL: everything."),
+    Column("with_notes", Boolean, nullable=False, default=False),
+    Column("every_s", Float, nullable=False, comment="Seconds between two pushes."),
+    Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
+    Column("executor_id", String, comment="The worker that is pushing now."),
+    Column("next_at", Utc, nullable=False),
+    *optional(Utc, "tried_at", "succeeded_at"),
+    *required(Integer, "pushed", "refused", "waiting", default=0),
+    *optional(String, "reason", "problem"),
+    Column("at", Utc, nullable=False),
+    CheckConstraint("every_s > 0", name="every_s"),
+    Index("uq_push_target_name", "name", unique=True, **partial("state <> 'removed'")),
+    comment="A tool to which workers push again and again; holds no keys. The latest push stores its counts.",
+)
+
 API_KEY = table(
     "api_key",
     *required(String, "name", "hash", "created_by"),
