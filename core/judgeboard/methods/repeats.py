@@ -39,9 +39,10 @@ from judgeboard.store.judge_versions import (
     not_found,
     versions_asked_again,
 )
-from judgeboard.store.responses import judge_inputs, last_logged_id
+from judgeboard.store.responses import last_logged_id
 from judgeboard.store.run_steps import count_missing, missing_repeats, next_answers
 from judgeboard.store.statements import record_of
+from judgeboard.store.traces import inputs_to_judge
 from judgeboard.store.verdicts import by_repeat, repeated_answers
 
 
@@ -80,7 +81,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
                 connection, self._where, after_id=after_id, up_to=up_to, limit=limit, backwards=backwards
             )
             missing = missing_repeats(connection, begun.version.id, self._repeats, answers)
-            items = judge_inputs(connection, sorted({id_ for id_, _ in missing}))
+            items = inputs_to_judge(begun.store, sorted({id_ for id_, _ in missing}))
             tasks = [Ask(items[id_], 0, repeat) for id_, repeat in missing if id_ in items]
             return (answers[-1], tasks) if answers else None
 

@@ -41,10 +41,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import PLAIN, AskMode, StoredRun, select_asks, start_or_continue_run
 from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_judgments
+from judgeboard.store.traces import inputs_to_judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Judging(VerdictMethod[JudgingSummary]):
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
             asks = select_asks(connection, run, after_id=after_id, downwards=run.shared, limit=limit)
-            inputs = judge_inputs(connection, [id_ for id_, _ in asks])
+            inputs = inputs_to_judge(begun.store, [id_ for id_, _ in asks])
             tasks = [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
             return (asks[-1][0], tasks) if asks else None
 

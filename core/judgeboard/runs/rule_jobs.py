@@ -35,8 +35,9 @@ from judgeboard.store.judging_rules import (
     set_problem,
     spent_today,
 )
-from judgeboard.store.responses import judge_inputs, last_response_id
+from judgeboard.store.responses import last_response_id
 from judgeboard.store.runs import Counts
+from judgeboard.store.traces import inputs_to_judge
 
 LOOK_SECONDS = 0.5  # between two looks for new answers, and between two looks whether to stop
 LINGER_SECONDS = 5.0  # the judge stays open this long without a new answer
@@ -225,7 +226,7 @@ class RuleJob:
                     ids = claim_answers(
                         connection, self._rule, begun.run, self._executor_id, among=due, now=datetime.now(UTC)
                     )
-                    inputs = judge_inputs(connection, ids)
+                inputs = inputs_to_judge(self._store, ids)
                 if inputs:
                     return [Ask(inputs[id_], 0) for id_ in ids if id_ in inputs]
             if time.monotonic() >= deadline:

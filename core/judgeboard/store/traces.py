@@ -4,7 +4,7 @@ import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -23,9 +23,10 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import Feedback, Response
+from judgeboard.domain import Feedback, JudgeInput, Response
+from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.responses import completed_row
+from judgeboard.store.responses import completed_row, judge_inputs
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of
 from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK
 from judgeboard.store.triggers import unread
@@ -33,7 +34,7 @@ from judgeboard.traces.maps import Rule, rules_of
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent
 
 WAITING, MADE, NONE, FORGOTTEN = "waiting", "made", "none", "forgotten"
-LATE = "The answer was already judged, flagged, reviewed or in a queue: later spans and rules do not change it."
+LATE = "A judge has read the answer, or it is flagged, reviewed or in a queue: later spans and rules do not change it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], ow
             new[id_] = new.get(id_, 0) + 1
     changed = [
         {"trace": id_, "more": new[id_], "root": any(span.is_root for span in by_trace[trace_id])}
-        for trace_id, id_ in ids.items()
+        for id_, trace_id in sorted((id_, trace_id) for trace_id, id_ in ids.items())
         if id_ in new
     ]
     if changed:
@@ -240,6 +241,28 @@ def complete_response(connection: Connection, response_id: int, response: Respon
     """Replace the content of a response that came by a trace, unless something refers to it; return whether it did."""
     changed = update(RESPONSE).where(RESPONSE.c.id == response_id, text(unread("response.id")))
     return connection.execute(changed.values(completed_row(response))).rowcount == 1
+
+
+def inputs_to_judge(store: Store, response_ids: Sequence[int]) -> dict[int, JudgeInput]:
+    """Return the inputs of responses for a judge, by id, without forgotten ones; from now on they do not change."""
+    mark_read(store, response_ids)
+    with store.reading() as connection:
+        return judge_inputs(connection, response_ids)
+
+
+def mark_read(store: Store, response_ids: Collection[int]) -> None:
+    """Note that a judge reads these responses: late spans no longer change them. Call it before they are read."""
+    with store.reading() as connection:
+        query = select(TRACE.c.id).where(
+            TRACE.c.response_id.in_(listed(connection, response_ids)), TRACE.c.read_at.is_(None)
+        )
+        if connection.execute(query.limit(1)).first() is None:
+            return
+    with store.writing() as connection:
+        # Waits for a process that completes one of them; the receiver locks traces in the same order.
+        locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
+        ids = list(connection.execute(locked).scalars())
+        connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=datetime.now(UTC)))
 
 
 def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:

@@ -157,7 +157,6 @@ def unread(response_id: str) -> str:
     """Return the SQL condition that nothing refers to the content of a response yet; ``response_id`` is SQL."""
     readers = (
         *("judgment.response_id", "review.response_id", "flag.response_id", "queue_item.response_id"),
-        "judging_claim.response_id",  # a judge is reading it
         *("anchor.response_id", "pair.response_a_id", "pair.response_b_id", "refinement.root_response_id"),
     )
     conditions = [f"NOT EXISTS (SELECT 1 FROM {of.partition('.')[0]} WHERE {of} = {response_id})" for of in readers]  # noqa: S608 - fixed names only
@@ -165,6 +164,8 @@ def unread(response_id: str) -> str:
         f"NOT EXISTS (SELECT 1 FROM response AS derived WHERE derived.derived_from = {response_id})",  # noqa: S608
         f"NOT EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id = {response_id})",  # noqa: S608
         f"EXISTS (SELECT 1 FROM trace WHERE trace.response_id = {response_id})",  # noqa: S608
+        # Every judge marks what it reads, before it reads.
+        f"NOT EXISTS (SELECT 1 FROM trace WHERE trace.response_id = {response_id} AND trace.read_at IS NOT NULL)",  # noqa: S608
     ]
     return " AND ".join(conditions)
 

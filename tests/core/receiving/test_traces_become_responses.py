@@ -10,8 +10,12 @@ from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
 from judgeboard.cli.app import run
+from judgeboard.domain import JudgeInput, Verdict
+from judgeboard.judges.lexical import LexicalJudge, lexical_verdict
 from judgeboard.receiving import gathering
+from judgeboard.runs import rule_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
@@ -19,6 +23,7 @@ from judgeboard.store.traces import LATE, WaitingTrace, set_rules
 from judgeboard.traces.answers import Taken
 from judgeboard.traces.answers import answer_of as answer_of_trace
 from judgeboard.traces.spans import Span
+from judging_log import judgments, until
 from sent_traces import JSON, PROTOBUF, Sent, gathered, gzipped, receiving, request, trace
 
 
@@ -119,13 +124,31 @@ def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: 
     assert answers(store) == [answer_of(1, "passage 1 of 1", "passage 2 of 1")]
 
 
-def test_late_spans_of_a_judged_answer_are_kept_and_change_nothing(store: Store, http: TestClient) -> None:
+@pytest.mark.parametrize("by_a_rule", [False, True])
+def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
+    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch, by_a_rule: bool
+) -> None:
     first, second, root = trace(1, passages=2)
     http.post("/v1/traces", content=request([first, root]), headers=PROTOBUF)
     gathered(store)
-    judge_pending(store, make_judge("lexical"), actor="test")
-    http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
-    assert gathered(store) == 1
+
+    async def judge_slowly(_judge: LexicalJudge, item: JudgeInput) -> Verdict:
+        http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
+        assert gathered(store) == 1
+        return lexical_verdict(item.query, item.answer, item.passages)
+
+    monkeypatch.setattr(LexicalJudge, "judge", judge_slowly)
+    if by_a_rule:
+        add_rule(store, "live", judge={"kind": "lexical"}, existing=True, actor="test")
+        for seconds in ("LOOK_SECONDS", "LINGER_SECONDS"):
+            monkeypatch.setattr(rule_jobs, seconds, 0.01)
+        jobs = rule_jobs.RuleJobs(store, "worker")
+        jobs.look()
+        until(lambda: judgments(store), "a judgment")
+        jobs.stop(60)
+    else:
+        judge_pending(store, make_judge("lexical"), actor="test")
+    assert [judgment["status"] for judgment in judgments(store)] == ["ok"]
     assert answers(store) == [answer_of(1, "passage 1 of 1")]
     assert rows(store, TRACE.c.state, TRACE.c.reason, TRACE.c.spans) == [("made", LATE, 3)]
 
