@@ -10,6 +10,8 @@ import importlib
 import inspect
 import io
 import json
+import os
+import shlex
 import sys
 import tempfile
 import types
@@ -20,11 +22,13 @@ from datetime import date, datetime, timedelta
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 
 import judgeboard
 from judgeboard.cli.app import root, run
+from judgeboard.settings import variable_of
 
 DOCS = Path(__file__).parent
 PACKAGE = Path(judgeboard.__file__).parent
@@ -114,6 +118,19 @@ def health_checks() -> str:
     return table(("check", "what it does"), rows)
 
 
+def alert_conditions() -> str:
+    """Return the table of the conditions of alert rules."""
+    from judgeboard.alerts.conditions import CONDITIONS
+
+    rows = []
+    for name, condition in CONDITIONS.items():
+        default = "required" if condition.threshold is None else f"default {condition.threshold:g}"
+        threshold = None if condition.unit is None else f"{condition.unit} ({default})"
+        period = condition.period and f"default {condition.period}"
+        rows.append((f"`{name}`", condition.words, threshold, period))
+    return table(("condition", "met if", "threshold (`--above`)", "period (`--after`)"), rows)
+
+
 def statistics() -> str:
     """Return the table of the statistics of agreement."""
     from judgeboard.stats.pair_statistics import STATISTICS
@@ -165,6 +182,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "judges": judges,
     "providers": providers,
     "health checks": health_checks,
+    "alert conditions": alert_conditions,
     "statistics": statistics,
     "formats": formats,
     "roles": roles,
@@ -417,6 +435,15 @@ EXAMPLES: Mapping[str, str] = {
     "rules pause": "rules pause live",
     "rules resume": "rules resume live",
     "rules remove": "rules remove live",
+    "alerts add": "alerts add cost --when spend --above 20 --to command",
+    "alerts list": "alerts list",
+    "alerts check": "alerts check",
+    "alerts test": "alerts test cost",
+    "alerts log": "alerts log",
+    "alerts pause": "alerts pause cost",
+    "alerts resume": "alerts resume cost",
+    "alerts remove": "alerts remove cost",
+    "alerts import": "alerts import examples/alerts.yaml",
     "people list": "people list",
     "people work": "people work",
     "events": "events --limit 1",
@@ -531,7 +558,8 @@ def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 def example_outputs() -> dict[str, Any]:
     """Return the JSON of the commands in ``EXAMPLES``, run on the sample log."""
     outputs: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    command = {variable_of("alert_command"): f"{shlex.quote(sys.executable)} -c pass"}
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, command):
         database = ["--db", f"{folder}/sample.db"]
         _output(["demo", "--no-serve", *database])
         _output(["queue", "create", "one", "--where", "state=open", "--blind-judge", *database])

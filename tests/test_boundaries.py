@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"store"},
     {"runs", "imports", "people", "targets"},
     {"reviews", "agreement", "trends", "receiving"},
-    {"methods", "health"},
+    {"methods", "health", "alerts"},
     {"reports"},
     {"cli"},
 ]

@@ -57,11 +57,33 @@ class QueueState(StrEnum):
 
 
 class RuleState(StrEnum):
-    """The state of a judging rule or a push target. A removed one stays stored, and its name is free again."""
+    """The state of a judging rule, a push target or an alert rule. A removed one is kept; its name is free again."""
 
     ACTIVE = "active"
     PAUSED = "paused"
     REMOVED = "removed"
+
+
+class AlertCondition(StrEnum):
+    """What an alert rule watches."""
+
+    ALARM = "alarm"
+    OLD_FLAGS = "old_flags"
+    OPEN_FLAGS = "open_flags"
+    WAITING_ANSWERS = "waiting_answers"
+    UNUSABLE_VERDICTS = "unusable_verdicts"
+    SPEND = "spend"
+    SILENT_SOURCE = "silent_source"
+    MISSING_WORKER = "missing_worker"
+
+
+class MessageKind(StrEnum):
+    """Why an alert rule sends a message."""
+
+    OPENED = "opened"
+    REMINDER = "reminder"
+    RESOLVED = "resolved"
+    TEST = "test"
 
 
 class QueueOrder(StrEnum):

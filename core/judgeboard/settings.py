@@ -33,7 +33,9 @@ class Settings(BaseModel):
     answer after 2 quiet seconds, any other after 60. ``JUDGEBOARD_REQUESTS_PER_MINUTE`` and
     ``JUDGEBOARD_TOKENS_PER_MINUTE`` limit the calls of each model at each address, in all processes together: a number,
     or several by pattern of the model's name (``500,claude-*=50``). Feedback waits
-    ``JUDGEBOARD_FEEDBACK_DAYS`` (7) for its answer.
+    ``JUDGEBOARD_FEEDBACK_DAYS`` (7) for its answer. Alerts use ``JUDGEBOARD_SMTP`` (the mail
+    server: ``smtps://user:password@host``, ``smtp+starttls://…`` or ``smtp://…``), ``JUDGEBOARD_SMTP_FROM`` (the
+    sender), ``JUDGEBOARD_ALERT_COMMAND`` and ``JUDGEBOARD_ALERT_NETWORKS`` (private networks that webhooks may reach).
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -65,6 +67,10 @@ class Settings(BaseModel):
     feedback_days: float | None = Field(None, gt=0, le=36_500)
     requests_per_minute: tuple[str, ...] | None = None
     tokens_per_minute: tuple[str, ...] | None = None
+    smtp: str | None = None
+    smtp_from: str | None = None
+    alert_command: str | None = None
+    alert_networks: tuple[str, ...] | None = None
 
     @field_validator("admin")
     @classmethod
@@ -73,6 +79,7 @@ class Settings(BaseModel):
 
     @field_validator(
         *("always_review", "implied_labels", "low_groundedness_by_type", "requests_per_minute", "tokens_per_minute"),
+        "alert_networks",
         mode="before",
     )
     @classmethod

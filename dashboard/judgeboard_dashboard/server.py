@@ -78,6 +78,7 @@ NEEDED = (
     "pyarrow",
     "altair",
     "judgeboard.runs.worker",
+    "judgeboard.alerts.events",
 )
 
 
@@ -95,9 +96,10 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 
 
 def _started_worker() -> "Worker":
+    from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
 
-    worker = Worker(store())
+    worker = Worker(store(), beside=(follow,))
     worker.start()
     return worker
 

@@ -41,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "keys": "receive",
     "sources": "receive",
     "rules": "rules",
+    "alerts": "alerts",
     "agreement": "figures",
     "rate": "rate",
     "plan": "rate",

@@ -12,18 +12,19 @@ from judgeboard.cli.judge import summary_lines
 
 @options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
 def worker_command() -> None:
-    """Run the background jobs that are started on the pages, until Ctrl-C.
+    """Run the background jobs that are started on the pages, follow judging rules and alert rules, until Ctrl-C.
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
     the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
     worker continues the jobs.
     """
+    from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
 
     store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
-    worker = Worker(store)
+    worker = Worker(store, beside=(follow,))
     worker.start()
     try:
         worker.wait()

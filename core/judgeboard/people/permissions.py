@@ -39,6 +39,7 @@ class Action(StrEnum):
     CANCEL_JOBS = "cancel_jobs"
     KEEP_JUDGING_RULES = "keep_judging_rules"
     KEEP_PUSH_TARGETS = "keep_push_targets"
+    KEEP_ALERT_RULES = "keep_alert_rules"
     IMPORT = "import"
     READ_EVENTS = "read_events"
     MANAGE_PEOPLE = "manage_people"
@@ -73,6 +74,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.CANCEL_JOBS: Permission(Role.LEAD, "Cancelling another person's job"),
         Action.KEEP_JUDGING_RULES: Permission(Role.LEAD, "Adding and changing judging rules"),
         Action.KEEP_PUSH_TARGETS: Permission(Role.LEAD, "Adding and changing push targets"),
+        Action.KEEP_ALERT_RULES: Permission(Role.LEAD, "Adding, changing and testing alert rules"),
         Action.IMPORT: Permission(Role.LEAD, "Importing"),
         Action.READ_EVENTS: Permission(Role.LEAD, "Reading the event log"),
         Action.MANAGE_PEOPLE: Permission(Role.ADMIN, "Adding people and changing their roles"),

@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -267,10 +267,14 @@ def _job(job_id: str) -> dict[str, Any]:
 
 
 class Worker:
-    """Runs the jobs of one database in threads of this process, from `start` to `stop`; one worker per process."""
+    """Runs the jobs of one database in threads of this process, from `start` to `stop`; one worker per process.
 
-    def __init__(self, store: Store) -> None:
+    While it takes jobs, each of the functions ``beside`` runs in a thread of its own, until its event is set.
+    """
+
+    def __init__(self, store: Store, beside: Sequence[Callable[[Store, threading.Event], None]] = ()) -> None:
         self._store = store
+        self._beside = beside
         self._closing = threading.Event()
         self._handed_over: set[str] = set()
         self._engine_runs = False
@@ -316,12 +320,19 @@ class Worker:
                 register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
             rule_jobs = RuleJobs(self._store, jobs_lock.executor_id)
             push_jobs = PushJobs(self._store, jobs_lock.executor_id)
+            ending = threading.Event()
+            threads = [threading.Thread(target=run, args=(self._store, ending), daemon=True) for run in self._beside]
+            for thread in threads:
+                thread.start()
             try:
                 self._poll(jobs_lock, rule_jobs, push_jobs)
             finally:
+                ending.set()
                 push_jobs.stop(0)  # it finishes its request while the others end
                 rule_jobs.stop(FINISH_SECONDS)
                 push_jobs.stop(FINISH_SECONDS)
+                for thread in threads:
+                    thread.join(FINISH_SECONDS)
         finally:
             # The engine is closed first, so that interrupted workflows stay pending and are resumed later.
             self._stop_engine()

@@ -45,6 +45,7 @@ OPEN: frozenset[str] = frozenset(
         *("judging_rule", "rate_limit"),
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
         *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
+        *("alert_rule", "alert_event", "alert_delivery"),
         *("push_target", "api_key", "span", "waiting_feedback"),
         "draft",  # is read by its author alone
     }

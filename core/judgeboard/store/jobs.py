@@ -144,9 +144,9 @@ def remove_worker(connection: Connection, executor_id: str) -> None:
         record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
-def live_workers(connection: Connection, now: datetime) -> set[str]:
-    """Return the executor ids of the workers with a heartbeat in the last 15 seconds."""
-    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= now - _HEARTBEAT_TIMEOUT)
+def live_workers(connection: Connection, now: datetime, *, within: timedelta = _HEARTBEAT_TIMEOUT) -> set[str]:
+    """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
+    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= now - within)
     return set(connection.execute(query).scalars())
 
 

@@ -87,9 +87,11 @@ class JudgeDay(AskCounts):
     unpriced: int = 0
 
 
-def count_open_flags(connection: Connection) -> int:
-    """Return the number of open flags."""
+def count_open_flags(connection: Connection, *, before: datetime | None = None) -> int:
+    """Return the number of open flags, or of those that were raised before a time."""
     query = select(func.count()).select_from(FLAG).where(OPEN)
+    if before is not None:
+        return int(connection.execute(query.where(FLAG.c.created_at < before)).scalar_one())
     return int(connection.execute(by_index(query, FLAG, "ix_flag_open_rule")).scalar_one())
 
 

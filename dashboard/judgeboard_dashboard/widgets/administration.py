@@ -385,6 +385,8 @@ EVENT_WORDS = {
     "job_failed": "had a job that failed",
     "add_rule": "added a judging rule",
     "set_rule_state": "paused, resumed or removed a judging rule",
+    "add_alert_rule": "added an alert rule",
+    "set_alert_rule_state": "paused, resumed or removed an alert rule",
     "start_worker": "started a worker",
     "stop_worker": "stopped a worker",
     "raise_alarm": "found a change that raised an alarm",

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 import judgeboard
 from judgeboard import Decision, Grade, Preference, Shown
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule
 from judgeboard.domain import Response, Role, RuleState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refine_run import refine_pending
@@ -157,6 +158,10 @@ def push_target(case: Case) -> None:
     add_target(case.store, "mlflow", actor=case.lead, environment={})
 
 
+def alert_rule(case: Case) -> None:
+    add_alert_rule(case.store, WrittenRule(name="cost", when="spend", above=5, to=("command",)), case.lead)
+
+
 def done_job(case: Case) -> None:
     rejudge(case.store, job(case), threading.Event())
 
@@ -242,6 +247,11 @@ CHANGES: dict[str, Callable[[Case], object]] = {
         change_target(case.store, "mlflow", RuleState.PAUSED, case.lead),
     ),
     "set_rule_state": lambda case: (rule(case), change_rule(case.store, "live", RuleState.PAUSED, case.lead)),
+    "add_alert_rule": alert_rule,
+    "set_alert_rule_state": lambda case: (
+        alert_rule(case),
+        change_alert_rule(case.store, "cost", RuleState.PAUSED, case.lead),
+    ),
     "forget": forget,
 }
 SUITE = "a suite"

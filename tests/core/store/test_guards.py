@@ -27,6 +27,17 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "alarm_acknowledgement": {"alarm_id": 1, "by": "m", "note": "n", "at": NOW},
     "judging_rule": {"name": "r", "by": "m", "judge_version_id": 1, "filter": {}, "judge": {}, "rate": 0.5, "rates": {}}
     | {"max_cost": 1.0, "max_calls": 1, "concurrency": 1, "delay_s": 0.0, "after_id": 0, "state": "active", "at": NOW},
+    "alert_rule": {
+        "name": "r",
+        "by": "m",
+        "condition": "spend",
+        "threshold": 1.0,
+        "destinations": ["command"],
+        "at": NOW,
+    },
+    "alert_event": {"alert_rule_id": 1, "subject": "", "sentence": "s", "opened_at": NOW, "seen_at": NOW},
+    "alert_delivery": {"alert_rule_id": 1, "kind": "test", "destination": "command", "message_id": "i", "message": {}}
+    | {"next_at": NOW, "at": NOW},
     "anchor_set": {"seed": "s", "by": "m", "at": NOW},
     "anchor": {"anchor_set_id": 1, "response_id": 1},
     "review_failure_mode": {"review_id": 1, "mode": "m"},

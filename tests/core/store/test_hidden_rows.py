@@ -41,6 +41,13 @@ ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
     *(
+        "due",
+        "delivery",
+        "event",
+        "event_id",
+        "destination",
+        "is_last",
+        "subject",
         "outcomes",
         "actor",
         "person_id",
@@ -184,6 +191,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "judgment_ids": judgments,
         "key": "value",
         "keys": [("log", "marked")],
+        "delivery_id": 1,
         "kind": "decide",
         "lease_id": 1,
         "limit": 50,

@@ -34,6 +34,9 @@ from judgeboard.store.tables.methods import (
 from judgeboard.store.tables.operations import (
     ALARM,
     ALARM_ACKNOWLEDGEMENT,
+    ALERT_DELIVERY,
+    ALERT_EVENT,
+    ALERT_RULE,
     API_KEY,
     EVENT,
     JOB,
@@ -65,6 +68,9 @@ from judgeboard.store.tables.reviews import (
 __all__ = [
     "ALARM",
     "ALARM_ACKNOWLEDGEMENT",
+    "ALERT_DELIVERY",
+    "ALERT_EVENT",
+    "ALERT_RULE",
     "ANCHOR",
     "ANCHOR_JUDGMENT",
     "ANCHOR_SET",

@@ -1,4 +1,4 @@
-"""Tables of the running service: settings, events, jobs, judging rules, alarms, keys, traces."""
+"""Tables of the running service: settings, events, jobs, judging rules, alarms, alerts, keys, traces."""
 
 from sqlalchemy import (
     Boolean,
@@ -14,7 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from judgeboard.domain import FeedbackKind, RuleState
+from judgeboard.domain import AlertCondition, FeedbackKind, MessageKind, RuleState
 from judgeboard.store.tables.columns import (
     METADATA,
     BigId,
@@ -130,6 +130,58 @@ ALARM_ACKNOWLEDGEMENT = table(
     *required(String, "by", "note"),
     Column("at", Utc, nullable=False),
     comment="A lead has seen an alarm. Its detectors then start anew on the day of the change.",
+)
+
+ALERT_RULE = table(
+    "alert_rule",
+    *required(String, "name", "by"),
+    Column("condition", one_of(AlertCondition, "condition"), nullable=False),
+    Column("threshold", Float, comment="In the unit of the condition."),
+    Column("period_s", Float, comment="Seconds."),
+    Column("subjects", JsonTuple, nullable=False, default=list, comment="Only these sources, judges or rules."),
+    Column("destinations", JsonTuple, nullable=False, comment="Name environment variables, never contain secrets."),
+    Column("remind_s", Float, comment="Seconds between reminders; NULL: none."),
+    Column("quiet", String, comment="Daily hours without messages, with their time zone."),
+    Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
+    Column("evaluated_at", Utc, comment="When a worker last took the rule to evaluate it."),
+    Column("at", Utc, nullable=False),
+    Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+    comment="Sends messages while a condition is met. Contains no texts.",
+)
+
+ALERT_EVENT = table(
+    "alert_event",
+    *references("alert_rule_id"),
+    *required(String, "subject", "sentence"),
+    Column("value", Float),
+    *required(Utc, "opened_at", "seen_at"),
+    *optional(Utc, "resolved_at", "notified_at"),
+    Column("messages", Integer, nullable=False, default=0, comment="Messages so far; each goes to all destinations."),
+    Column("closed", Boolean, nullable=False, default=False, comment="It is resolved, and no message is left."),
+    # Of one condition, one event is open, whichever worker finds it.
+    Index("uq_alert_event_open", "alert_rule_id", "subject", unique=True, **partial("resolved_at IS NULL")),
+    Index("ix_alert_event_unclosed", "alert_rule_id", **partial("NOT closed")),
+    comment="A time during which the condition of an alert rule was met. Contains no texts.",
+)
+
+ALERT_DELIVERY = table(
+    "alert_delivery",
+    *references("alert_rule_id"),
+    *references("alert_event_id", nullable=True),
+    Column("kind", one_of(MessageKind, "kind"), nullable=False),
+    *required(String, "destination", "message_id"),
+    Column("number", Integer, nullable=False, default=0, comment="Counts the messages of an event."),
+    Column("message", JsonValue, nullable=False, default=dict),
+    Column("state", String, nullable=False, default="waiting"),
+    Column("attempts", Integer, nullable=False, default=0, comment="Stored before each attempt."),
+    *required(Utc, "next_at", "at"),
+    Column("sent_at", Utc),
+    Column("error", String),
+    UniqueConstraint("alert_event_id", "number", "destination"),
+    UniqueConstraint("message_id"),
+    CheckConstraint("state IN ('waiting', 'sent', 'failed')", name="state"),
+    Index("ix_alert_delivery_waiting", "next_at", **partial("state = 'waiting'")),
+    comment="A message of an alert rule to one destination, and its attempts.",
 )
 
 PUSHED = Table(

@@ -1,0 +1,1 @@
+"""Alert rules: conditions, events, messages and their delivery."""

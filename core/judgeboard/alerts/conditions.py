@@ -1,0 +1,196 @@
+"""What alert rules watch: each condition is a function and a line in ``CONDITIONS``.
+
+The figures are those of the pages. A condition returns what meets it now, by subject: a source, a judge, a judging rule
+or an alarm; the subject "" is the whole database.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from sqlalchemy import Connection
+
+from judgeboard.agreement.alarms import alarm_sentence, open_alarms
+from judgeboard.domain import JURY, RECORDED, REPEATS, AlertCondition, RuleState
+from judgeboard.stats.estimates import percent_words, surely_above
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.alerts import NewAlertRule
+from judgeboard.store.jobs import live_workers
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judging_rules import list_rules, waiting
+from judgeboard.store.overview import JudgeDay, count_open_flags, judge_days
+from judgeboard.store.traces import list_sources
+from judgeboard.text import counted, money
+
+LEAST_CALLS = 10
+"""Minimum number of calls for a share of unusable verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A subject that meets a condition now, with the figure and a sentence about it."""
+
+    subject: str
+    sentence: str
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of alert rules.
+
+    Args:
+        words: When the condition is met, for a list of conditions.
+        met: Returns the subjects that meet the condition of a rule.
+        unit: Unit of the threshold, None without a threshold.
+        threshold: Default threshold, None if a rule must have one.
+        period: Default period, None if the condition has none.
+        subject: What a subject is, None for the whole database.
+    """
+
+    words: str
+    met: Callable[[Connection, NewAlertRule, datetime], Iterator[Met]]
+    unit: str | None = None
+    threshold: float | None = None
+    period: str | None = None
+    subject: str | None = None
+
+
+def period_words(seconds: float) -> str:
+    """Return "2 d", "36 h", "90 min" or "45 s": the largest unit without a remainder."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def moment_words(moment: datetime) -> str:
+    """Return "2026-11-23 05:10 UTC"."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _threshold(rule: NewAlertRule) -> float:
+    return rule.threshold or 0.0
+
+
+def _period(rule: NewAlertRule) -> timedelta:
+    return timedelta(seconds=rule.period_s or 0.0)
+
+
+def _watched(rule: NewAlertRule, subject: str) -> bool:
+    return not rule.subjects or subject in rule.subjects
+
+
+def _alarm(connection: Connection, _rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+    for alarm in open_alarms(connection):
+        yield Met(f"alarm {alarm.id}", alarm_sentence(alarm))
+
+
+def _old_flags(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    flags = count_open_flags(connection, before=now - _period(rule))
+    if flags > _threshold(rule):
+        words = f"{counted(flags, 'open flag')} older than {period_words(rule.period_s or 0)}"
+        yield Met("", f"{words} (threshold: {_threshold(rule):,.0f}).", flags)
+
+
+def _open_flags(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+    flags = count_open_flags(connection)
+    if flags > _threshold(rule):
+        yield Met("", f"{counted(flags, 'open flag')} (threshold: {_threshold(rule):,.0f}).", flags)
+
+
+def _waiting_answers(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+    for judging_rule in list_rules(connection):
+        if judging_rule.state is not RuleState.ACTIVE or not _watched(rule, judging_rule.name):
+            continue
+        left = waiting(connection, judging_rule)
+        if left.answers > _threshold(rule) and left.oldest is not None:
+            words = f"{counted(left.answers, 'answer')} waiting for the judging rule {judging_rule.name}"
+            oldest = f"the oldest since {moment_words(left.oldest)}"
+            yield Met(judging_rule.name, f"{words}, {oldest} (threshold: {_threshold(rule):,.0f}).", left.answers)
+
+
+def _days_of_judges(connection: Connection, now: datetime, days: int) -> Iterator[tuple[str, list[JudgeDay]]]:
+    today = now.astimezone(UTC).date()
+    last_days = [today - timedelta(days=back) for back in reversed(range(days))]
+    # The other kinds make no calls of their own.
+    calling = {each.name for each in list_versions(connection) if each.kind not in {RECORDED, JURY, REPEATS}}
+    for judge in sorted(calling):
+        yield judge, judge_days(connection, judge, last_days)
+
+
+def _unusable_verdicts(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    for judge, days in _days_of_judges(connection, now, 2):
+        calls = sum(day.asked for day in days)
+        if not _watched(rule, judge) or calls < LEAST_CALLS:
+            continue
+        share = share_intervals(calls - sum(day.ok for day in days), calls)[0]
+        if surely_above(share, _threshold(rule) / 100):
+            since = f"since {days[0].day:%Y-%m-%d} (UTC)"
+            words = f"{judge}: {percent_words(share)} of {counted(calls, 'call')} {since} gave no usable verdict"
+            yield Met(judge, f"{words} (threshold: {_threshold(rule):g} %).", (share.value or 0.0) * 100)
+
+
+def _spend(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    today = [days[-1] for judge, days in _days_of_judges(connection, now, 1) if _watched(rule, judge)]
+    cost, unpriced = sum(day.cost_micro or 0 for day in today), sum(day.unpriced for day in today)
+    threshold = round(_threshold(rule) * 1_000_000)
+    if cost > threshold:
+        more = f" {counted(unpriced, 'call')} without a known price are not included." if unpriced else ""
+        words = f"Judging has cost {money(cost)} today, since midnight UTC (threshold: {money(threshold)})."
+        yield Met("", words + more, cost / 1_000_000)
+
+
+def _silent_source(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    for source in list_sources(connection):
+        if _watched(rule, source.source) and now - source.last_at > _period(rule):
+            since = f"since {moment_words(source.last_at)}"
+            words = (
+                f"The source {source.source} has sent nothing {since} (threshold: {period_words(rule.period_s or 0)})."
+            )
+            yield Met(source.source, words, (now - source.last_at).total_seconds())
+
+
+def _missing_worker(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    workers = len(live_workers(connection, now, within=_period(rule)))
+    if workers < _threshold(rule):
+        expected = f"{_threshold(rule):,.0f} expected"
+        yield Met(
+            "", f"{counted(workers, 'worker')} running in the last {period_words(rule.period_s or 0)} ({expected})."
+        )
+
+
+CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
+    {
+        AlertCondition.ALARM: Condition("An alarm of a rate, a trend or a judge's model is open.", _alarm),
+        AlertCondition.OLD_FLAGS: Condition(
+            "More open flags than the threshold are older than the period.", _old_flags, "flags", 0, "2d"
+        ),
+        AlertCondition.OPEN_FLAGS: Condition("More flags than the threshold are open.", _open_flags, "flags"),
+        AlertCondition.WAITING_ANSWERS: Condition(
+            "More answers than the threshold wait for a judging rule.",
+            _waiting_answers,
+            "answers",
+            subject="judging rule",
+        ),
+        AlertCondition.UNUSABLE_VERDICTS: Condition(
+            "The share of a judge's calls without a usable verdict, of yesterday and today (UTC), is significantly "
+            "above the threshold.",
+            _unusable_verdicts,
+            "%",
+            5,
+            subject="judge",
+        ),
+        AlertCondition.SPEND: Condition(
+            "The judgments of today (UTC) cost more than the threshold.", _spend, "$", subject="judge"
+        ),
+        AlertCondition.SILENT_SOURCE: Condition(
+            "A source that sent traces has sent none for the period.", _silent_source, period="1h", subject="source"
+        ),
+        AlertCondition.MISSING_WORKER: Condition(
+            "Fewer workers than the threshold were alive within the period.", _missing_worker, "workers", 1, "1min"
+        ),
+    }
+)
+"""The conditions. A new condition is a function, a member of `AlertCondition` and a line here."""

@@ -1,0 +1,178 @@
+"""Opens and resolves the events of alert rules, decides which messages are due, and follows the rules in a worker."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.agreement.alarms import watch
+from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
+from judgeboard.alerts.delivery import deliver, deliver_due
+from judgeboard.alerts.rules import quiet_hours
+from judgeboard.domain import AlertCondition, MessageKind, RuleState
+from judgeboard.people.permissions import Action, Actor, allowed
+from judgeboard.store.alerts import (
+    AlertEvent,
+    AlertRule,
+    Delivery,
+    alert_rule_named,
+    claim_alert_rules,
+    close_event,
+    get_delivery,
+    list_alert_rules,
+    resolve_event,
+    store_delivery,
+    store_event,
+    store_message,
+    unclosed_events,
+)
+from judgeboard.store.engine import Store
+
+EVERY = timedelta(minutes=1)
+"""How often workers evaluate a rule."""
+CALM = timedelta(minutes=5)
+"""An event is resolved when its condition has not been met for this long, so that a figure at its threshold sends one
+message."""
+LOOK_SECONDS = 5.0  # between two looks for due rules and messages
+LOOK_SHARE = 0.05  # of the time may go into looks
+ACTOR = "alerts"
+
+_log = logging.getLogger("judgeboard.alerts")
+
+
+def is_resolved(event: AlertEvent, met: Collection[str], now: datetime) -> bool:
+    """Return whether an open event is over: its condition is not met now, and has not been for a while."""
+    return event.resolved_at is None and event.subject not in met and now - event.seen_at >= CALM
+
+
+def due_message(rule: AlertRule, event: AlertEvent, now: datetime) -> MessageKind | None:
+    """Return which message of an event is due, None during quiet hours or if none is.
+
+    An event that began and ended in quiet hours sends nothing.
+    """
+    if rule.quiet is not None and quiet_hours(rule.quiet).include(now):
+        return None
+    if event.resolved_at is not None:
+        return MessageKind.RESOLVED if event.messages else None
+    if event.notified_at is None:
+        return MessageKind.OPENED
+    if rule.remind_s is not None and now - event.notified_at >= timedelta(seconds=rule.remind_s):
+        return MessageKind.REMINDER
+    return None
+
+
+def message_of(rule: AlertRule, kind: MessageKind, now: datetime, event: AlertEvent | None = None) -> dict[str, Any]:
+    """Return a message as JSON: what every destination gets, each in its own form."""
+    text = CONDITIONS[rule.condition].words if event is None else event.sentence
+    if event is not None and event.resolved_at is not None:
+        text = f"Over since {moment_words(event.resolved_at)}; it began at {moment_words(event.opened_at)}. {text}"
+    return {
+        "kind": kind.value,
+        "title": f"{_TITLES[kind]}: {rule.name}",
+        "text": text,
+        "rule": rule.name,
+        "condition": rule.condition.value,
+        "subject": None if event is None else event.subject or None,
+        "value": None if event is None else event.value,
+        "threshold": rule.threshold,
+        "event": None if event is None else event.id,
+        "opened_at": None if event is None else event.opened_at.isoformat(),
+        "resolved_at": None if event is None or event.resolved_at is None else event.resolved_at.isoformat(),
+        "at": now.isoformat(),
+    }
+
+
+_TITLES = {
+    MessageKind.OPENED: "Alert",
+    MessageKind.REMINDER: "Still open",
+    MessageKind.RESOLVED: "Resolved",
+    MessageKind.TEST: "Test message",
+}
+
+
+def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
+    """Evaluate the active rules that nobody has evaluated for ``every``, and store their events and messages.
+
+    Each rule is evaluated by one process at a time. Any number of evaluations find the same events.
+    """
+    with store.reading() as connection:
+        active = [rule for rule in list_alert_rules(connection) if rule.state is RuleState.ACTIVE]
+    due = [rule for rule in active if rule.evaluated_at is None or now - rule.evaluated_at >= every]
+    if not due:
+        return
+    with store.writing() as connection:
+        rules = claim_alert_rules(connection, due, now)
+    for rule in rules:
+        try:
+            _evaluate_rule(store, rule, now)
+        except Exception as error:  # noqa: BLE001 - whatever the database raises: the other rules go on
+            _log.warning("alert rule %s: %s; trying again", rule.id, type(error).__name__, exc_info=error)
+
+
+def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
+    is_new_day = rule.evaluated_at is None or rule.evaluated_at.date() != now.astimezone(UTC).date()
+    if rule.condition is AlertCondition.ALARM and is_new_day:
+        watch(store, by=ACTOR, now=now)
+    with store.reading() as connection:
+        met = list(CONDITIONS[rule.condition].met(connection, rule, now))
+        events = unclosed_events(connection, rule.id)
+    if met or events:
+        with store.writing() as connection:
+            _store(connection, rule, met, now)
+
+
+def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetime) -> None:
+    for each in met:
+        store_event(connection, rule.id, each.subject, {"sentence": each.sentence, "value": each.value}, now)
+    subjects = {each.subject for each in met}
+    for event in unclosed_events(connection, rule.id):
+        if is_resolved(event, subjects, now):
+            resolve_event(connection, event.id, now)
+    for event in unclosed_events(connection, rule.id):
+        kind = due_message(rule, event, now)
+        if kind is not None:
+            store_message(connection, event, kind, message_of(rule, kind, now, event), rule.destinations, now)
+        if event.resolved_at is not None and (kind is not None or not event.messages):
+            close_event(connection, event.id)
+
+
+def check(store: Store, now: datetime, *, every: timedelta = timedelta(0)) -> int:
+    """Evaluate all active rules, send what is due, and return the number of messages that were sent."""
+    evaluate(store, now, every=every)
+    return deliver_due(store, now)
+
+
+def follow(store: Store, closing: threading.Event, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    """Evaluate the rules and send their messages until ``closing`` is set. Errors are logged and tried again."""
+    wait = LOOK_SECONDS
+    while not closing.wait(wait):
+        started = time.monotonic()
+        try:
+            check(store, clock(), every=EVERY)
+        except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
+            _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
+        wait = max(LOOK_SECONDS, (time.monotonic() - started) / LOOK_SHARE)
+
+
+def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[Delivery]:
+    """Send a test message to each destination of a rule from this process, and return the deliveries."""
+    moment = now or datetime.now(UTC)
+    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+        rule = alert_rule_named(connection, name)
+        message = message_of(rule, MessageKind.TEST, moment)
+        ids = [
+            store_delivery(connection, rule.id, MessageKind.TEST, message, destination, moment)
+            for destination in rule.destinations
+        ]
+    deliveries = []
+    for id_ in ids:
+        with store.reading() as connection:
+            delivery = get_delivery(connection, id_)
+        deliver(store, delivery, moment)
+        with store.reading() as connection:
+            deliveries.append(get_delivery(connection, id_))
+    return deliveries

@@ -1,0 +1,252 @@
+"""Alert rules as people write them: read, check, add, pause, resume and remove them."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, tzinfo
+from pathlib import Path
+from typing import Annotated, ClassVar, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BeforeValidator, ConfigDict
+
+from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
+from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.errors import BadInput
+from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.store.alerts import (
+    NewAlertRule,
+    alert_rule_named,
+    insert_alert_rule,
+    list_alert_rules,
+    set_alert_rule_state,
+)
+from judgeboard.store.engine import Store
+from judgeboard.store.statements import record_of
+from judgeboard.text import unstorable
+
+LONGEST_NAME = 80  # characters
+LARGEST_THRESHOLD = 1e12
+NEVER = "never"
+DAILY = "24h"
+_SECONDS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
+_PERIOD = re.compile(r"(\d{1,5})\s*(d|h|min|m|s)", re.ASCII)
+_HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?:\s+(\S+))?", re.ASCII)
+_VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
+_MAIL = re.compile(r"[^\s@,;:<>\"()]+@[^\s@,;:<>\"()]+", re.ASCII)
+WEBHOOKS = ("webhook", "slack", "teams")
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a period such as "90s", "30min", "24h" or "2d"; raise BadInput otherwise."""
+    match = _PERIOD.fullmatch(text.strip())
+    if match is None or not int(match[1]):
+        raise BadInput(f"{text!r} is not a period: write for example 90s, 30min, 24h or 2d")
+    return float(int(match[1]) * _SECONDS[match[2]])
+
+
+class Destination(NamedTuple):
+    """Where messages go: a webhook in an environment variable, an e-mail address, or the command of the worker."""
+
+    kind: str
+    value: str
+
+
+def destination_of(text: str) -> Destination:
+    """Return a destination such as "slack:env:SLACK_URL", "email:ops@example.org" or "command"; raise BadInput."""
+    kind, _, value = text.strip().partition(":")
+    if kind in WEBHOOKS:
+        variable = _VARIABLE.fullmatch(value)
+        if variable is None:  # the value is not shown: it may be the secret
+            raise BadInput(
+                f"the address of a webhook is a secret: store it in an environment variable of the worker, and write "
+                f"{kind}:env:NAME_OF_THE_VARIABLE"
+            )
+        return Destination(kind, variable[1])
+    if kind == "email":
+        if not _MAIL.fullmatch(value):
+            raise BadInput("an e-mail destination has one address: email:ops@example.org")
+        return Destination(kind, value)
+    if text.strip() == "command":
+        return Destination("command", "")
+    kinds = ", ".join(f"{each}:env:VARIABLE" for each in WEBHOOKS)
+    raise BadInput(f"unknown destination: write {kinds}, email:ADDRESS or command")
+
+
+class QuietHours(NamedTuple):
+    """Daily hours without messages; they may include midnight."""
+
+    start: time
+    end: time
+    zone: tzinfo
+
+    def include(self, moment: datetime) -> bool:
+        """Return whether a moment is within these hours."""
+        clock = moment.astimezone(self.zone).time()
+        if self.start < self.end:
+            return self.start <= clock < self.end
+        return clock >= self.start or clock < self.end
+
+
+def quiet_hours(text: str) -> QuietHours:
+    """Return quiet hours such as "22:00-07:00" (UTC) or "22:00-07:00 Europe/Berlin"; raise BadInput."""
+    match = _HOURS.fullmatch(text.strip())
+    if match is None or match.group(1, 2) == match.group(3, 4):
+        raise BadInput(f"quiet: {text!r} must be hours with an optional time zone: 22:00-07:00 Europe/Berlin")
+    try:
+        zone = ZoneInfo(match[5]) if match[5] else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadInput(f"quiet: this machine does not know the time zone {match[5]!r}") from None
+    return QuietHours(time(int(match[1]), int(match[2])), time(int(match[3]), int(match[4])), zone)
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRule:
+    """An alert rule as in a file or on the command line; `checked_rule` checks it.
+
+    Args:
+        name: Name of the rule.
+        when: A condition, a key of `CONDITIONS`.
+        to: Destinations.
+        above: Threshold in the unit of the condition (default: that of the condition).
+        after: Period, if the condition has one.
+        only: Sources, judges or judging rules that are watched (default: all).
+        remind: Period between reminders, or "never".
+        quiet: Daily hours without messages.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Text
+    when: Text
+    to: Texts
+    above: Number | None = None
+    after: Text | None = None
+    only: Texts = ()
+    remind: Text = DAILY
+    quiet: Text | None = None
+
+
+def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
+    for field, value, known in (
+        ("above", written.above, condition.unit),
+        ("after", written.after, condition.period),
+        ("only", written.only or None, condition.subject),
+    ):
+        if value is not None and known is None:
+            raise BadInput(f"{field}: the condition {written.when} does not have it")
+    threshold = condition.threshold if written.above is None else written.above
+    if threshold is None and condition.unit is not None:
+        raise BadInput(f"above: {written.when} needs a threshold ({condition.unit})")
+    if threshold is not None and not 0 <= threshold <= LARGEST_THRESHOLD:
+        raise BadInput(f"above: the threshold must be 0 or more, not {threshold:g}")
+    return threshold, written.after or condition.period
+
+
+def checked_rule(written: WrittenRule) -> NewAlertRule:
+    """Return a rule that can be stored; raise BadInput, with the name of the field first."""
+    name = written.name.strip()
+    if not name or len(name) > LONGEST_NAME or unstorable(name):
+        raise BadInput(f"name: the name of an alert rule has 1 to {LONGEST_NAME} characters")
+    if written.when not in CONDITIONS:
+        raise BadInput(f"when: no condition {written.when!r}; the conditions are {', '.join(CONDITIONS)}")
+    threshold, period = _limits(written, CONDITIONS[AlertCondition(written.when)])
+    if not written.to:
+        raise BadInput("to: an alert rule needs a destination")
+    for each in written.to:
+        destination_of(each)
+    if written.quiet is not None:
+        quiet_hours(written.quiet)
+    return NewAlertRule(
+        name=name,
+        condition=AlertCondition(written.when),
+        threshold=threshold,
+        period_s=None if period is None else seconds_of(period),
+        subjects=tuple(dict.fromkeys(written.only)),
+        destinations=tuple(dict.fromkeys(each.strip() for each in written.to)),
+        remind_s=None if written.remind == NEVER else seconds_of(written.remind),
+        quiet=written.quiet,
+    )
+
+
+def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:
+    """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable."""
+    rule = checked_rule(written)
+    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+        insert_alert_rule(connection, rule, actor_name(actor), now or datetime.now(UTC))
+
+
+def change_alert_rule(store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None) -> None:
+    """Pause, resume or remove an alert rule. A paused rule is not evaluated and sends nothing."""
+    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+        rule = alert_rule_named(connection, name)
+        set_alert_rule_state(connection, rule, state, actor_name(actor), now or datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class _RulesFile:
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    alerts: tuple[WrittenRule, ...]
+
+
+class ImportedRules(NamedTuple):
+    """The names of the rules in a file: those that were added, replaced because they differed, or unchanged."""
+
+    added: list[str]
+    replaced: list[str]
+    unchanged: list[str]
+
+
+def import_alert_rules(store: Store, path: Path, actor: Actor, now: datetime | None = None) -> ImportedRules:
+    """Add the rules of a YAML file, all or none; a rule with a stored name replaces that rule if they differ.
+
+    Raises BadInput with the file, the line and the field.
+    """
+    file = read_yaml(path)
+    rules: dict[str, NewAlertRule] = {}
+    for number, written in enumerate(file.read(_RulesFile).alerts):
+        try:
+            rule = checked_rule(written)
+        except BadInput as error:
+            raise file.fail(str(error), "alerts", number) from None
+        if rule.name in rules:
+            raise file.fail(f"name: the file has two rules {rule.name!r}", "alerts", number)
+        rules[rule.name] = rule
+    moment, imported = now or datetime.now(UTC), ImportedRules([], [], [])
+    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+        stored = {rule.name: rule for rule in list_alert_rules(connection)}
+        for name, rule in rules.items():
+            earlier = stored.get(name)
+            if earlier is not None and record_of(NewAlertRule, earlier) == rule:
+                imported.unchanged.append(name)
+                continue
+            if earlier is not None:
+                set_alert_rule_state(connection, earlier, RuleState.REMOVED, actor_name(actor), moment)
+            insert_alert_rule(connection, rule, actor_name(actor), moment)
+            (imported.added if earlier is None else imported.replaced).append(name)
+    return imported
+
+
+def limits_words(rule: NewAlertRule) -> str:
+    """Return what a rule watches: "old_flags, above 0 flags, after 2 d"."""
+    condition = CONDITIONS[rule.condition]
+    side = "below" if rule.condition is AlertCondition.MISSING_WORKER else "above"
+    parts = [rule.condition.value]
+    parts += [] if rule.threshold is None else [f"{side} {rule.threshold:,g} {condition.unit}"]
+    parts += [] if rule.period_s is None else [f"after {period_words(rule.period_s)}"]
+    parts += [f"only {', '.join(rule.subjects)}"] if rule.subjects else []
+    return ", ".join(parts)
+
+
+def message_words(rule: NewAlertRule) -> str:
+    """Return when a rule sends reminders, and its quiet hours."""
+    reminder = "no reminders" if rule.remind_s is None else f"reminder every {period_words(rule.remind_s)}"
+    return reminder if rule.quiet is None else f"{reminder}, quiet {rule.quiet}"

@@ -1,0 +1,180 @@
+"""The commands of `judgeboard alerts`: messages while a condition is met."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.options import FiniteRange
+from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
+    from judgeboard.store.engine import Store
+
+
+@options.group(
+    "judgeboard alerts add old --when old_flags --after 2d --to slack:env:SLACK_URL",
+    "judgeboard alerts test old",
+    "judgeboard alerts check",
+)
+def alerts_command() -> None:
+    """Send a message when a condition begins, reminders while it lasts, and another message when it ends.
+
+    `judgeboard serve` and `judgeboard worker` evaluate the rules every minute. Without them, run `alerts check`.
+    """
+
+
+@options.command(
+    "judgeboard alerts add old --when old_flags --after 2d --to slack:env:SLACK_URL",
+    "judgeboard alerts add cost --when spend --above 20 --to email:ops@example.org --quiet '22:00-07:00 Europe/Berlin'",
+    "judgeboard alerts add shop --when silent_source --after 30min --only shop --to webhook:env:HOOK_URL",
+    group=alerts_command,
+)
+@click.argument("name")
+@click.option("--when", type=click.Choice([each.value for each in AlertCondition]), required=True, help="Condition.")
+@click.option(
+    "--to",
+    multiple=True,
+    required=True,
+    metavar="DESTINATION",
+    help="webhook:env:VARIABLE, slack:env:VARIABLE or teams:env:VARIABLE (the variable has the address), "
+    "email:ADDRESS, or command. Repeat it for more.",
+)
+@click.option("--above", type=FiniteRange(0), help="Threshold of the condition; for missing_worker: below it.")
+@click.option("--after", metavar="PERIOD", help="Period of the condition, for example 30min, 24h or 2d.")
+@click.option("--only", multiple=True, metavar="NAME", help="Source, judge or judging rule to watch (default: all).")
+@options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
+@click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
+def add(**chosen: Any) -> None:
+    """Add an alert rule. No address with a secret is stored: a rule names the environment variable that has it."""
+    from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+    from judgeboard.store.alerts import alert_rule_named
+
+    store = options.open_store(create=True)
+    add_alert_rule(store, WrittenRule(**chosen), options.actor())
+    with store.reading() as connection:
+        rule = alert_rule_named(connection, chosen["name"].strip())
+    options.show(rule, rule_lines([rule]))
+    options.suggest("alerts", "test", rule.name)
+
+
+@options.command("judgeboard alerts import examples/alerts.yaml", group=alerts_command)
+@click.argument("file", type=options.FILE)
+def import_(file: Path) -> None:
+    """Add the alert rules of FILE, a YAML file: all or none.
+
+    A rule with the name of a stored rule replaces it, if they differ. Other stored rules stay.
+    """
+    from judgeboard.alerts.rules import import_alert_rules
+
+    imported = import_alert_rules(options.open_store(create=True), file, options.actor())
+    counts = ", ".join(f"{len(names)} {what}" for what, names in imported._asdict().items())
+    options.show(imported._asdict(), [counts])
+
+
+@options.command("judgeboard alerts list --json", group=alerts_command)
+def list_() -> None:
+    """List the alert rules and the open events."""
+    from judgeboard.store.alerts import list_alert_rules, open_events
+
+    with options.open_store().reading() as connection:
+        rules, events = list_alert_rules(connection), open_events(connection)
+    none = ["No alert rules. Add one: judgeboard alerts add NAME --when CONDITION --to DESTINATION"]
+    shown = {"rules": rules, "open": [event for _, event in events]}
+    options.show(shown, [*(rule_lines(rules) if rules else none), *event_lines(events)])
+
+
+def rule_lines(rules: "Iterable[AlertRule]") -> Iterator[str]:
+    """Yield alert rules as lines for a terminal."""
+    from judgeboard.alerts.rules import limits_words, message_words
+
+    for rule in rules:
+        yield f"{rule.name}: {rule.state.value}; {limits_words(rule)}"
+        yield f"  to: {', '.join(rule.destinations)}; {message_words(rule)}"
+
+
+def event_lines(events: "Iterable[tuple[str, AlertEvent]]") -> Iterator[str]:
+    """Yield open events as lines for a terminal."""
+    for name, event in events:
+        yield f"open since {event.opened_at:%Y-%m-%d %H:%M} UTC: {name}: {event.sentence}"
+
+
+def _change(name: str, state: RuleState, done: str) -> None:
+    from judgeboard.alerts.rules import change_alert_rule
+
+    change_alert_rule(options.open_store(), name, state, options.actor())
+    options.show({"name": name, "state": state.value}, [f"{name}: {done}"])
+
+
+@options.command("judgeboard alerts pause old", group=alerts_command)
+@click.argument("name")
+def pause(name: str) -> None:
+    """Pause an alert rule: it is not evaluated and sends nothing."""
+    _change(name, RuleState.PAUSED, "paused")
+
+
+@options.command("judgeboard alerts resume old", group=alerts_command)
+@click.argument("name")
+def resume(name: str) -> None:
+    """Resume an alert rule."""
+    _change(name, RuleState.ACTIVE, "active")
+
+
+@options.command("judgeboard alerts remove old", group=alerts_command)
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove an alert rule. Its log is kept, and its name is free again."""
+    _change(name, RuleState.REMOVED, "removed")
+
+
+@options.command("judgeboard alerts test old", group=alerts_command)
+@click.argument("name")
+def test(name: str) -> int:
+    """Send a test message to each destination of a rule, from this machine. Exit code 1 if one was not sent."""
+    from judgeboard.alerts.events import send_test
+
+    deliveries = send_test(options.open_store(), name, options.actor())
+    options.show({"deliveries": deliveries}, delivery_lines(deliveries))
+    return int(any(delivery.state != "sent" for delivery in deliveries))
+
+
+@options.command("judgeboard alerts log", "judgeboard alerts log --limit 500 --json", group=alerts_command)
+@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of messages.")
+def log(limit: int) -> None:
+    """List the latest messages, newest first: when, where to, and why one was not sent."""
+    from judgeboard.store.alerts import latest_deliveries
+
+    with options.open_store().reading() as connection:
+        deliveries = latest_deliveries(connection, limit=limit)
+    options.show({"deliveries": deliveries}, delivery_lines(deliveries) if deliveries else ["No messages yet."])
+
+
+def delivery_lines(deliveries: "Iterable[Delivery]") -> Iterator[str]:
+    """Yield messages as lines for a terminal."""
+    for each in deliveries:
+        why = f": {each.error}" if each.error else ""
+        made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
+        yield f"{each.at:%Y-%m-%d %H:%M} UTC {each.rule} ({each.kind.value}) to {each.destination}: {made}"
+
+
+@options.command("judgeboard alerts check", group=alerts_command)
+def check() -> int:
+    """Evaluate all active rules now, and send the messages that are due: for cron, where no worker runs.
+
+    Exit code 1 if an event is open.
+    """
+    from judgeboard.alerts.events import check
+    from judgeboard.store.alerts import open_events
+
+    store: Store = options.open_store()
+    sent = check(store, datetime.now(UTC))
+    with store.reading() as connection:
+        events = open_events(connection)
+    lines = [*event_lines(events), f"{counted(len(events), 'open event')}, {counted(sent, 'message')} sent"]
+    options.show({"open": [event for _, event in events], "sent": sent}, lines)
+    return int(bool(events))

@@ -1,0 +1,277 @@
+"""Stores alert rules, their events, and the deliveries of their messages."""
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Select, exists, insert, select, update
+
+from judgeboard.domain import AlertCondition, MessageKind, RuleState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.events import record_event
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of
+from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAlertRule:
+    """An alert rule before it is stored.
+
+    ``threshold`` is in the unit of the condition, ``period_s`` in seconds. With ``subjects``, only these sources,
+    judges or judging rules are watched. ``remind_s`` are the seconds between reminders, None for no reminder.
+    ``quiet`` are daily hours, for example "22:00-07:00 Europe/Berlin".
+    """
+
+    name: str
+    condition: AlertCondition
+    threshold: float | None
+    period_s: float | None
+    subjects: tuple[str, ...]
+    destinations: tuple[str, ...]
+    remind_s: float | None
+    quiet: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRule(NewAlertRule):
+    """A stored alert rule; ``evaluated_at`` is when a worker last took it."""
+
+    id: int
+    state: RuleState
+    evaluated_at: datetime | None
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AlertEvent:
+    """A time during which a condition was met, last seen at ``seen_at``.
+
+    ``messages`` counts its messages, the latest of which is of ``notified_at``.
+    """
+
+    id: int
+    alert_rule_id: int
+    subject: str
+    sentence: str
+    value: float | None
+    opened_at: datetime
+    seen_at: datetime
+    resolved_at: datetime | None
+    notified_at: datetime | None
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message to one destination: waiting, sent or failed. The ``message_id`` is the same in each attempt."""
+
+    id: int
+    alert_rule_id: int
+    alert_event_id: int | None
+    rule: str
+    kind: MessageKind
+    destination: str
+    message_id: str
+    message: dict[str, Any]
+    state: Literal["waiting", "sent", "failed"]
+    attempts: int
+    next_at: datetime
+    at: datetime
+    sent_at: datetime | None
+    error: str | None
+
+
+_LISTED = ALERT_RULE.c.state != RuleState.REMOVED.value
+_ACTIVE = ALERT_RULE.c.state == RuleState.ACTIVE.value
+
+
+def insert_alert_rule(connection: Connection, rule: NewAlertRule, by: str, now: datetime) -> int:
+    """Store an alert rule and return its id; raise BadInput if another rule has its name."""
+    inserted = insert_or_skip(connection, ALERT_RULE).returning(ALERT_RULE.c.id)
+    rule_id = connection.execute(inserted, asdict(rule) | {"by": by, "at": now}).scalar()
+    if rule_id is None:
+        raise BadInput(f"there is an alert rule {rule.name!r} already: choose another name, or remove it first")
+    record_event(connection, "add_alert_rule", by, details={"alert_rule": rule_id}, now=now)
+    return int(rule_id)
+
+
+def list_alert_rules(connection: Connection) -> list[AlertRule]:
+    """Return the alert rules that are not removed, oldest first."""
+    query = select(*columns_of(AlertRule, ALERT_RULE)).where(_LISTED).order_by(ALERT_RULE.c.id)
+    return [record_of(AlertRule, row) for row in connection.execute(query)]
+
+
+def alert_rule_named(connection: Connection, name: str) -> AlertRule:
+    """Return the alert rule with this name, or raise NotFound."""
+    rules = {rule.name: rule for rule in list_alert_rules(connection)}
+    if name not in rules:
+        raise NotFound(f"no alert rule {name!r}; known: {', '.join(rules) or 'none'}")
+    return rules[name]
+
+
+def set_alert_rule_state(connection: Connection, rule: AlertRule, state: RuleState, by: str, now: datetime) -> None:
+    """Pause, resume or remove an alert rule. The open events of a removed rule end without a message."""
+    changed = update(ALERT_RULE).where(ALERT_RULE.c.id == rule.id, _LISTED, ALERT_RULE.c.state != state.value)
+    if connection.execute(changed.values(state=state.value)).rowcount:
+        details = {"alert_rule": rule.id, "state": state.value}
+        record_event(connection, "set_alert_rule_state", by, details=details, now=now)
+    if state is RuleState.REMOVED:
+        of_rule = update(ALERT_EVENT).where(ALERT_EVENT.c.alert_rule_id == rule.id)
+        connection.execute(of_rule.where(ALERT_EVENT.c.resolved_at.is_(None)).values(resolved_at=now))
+        connection.execute(of_rule.where(~ALERT_EVENT.c.closed).values(closed=True))
+
+
+def claim_alert_rules(connection: Connection, due: Collection[AlertRule], now: datetime) -> list[AlertRule]:
+    """Claim rules for this evaluation; return those that no other worker took since they were read."""
+    claimed = []
+    for rule in due:
+        unchanged = ALERT_RULE.c.evaluated_at.is_not_distinct_from(rule.evaluated_at)
+        taken = update(ALERT_RULE).where(ALERT_RULE.c.id == rule.id, _ACTIVE, unchanged).values(evaluated_at=now)
+        if connection.execute(taken).rowcount:
+            claimed.append(rule)
+    return claimed
+
+
+_EVENTS = select(*columns_of(AlertEvent, ALERT_EVENT))
+
+
+def _read_events(connection: Connection, query: Select[Any]) -> list[AlertEvent]:
+    return [record_of(AlertEvent, row) for row in connection.execute(query.order_by(ALERT_EVENT.c.id))]
+
+
+def unclosed_events(connection: Connection, rule_id: int) -> list[AlertEvent]:
+    """Return the events of a rule that are open, or resolved without a message about that, oldest first."""
+    return _read_events(connection, _EVENTS.where(ALERT_EVENT.c.alert_rule_id == rule_id, ~ALERT_EVENT.c.closed))
+
+
+def open_events(connection: Connection) -> list[tuple[str, AlertEvent]]:
+    """Return the open events with the names of their rules, oldest first."""
+    names = {rule.id: rule.name for rule in list_alert_rules(connection)}
+    events = _read_events(connection, _EVENTS.where(~ALERT_EVENT.c.closed, ALERT_EVENT.c.resolved_at.is_(None)))
+    return [(names[event.alert_rule_id], event) for event in events if event.alert_rule_id in names]
+
+
+def store_event(connection: Connection, rule_id: int, subject: str, seen: Mapping[str, Any], now: datetime) -> None:
+    """Store that a condition is met now: a new event, or the ``sentence`` and ``value`` of the open event."""
+    row = {"alert_rule_id": rule_id, "subject": subject, "opened_at": now, "seen_at": now, **seen}
+    if connection.execute(insert_or_skip(connection, ALERT_EVENT).returning(ALERT_EVENT.c.id), row).scalar() is None:
+        of_event = ALERT_EVENT.c.alert_rule_id == rule_id, ALERT_EVENT.c.subject == subject
+        unresolved = ALERT_EVENT.c.resolved_at.is_(None)
+        connection.execute(update(ALERT_EVENT).where(*of_event, unresolved).values(seen_at=now, **seen))
+
+
+def resolve_event(connection: Connection, event_id: int, now: datetime) -> None:
+    """Store that the condition of an event is no longer met."""
+    unresolved = ALERT_EVENT.c.id == event_id, ALERT_EVENT.c.resolved_at.is_(None)
+    connection.execute(update(ALERT_EVENT).where(*unresolved).values(resolved_at=now))
+
+
+def close_event(connection: Connection, event_id: int) -> None:
+    """Store that no message about a resolved event is left to send."""
+    connection.execute(update(ALERT_EVENT).where(ALERT_EVENT.c.id == event_id).values(closed=True))
+
+
+def store_message(
+    connection: Connection,
+    event: AlertEvent,
+    kind: MessageKind,
+    message: Mapping[str, Any],
+    destinations: Iterable[str],
+    now: datetime,
+) -> bool:
+    """Store the next message of an event, once for each destination; return False if another worker did that."""
+    next_message = ALERT_EVENT.c.id == event.id, ALERT_EVENT.c.messages == event.messages
+    counted = update(ALERT_EVENT).where(*next_message).values(messages=event.messages + 1, notified_at=now)
+    if not connection.execute(counted).rowcount:
+        return False
+    for destination in destinations:
+        store_delivery(
+            connection, event.alert_rule_id, kind, message, destination, now, event_id=event.id, number=event.messages
+        )
+    return True
+
+
+def store_delivery(
+    connection: Connection,
+    rule_id: int,
+    kind: MessageKind,
+    message: Mapping[str, Any],
+    destination: str,
+    now: datetime,
+    *,
+    event_id: int | None = None,
+    number: int = 0,
+) -> int:
+    """Store a message to a destination that waits to be sent, with an id of its own; return the id of the row."""
+    message_id = str(uuid.uuid4())
+    row = {
+        "alert_rule_id": rule_id,
+        "alert_event_id": event_id,
+        "kind": kind.value,
+        "destination": destination,
+        "message_id": message_id,
+        "number": number,
+        "message": {"id": message_id, **message},
+        "next_at": now,
+        "at": now,
+    }
+    return int(connection.execute(insert(ALERT_DELIVERY).returning(ALERT_DELIVERY.c.id), row).scalar_one())
+
+
+_DELIVERIES = select(*columns_of(Delivery, ALERT_DELIVERY), ALERT_RULE.c.name.label("rule")).join(
+    ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id
+)
+_WAITING = ALERT_DELIVERY.c.state == "waiting"
+_EARLIER = ALERT_DELIVERY.alias("earlier_delivery")
+# The messages of an event reach a destination in their order.
+_NEXT = ~exists().where(
+    _EARLIER.c.alert_event_id == ALERT_DELIVERY.c.alert_event_id,
+    _EARLIER.c.destination == ALERT_DELIVERY.c.destination,
+    _EARLIER.c.number < ALERT_DELIVERY.c.number,
+    _EARLIER.c.state == "waiting",
+)
+
+
+def _read_deliveries(connection: Connection, query: Select[Any]) -> list[Delivery]:
+    return [record_of(Delivery, row) for row in connection.execute(query)]
+
+
+def due_deliveries(connection: Connection, now: datetime) -> list[Delivery]:
+    """Return the messages of active rules that may be sent now, oldest first."""
+    due = _DELIVERIES.where(_WAITING, _NEXT, _ACTIVE, ALERT_DELIVERY.c.next_at <= now)
+    return _read_deliveries(connection, due.order_by(ALERT_DELIVERY.c.id))
+
+
+def get_delivery(connection: Connection, delivery_id: int) -> Delivery:
+    """Return a delivery by id, or raise NotFound."""
+    deliveries = _read_deliveries(connection, _DELIVERIES.where(ALERT_DELIVERY.c.id == delivery_id))
+    if not deliveries:
+        raise NotFound(f"no delivery {delivery_id}")
+    return deliveries[0]
+
+
+def begin_attempt(connection: Connection, delivery: Delivery, now: datetime, next_at: datetime) -> bool:
+    """Store an attempt before it is made; return False if another worker made it since the delivery was read.
+
+    If the process ends during the attempt, the message counts as not sent, and is sent again at ``next_at``.
+    """
+    unchanged = ALERT_DELIVERY.c.id == delivery.id, _WAITING, ALERT_DELIVERY.c.attempts == delivery.attempts
+    begun = update(ALERT_DELIVERY).where(*unchanged, ALERT_DELIVERY.c.next_at <= now)
+    return bool(connection.execute(begun.values(attempts=delivery.attempts + 1, next_at=next_at)).rowcount)
+
+
+def end_attempt(connection: Connection, delivery_id: int, error: str | None, *, is_last: bool, now: datetime) -> None:
+    """Store that a message was sent, or why not; after the last attempt it has failed."""
+    if error is None:
+        ended: dict[str, Any] = {"state": "sent", "sent_at": now, "error": None}
+    else:
+        ended = {"state": "failed" if is_last else "waiting", "error": error}
+    connection.execute(update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id).values(ended))
+
+
+def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[Delivery]:
+    """Return the latest messages, newest first."""
+    return _read_deliveries(connection, _DELIVERIES.order_by(ALERT_DELIVERY.c.id.desc()).limit(limit))
