@@ -142,7 +142,9 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
     models = list(answering.answering_models()) or [call for call in tree.spoken() if call.is_model and call.answers]
     above = [*answering.ancestors(), answering, *sorted(models, key=lambda call: -call.ended_ns)]
     others = [call for call in tree.walk() if call.part.question and not call.is_model and call not in above]
-    for call in (*above, *sorted(others, key=lambda call: (call.depth, call.is_aside, call.started_ns))):
+    others.sort(key=lambda call: (call.depth, call.is_aside, call.started_ns))
+    # An object without a question field is one only if there is no other.
+    for call in sorted((*above, *others), key=lambda call: call.asks_object):
         text = call.part.question
         if text and call.part.operation not in {Operation.TOOL, Operation.CHECK}:
             beside = [each.part.question for each in tree.walk() if each is not call and each.part.question]
@@ -154,7 +156,11 @@ def _model_call(tree: Call, answering: Call) -> Call | None:
     """Return the model call that gave the answer: one with the same text, or else the last that answered."""
     models = list(answering.answering_models()) or [call for call in tree.spoken() if call.is_model and call.answers]
     text = (answering.part.answer or "").strip()
-    return max(models, key=lambda call: ((call.part.answer or "").strip() == text, call.ended_ns), default=None)
+
+    def weight(call: Call) -> tuple[bool, bool, int]:
+        return (call.part.answer or "").strip() == text, bool(call.part.messages), call.ended_ns
+
+    return max(models, key=weight, default=None)
 
 
 def _messages(
@@ -162,11 +168,14 @@ def _messages(
 ) -> tuple[dict[str, Any], ...] | None:
     """Return the dialogue up to the question; None if there is only the question."""
     places = [*answering.ancestors(), answering, *([model] if model else []), tree]
-    call = next((call for call in places if call.part.messages), None)
-    if call is None or [(each["role"], each["content"]) for each in call.part.messages] == [("user", question)]:
+    call = next((call for call in places if any(each["role"] == "user" for each in call.part.messages)), None)
+    messages = list(call.part.messages) if call is not None else []
+    if messages and messages[-1]["role"] == "assistant" and messages[-1]["content"] == answering.part.answer:
+        del messages[-1]  # an agent that logs its whole dialogue
+    if call is None or [(each["role"], each["content"]) for each in messages] == [("user", question)]:
         return None
     uses.take(call, "messages")
-    return tuple(_as_json(message) for message in call.part.messages)
+    return tuple(_as_json(message) for message in messages)
 
 
 # The passages
@@ -179,10 +188,10 @@ def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, l
     """
     found: list[Passage] = []
     reranked: list[Passage] = []
-    retrievals = sorted(
-        (call for call in tree.walk() if call.part.passages is not None),
-        key=lambda call: (call.started_ns, -call.ended_ns),
-    )
+    read = [call for call in tree.walk() if call.part.passages is not None]
+    retrievals = [call for call in read if call.part.operation in {Operation.RETRIEVAL, Operation.RERANKING}]
+    retrievals = retrievals or _shown([call for call in read if call.part.operation is Operation.APP])
+    retrievals.sort(key=lambda call: (call.started_ns, -call.ended_ns))
     for call in retrievals:
         uses.take(call, "passages")
         if call.part.operation is Operation.RERANKING and call.part.passages:
@@ -204,14 +213,20 @@ def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, l
     return texts, details if any(details) else []
 
 
+def _shown(steps: list[Call]) -> list[Call]:
+    """Return the outermost steps that got or returned passages: a trace may have them without a retrieval."""
+    depth = min((call.depth for call in steps), default=0)
+    return [call for call in steps if call.depth == depth]
+
+
 def _joined(passages: Iterable[Passage]) -> list[Passage]:
     """Return the passages without repeats: nested spans of one retrieval carry the same ones."""
     kept: list[Passage] = []
     for passage in passages:
         for place, other in enumerate(kept):
-            if passage.text == other.text or (passage.id == other.id and None in {passage.text, other.text}):
-                if passage.text is None and passage.id != other.id:
-                    continue
+            same_text = passage.text is not None and passage.text == other.text
+            same_id = passage.id is not None and passage.id == other.id
+            if same_text or (same_id and None in {passage.text, other.text}):
                 kept[place] = other if other.text is not None else passage
                 break
         else:

@@ -18,6 +18,16 @@ _PLUMBING = re.compile(  # what frameworks add to the metadata of every run
 _STEP_TAG = re.compile(r"(seq:step|map:key|graph:step|branch|condition|langsmith):")
 
 
+_OBJECT = re.compile(r"<[\w. ]*\b(?:object|generator|coroutine|function)\b(?:[\w. ]|<locals>)*>")
+_FIELDS = re.compile(r"<?[A-Z]\w*\((?:\s*\w+=.*)?(?:\)>?|\.\.\.)", re.DOTALL)  # also where it was cut off
+
+
+def is_repr(text: str) -> bool:
+    """Whether the text is the repr of a Python object, as some instrumentations write what they cannot serialize."""
+    text = text.strip()
+    return bool((len(text) < 300 and _OBJECT.fullmatch(text)) or _FIELDS.fullmatch(text))
+
+
 def parsed(text: Any) -> Any:
     """Return the value of a JSON text, also of JSON inside JSON; anything else comes back as it is.
 

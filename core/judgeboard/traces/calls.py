@@ -81,6 +81,11 @@ class Call:
         """Whether the output of a step is a whole object, of which no field is known to be the answer."""
         return not self.is_model and (self.part.answer or "").startswith(("{", "["))
 
+    @property
+    def asks_object(self) -> bool:
+        """Whether the input of a step is a whole object, of which no field is known to be the question."""
+        return not self.is_model and (self.part.question or "").startswith(("{", "["))
+
     def ancestors(self) -> "list[Call]":
         """Return the calls above it, outermost first."""
         above: list[Call] = []

@@ -5,18 +5,19 @@ shapes come back everywhere, as JSON text, as JSON inside JSON, or as values.
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
-from judgeboard.traces.attributes import DEEPEST, first, parsed
-from judgeboard.traces.documents import is_document, passages_in, unwrapped
+from judgeboard.traces.attributes import DEEPEST, first, is_repr, parsed
+from judgeboard.traces.documents import is_document, passages_beside, passages_in, unwrapped
 from judgeboard.traces.parts import Operation, Passage
 
 __all__ = ["contents", "messages_in", "parsed", "passages_in", "question_of", "text_of", "tool_calls_in"]
 
-_OBJECT = re.compile(r"<[\w. ]*\b(?:object|generator|coroutine|function)\b(?:[\w. ]|<locals>)*>")
 _CUT_JSON = ('{"', '[{"', '["', "[[{")
 _ROLES = {
     "human": "user",
@@ -37,15 +38,27 @@ _OTHER_ROLES = {"model": "assistant", "bot": "assistant", "function": "tool", "c
 _QUESTION_KEYS = (
     *("question", "query", "user_input", "user_query", "user_question", "user_message", "query_text", "query_str"),
     *("query_bundle", "str_or_query_bundle", "input", "inputs", "input_str", "q", "prompt", "prompts", "message"),
-    *("messages", "contents", "chat_history", "text", "content", "request", "new_message"),
+    *("messages", "contents", "chat_history", "text", "content", "request", "new_message", "task", "description"),
 )
 _ANSWER_KEYS = (
-    *("answer", "final_answer", "output_text", "choices", "generations", "candidates", "replies", "output", "outputs"),
+    *(
+        "answer",
+        "answers",
+        "final_answer",
+        "output_text",
+        "choices",
+        "generations",
+        "candidates",
+        "replies",
+        "output",
+        "outputs",
+    ),
     *("final_output", "result", "response", "completion", "generated_text", "reply", "message", "messages", "return"),
-    *("return_values", "content", "parts", "text"),
+    *("return_values", "content", "parts", "text", "raw", "data"),
 )
 _NO_QUESTION = re.compile(r"(.*_)?(id|uuid|key|token|model|name|lang|language|locale|tenant|session|user|mode|version)")
 _BODY_KEYS = ("content", "parts", "blocks", "refusal")
+_RESULTS = {"tool_call_response", "tool_result", "tool_return"}
 _MESSAGE_KEYS = frozenset({*_BODY_KEYS, "tool_calls"})
 
 
@@ -76,10 +89,8 @@ def tool_calls_in(value: Any) -> tuple[dict[str, Any], ...]:
 def contents(operation: Operation, given: Any, returned: Any, name: str = "") -> dict[str, Any]:
     """Return the fields of a `Part` that follow from what went into a span and what came out; ``name`` is a tool's."""
     if operation is Operation.TOOL:
-        arguments, text = parsed(given), text_of(returned)
-        if isinstance(arguments, dict) and arguments.keys() == {"args", "kwargs"}:
-            arguments = arguments["kwargs"] or arguments["args"]
-        return {"tool_calls": ({"name": name, "arguments": arguments, "result": parsed(text)},)}
+        call = {"name": name, "arguments": arguments_of(given), "result": parsed(text_of(returned))}
+        return {"tool_calls": (call,)}
     fields: dict[str, Any] = {"question": question_of(given)}
     if operation in {Operation.RETRIEVAL, Operation.RERANKING}:
         passages = passages_in(returned)
@@ -88,9 +99,22 @@ def contents(operation: Operation, given: Any, returned: Any, name: str = "") ->
     fields["answer"] = text_of(returned)
     if operation in {Operation.MODEL, Operation.APP}:
         fields["messages"] = messages_in(given)
+    if operation is Operation.APP:
+        fields["passages"] = passages_beside(returned) or passages_beside(given)
     if operation is Operation.MODEL:
         fields["tool_calls"] = tool_calls_in(returned)
     return fields
+
+
+def arguments_of(value: Any) -> Any:
+    """Return the arguments of a function or tool, also from the text that Python makes of a dict."""
+    arguments = parsed(value)
+    if isinstance(arguments, str) and arguments.startswith("{") and len(arguments) < 10_000:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            arguments = literal_eval(arguments)
+    if isinstance(arguments, dict) and arguments.keys() <= {"args", "kwargs"}:
+        arguments = arguments.get("kwargs") or arguments.get("args")
+    return arguments
 
 
 def _text(value: Any, keys: Sequence[str]) -> str | None:
@@ -106,7 +130,7 @@ def _text(value: Any, keys: Sequence[str]) -> str | None:
 def _plain(text: str) -> str | None:
     """Return a text, or None if it is blank, the repr of a Python object, or JSON that was cut off."""
     stripped = text.strip()
-    if not stripped or stripped.startswith(_CUT_JSON) or (len(stripped) < 300 and _OBJECT.fullmatch(stripped)):
+    if not stripped or stripped.startswith(_CUT_JSON) or is_repr(stripped):
         return None
     return text
 
@@ -155,9 +179,9 @@ def _found_in_list(value: Sequence[Any], keys: Sequence[str], depth: int) -> tup
     texts = [each for each in value if isinstance(each, str) and _plain(each)]
     if keys is _ANSWER_KEYS and len(value) > 1 and (streamed := _streamed(value)):
         return True, streamed
+    known = any(isinstance(each, str) and is_repr(each) for each in value)
     if texts:  # arguments of a function, or a function that returns its answer and ids
         return True, next((each for each in texts if " " in each.strip()), texts[0])
-    known = False
     for each in value:
         documents = is_document(each)
         found, text = (True, None) if documents else _found(each, keys, depth + 1)
@@ -247,6 +271,8 @@ def _message(value: Any) -> dict[str, Any] | None:
         value = inner
     if isinstance(value.get("data"), dict) and isinstance(value.get("type"), str):
         value = {"type": value["type"], **value["data"]}
+    if "_role" in value and "_content" in value:  # Haystack
+        value = {name.removeprefix("_"): each for name, each in value.items()}
     role = value.get("role") or value.get("type")
     if not isinstance(role, str) or _MESSAGE_KEYS.isdisjoint(value):
         return None
@@ -255,6 +281,9 @@ def _message(value: Any) -> dict[str, Any] | None:
     definition = name == "tool" and isinstance(value.get("content"), dict)
     if definition or (name not in _ROLES and not value.get("role")):
         return None
+    parts = next((value[key] for key in _BODY_KEYS if isinstance(value.get(key), list)), ())
+    if parts and all(isinstance(each, dict) and str(each.get("type")) in _RESULTS for each in parts):
+        name = "tool"  # some providers write the result of a tool as a message of the user
     message: dict[str, Any] = {
         "role": _ROLES.get(name) or _OTHER_ROLES.get(name, "assistant"),
         "content": _content(value),
@@ -288,6 +317,8 @@ def _part_text(part: Any) -> str:
             text = text.get("value")
         if isinstance(text, str):
             return text
+    if str(part.get("type")) in _RESULTS:
+        return _dumped(first(part, ("response", "result", "content"))) or ""
     return ""
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, parsed
+from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, is_repr, parsed
 from judgeboard.traces.parts import Passage
 
 _TEXT_KEYS = ("page_content", "pageContent", "text", "content", "document", "chunk", "passage", "snippet", "body")
@@ -14,6 +14,11 @@ _LIST_KEYS = (
     *("chunks", "nodes", "source_nodes", "results", "matches", "hits", "points", "retrieval_results", "output"),
     *("outputs", "result", "context", "data"),
 )
+_BESIDE = (  # what functions call the passages among their arguments and results
+    *("source_documents", "retrieved_documents", "retrieved_contexts", "documents", "docs", "contexts", "context"),
+    *("passages", "chunks", "source_nodes"),
+)
+_ARGUMENTS = ("kwargs", "inputs", "outputs")
 _INNER_KEYS = ("payload", "entity", "fields", "_source", "document")  # where vector stores put the columns of a row
 _ID_KEYS = ("id", "doc_id", "document_id", "chunk_id", "node_id", "id_", "_id", "uuid")
 _SCORE_KEYS = ("score", "relevance_score", "relevanceScore", "similarity", "similarity_score", "_score", "rerank_score")
@@ -34,6 +39,18 @@ def passages_in(value: Any, *, retriever: bool = True) -> tuple[Passage, ...] | 
     with more than documents do not.
     """
     return _passages(parsed(value), 0, retriever=retriever)
+
+
+def passages_beside(value: Any) -> tuple[Passage, ...] | None:
+    """Return the passages that a function got or returned under a name such as ``contexts``; None if there are none."""
+    value = parsed(value)
+    outer = value if isinstance(value, dict) else {}
+    for fields in (outer, *(parsed(outer.get(name)) for name in _ARGUMENTS)):
+        for name in _BESIDE if isinstance(fields, dict) else ():
+            inner = parsed(fields.get(name))
+            if isinstance(inner, list) and (passages := _passages(inner, 0, retriever=True)):
+                return passages
+    return None
 
 
 def is_document(value: Any) -> bool:
@@ -72,6 +89,8 @@ def _passages(value: Any, depth: int, *, retriever: bool) -> tuple[Passage, ...]
 
 
 def _passages_of_list(value: Sequence[Any], depth: int, *, retriever: bool) -> tuple[Passage, ...] | None:
+    if value and all(isinstance(each, str) and is_repr(each) for each in value):
+        return None  # documents without their text
     if all(is_document(each) or (retriever and _is_passage(each)) for each in value):
         return tuple(_document(each) for each in value) if value or retriever else None
     if retriever and _is_scored(value):
@@ -101,9 +120,11 @@ def _passages_of_object(value: dict[str, Any], depth: int, *, retriever: bool) -
 
 
 def _is_passage(value: Any) -> bool:
-    """Whether the value can be a passage where nothing else is expected: a text, or an object with a text or an id."""
+    """Whether the value can be a passage of a retriever: a text, or an object with a text, an id or a score."""
     return isinstance(value, str) or (
-        isinstance(value, dict) and "role" not in value and first_scalar(value, (*_TEXT_KEYS, *_ID_KEYS)) is not None
+        isinstance(value, dict)
+        and "role" not in value
+        and first_scalar(value, (*_TEXT_KEYS, *_ID_KEYS, *_SCORE_KEYS)) is not None
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 from judgeboard.traces.dialects import (
     genai,
+    haystack,
     langfuse,
     langsmith,
     mlflow,
@@ -29,6 +30,7 @@ DIALECTS: tuple[tuple[str, Read], ...] = (
     ("openllmetry", openllmetry.read),
     ("openinference", openinference.read),
     ("genai", genai.read),
+    ("haystack", haystack.read),
     ("plain", plain.read),
 )
 
@@ -46,6 +48,8 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
             for field in fields(Part)
             if getattr(first, field.name) in _NOTHING and getattr(part, field.name) not in _NOTHING
         }
+        if first.tool_calls:  # a model that asked for a tool did not answer
+            gaps.pop("answer", None)
         unsure = first.dialect == "plain" or (first.operation is Operation.OTHER and not _has_content(first))
         if unsure and part.operation is not Operation.OTHER:
             gaps |= {"operation": part.operation, "dialect": part.dialect}

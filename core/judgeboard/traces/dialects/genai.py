@@ -50,12 +50,13 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         fields.get("gen_ai.retrieval.query.text") if operation is Operation.RETRIEVAL else first(fields, _VARIABLES)
     )
     answers = operation in {Operation.APP, Operation.MODEL}
+    inputs = _inputs(messages) if operation is Operation.APP else None
     return Part(
         dialect="genai",
         operation=operation,
-        question=question_of(question) or question_of(messages),
+        question=question_of(question) or question_of(inputs or messages),
         answer=text_of(output) if answers else None,
-        messages=messages,
+        messages=() if inputs else messages,
         passages=passages_in(fields.get("gen_ai.retrieval.documents")) if operation is Operation.RETRIEVAL else None,
         tool_calls=_tool(fields) if operation is Operation.TOOL else tool_calls_in(output),
         model=first_scalar(fields, ("gen_ai.response.model", "gen_ai.request.model")),
@@ -66,6 +67,12 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         context=next((text for name in _CONTEXTS if isinstance(text := fields.get(name), str) and text.strip()), None),
         missing=MISSING if operation is Operation.MODEL and not messages and not output else None,
     )
+
+
+def _inputs(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the named inputs of a workflow, which LangChain's instrumentation logs as one message with JSON."""
+    inputs = parsed(messages[0]["content"]) if len(messages) == 1 else None
+    return inputs if isinstance(inputs, dict) else None
 
 
 def _records(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -109,7 +116,7 @@ def _content(fields: Mapping[str, Any], records: _Records) -> tuple[tuple[dict[s
     if not messages and not output:
         messages, output = _from_events(records)
     instructions = text_of([{"role": "assistant", "content": parsed(fields.get("gen_ai.system_instructions"))}])
-    return (({"role": "system", "content": instructions},) if instructions else ()) + messages, output
+    return (({"role": "system", "content": instructions},) if instructions and messages else ()) + messages, output
 
 
 def _from_events(records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:

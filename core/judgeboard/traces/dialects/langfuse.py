@@ -21,7 +21,7 @@ _TYPES = {
     "span": Operation.APP,
 }
 _SESSIONS = (
-    *("langfuse.session.id", "session.id", _TRACE + "metadata.langfuse_session_id"),
+    *("langfuse.session.id", "session.id", "gen_ai.conversation.id", _TRACE + "metadata.langfuse_session_id"),
     *(_OBSERVATION + "metadata.langfuse_session_id", _TRACE + "metadata.session_id"),
 )
 _USERS = (
@@ -69,10 +69,10 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
 
 def _operation(attributes: Mapping[str, Any]) -> Operation:
     kind = attributes.get(_OBSERVATION + "type")
+    if _OBSERVATION + "model.name" in attributes and kind in (None, "span"):  # SDKs up to 3.3 had no other type
+        return Operation.MODEL
     if kind is not None:
         return _TYPES.get(str(kind).lower(), Operation.OTHER)
-    if _OBSERVATION + "model.name" in attributes:
-        return Operation.MODEL
     written = {_OBSERVATION + "input", _OBSERVATION + "output", _TRACE + "input", _TRACE + "output"}
     return Operation.APP if written & attributes.keys() else Operation.OTHER
 

@@ -15,8 +15,8 @@ from judgeboard.traces.attributes import (
     session_and_user,
     tags_in,
 )
-from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
-from judgeboard.traces.documents import passages_in
+from judgeboard.traces.content import arguments_of, messages_in, question_of, text_of, tool_calls_in
+from judgeboard.traces.documents import passages_beside, passages_in
 from judgeboard.traces.parts import Operation, Part, Passage
 from judgeboard.traces.spans import LogRecord, Span
 
@@ -32,6 +32,7 @@ REDACTED = "__REDACTED__"
 """What OpenInference writes instead of a hidden value."""
 _HIDDEN = "Content is off: unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS."
 _PREFIXES = ("openinference.", "llm.", "retrieval.documents", "reranker.")
+_VARIABLES = ("question", "query", "query_str", "user_question", "user_query", "user_input", "input")
 _MODELS = ("llm.response.model_name", "llm.model_name", "llm.request.model_name")
 
 
@@ -98,6 +99,10 @@ def _with_parts(message: Mapping[str, Any]) -> dict[str, Any]:
 def _question(fields: Mapping[str, Any], operation: Operation) -> str | None:
     if operation is Operation.RERANKING and "reranker.query" in fields:
         return question_of(fields["reranker.query"])
+    variables = parsed(fields.get("llm.prompt_template.variables")) if operation is Operation.MODEL else None
+    asked = first_scalar(variables, _VARIABLES) if isinstance(variables, dict) else None
+    if asked is not None:
+        return asked
     prompts = nested(fields, "llm.prompts") if operation is Operation.MODEL else ()
     prompt = next((text for each in prompts if (text := question_of(each.get("prompt")))), None)
     return prompt or question_of(fields.get("input.value"))
@@ -111,6 +116,8 @@ def _answer(fields: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> 
 
 
 def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage, ...] | None:
+    if operation is Operation.APP:
+        return passages_beside(fields.get("output.value")) or passages_beside(fields.get("input.value"))
     if operation not in {Operation.RETRIEVAL, Operation.RERANKING}:
         return None
     name = "reranker.output_documents" if operation is Operation.RERANKING else "retrieval.documents"
@@ -124,11 +131,12 @@ def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage,
 
 def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     name = as_text(fields.get("tool.name"))
-    values = {
-        "arguments": first_scalar(fields, ("tool.parameters", "input.value")),
-        "result": fields.get("output.value"),
-    }
-    content = {key: parsed(value) for key, value in values.items() if value is not None}
+    given, parameters = arguments_of(fields.get("input.value")), parsed(fields.get("tool.parameters"))
+    # Some instrumentations put the arguments into the parameters, others the schema of the arguments.
+    if not isinstance(given, dict) and isinstance(parameters, dict) and "properties" not in parameters:
+        given = parameters
+    values = {"arguments": given, "result": parsed(fields.get("output.value"))}
+    content = {key: value for key, value in values.items() if value is not None}
     return ({"id": as_text(fields.get("tool_call.id")), "name": name, **content},) if name else ()
 
 

@@ -127,7 +127,10 @@ def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operat
         # A streamed chain has its question only beside its output.
         if question_of(given) is None and isinstance(named, dict) and named.get("inputs"):
             given = {"inputs": named["inputs"]}
-    name = str(attributes.get("traceloop.entity.name"))
+    if operation is Operation.TOOL:
+        given = attributes.get("gen_ai.tool.call.arguments") if given is None else given
+        returned = attributes.get("gen_ai.tool.call.result") if returned is None else returned
+    name = first_scalar(attributes, ("traceloop.entity.name", "gen_ai.tool.name")) or ""
     named_so = isinstance(returned, list) and bool(_RETRIEVES.search(name))
     if attributes.get("traceloop.span.kind") == "task" and passages_in(returned, retriever=named_so) is not None:
         operation = Operation.RETRIEVAL
@@ -136,7 +139,7 @@ def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operat
     fields = contents(operation, given, returned, name)
     if operation is Operation.APP:  # older versions log no retriever, but the steps that got its documents
         arguments = given.get("args") if isinstance(given, dict) else given
-        fields["passages"] = passages_in(arguments, retriever=False)
+        fields["passages"] = passages_in(arguments, retriever=False) or fields["passages"]
     return operation, fields
 
 

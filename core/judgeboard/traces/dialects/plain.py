@@ -25,6 +25,7 @@ _QUESTIONS = (
     *("question", "user_question", "user_query", "query", "user_input", "user_message", "input.value", "input"),
     *("inputs", "prompt", "request_data", "lk.input_text", "lk.user_transcript", "haystack.pipeline.input_data"),
     *("gcp.vertex.agent.llm_request", "pydantic_ai.all_messages", "all_messages_events", "crewai.task.description"),
+    "crew_tasks",
 )
 _ANSWERS = (
     *(

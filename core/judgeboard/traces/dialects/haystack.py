@@ -1,0 +1,53 @@
+"""Haystack's own tracing: a span of the pipeline, and one of each component with its input and output as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from judgeboard.traces.attributes import as_count, first, first_scalar, parsed
+from judgeboard.traces.content import contents
+from judgeboard.traces.parts import Operation, Part
+from judgeboard.traces.spans import LogRecord, Span
+
+_COMPONENTS = (  # by the end of the name of a component's class
+    ("Retriever", Operation.RETRIEVAL),
+    ("Ranker", Operation.RERANKING),
+    ("Generator", Operation.MODEL),
+    ("Agent", Operation.APP),
+    ("ToolInvoker", Operation.OTHER),
+)
+_MISSING = "Content is off: set HAYSTACK_CONTENT_TRACING_ENABLED=true."
+
+
+def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
+    """Read a span of Haystack; None if it is of another dialect."""
+    attributes = span.attributes
+    if "haystack.pipeline.input_data" in attributes or "haystack.pipeline.output_data" in attributes:
+        given, returned = (attributes.get(f"haystack.pipeline.{name}_data") for name in ("input", "output"))
+        return Part("haystack", Operation.APP, **contents(Operation.APP, given, returned))
+    kind = first_scalar(attributes, ("haystack.component.type",))
+    if kind is None:
+        return None
+    operation = next((each for end, each in _COMPONENTS if kind.endswith(end)), Operation.OTHER)
+    given, returned = attributes.get("haystack.component.input"), attributes.get("haystack.component.output")
+    if operation is Operation.OTHER or (given is None and returned is None):
+        return Part("haystack", operation, missing=_MISSING if operation is Operation.MODEL else None)
+    meta = _meta(parsed(returned)) if operation is Operation.MODEL else {}
+    usage = meta.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Part(
+        "haystack",
+        operation,
+        **contents(operation, given, returned),
+        model=first_scalar(meta, ("model",)),
+        prompt_tokens=as_count(first(usage, ("prompt_tokens", "input_tokens"))),
+        completion_tokens=as_count(first(usage, ("completion_tokens", "output_tokens"))),
+    )
+
+
+def _meta(returned: Any) -> dict[str, Any]:
+    """Return what a generator says of its first reply."""
+    fields = returned if isinstance(returned, dict) else {}
+    replies = fields.get("meta") or fields.get("replies")
+    reply = replies[0] if isinstance(replies, list) and replies else None
+    meta = reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None
+    return meta if isinstance(meta, dict) else {}

@@ -1,0 +1,384 @@
+"""What frameworks send: spans as LlamaIndex, LangChain, Haystack, DSPy, CrewAI, Pydantic AI and others write them."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from judgeboard.traces.answers import answer_of
+from judgeboard.traces.spans import Span
+
+Q, A = "How long does the battery last?", "It lasts ten hours."
+FIRST, SECOND = "The battery lasts ten hours.", "It charges in two hours."
+PROMPT = f"Context:\n{FIRST}\n{SECOND}\n\nQuestion: {Q}"
+TOOL = {"id": "c1", "name": "search", "arguments": {"query": "battery"}, "result": FIRST}
+
+
+def kind(name: str, given: Any = None, returned: Any = None, **more: Any) -> dict[str, Any]:
+    """The attributes of a span of OpenInference."""
+    values = {"input.value": given, "output.value": returned}
+    texts = {key: each if isinstance(each, str) else json.dumps(each) for key, each in values.items() if each}
+    return {"openinference.span.kind": name, **texts, **{key.replace("__", "."): each for key, each in more.items()}}
+
+
+def documents(prefix: str) -> dict[str, Any]:
+    texts = {f"{prefix}.{number}.document.content": text for number, text in enumerate((FIRST, SECOND))}
+    ids = {f"{prefix}.{number}.document.id": name for number, name in enumerate("ab")}
+    return texts | ids
+
+
+def turns(prefix: str, *said: tuple[str, str]) -> dict[str, Any]:
+    roles = {f"{prefix}.{number}.message.role": role for number, (role, _) in enumerate(said)}
+    return roles | {f"{prefix}.{number}.message.content": text for number, (_, text) in enumerate(said)}
+
+
+def asked(prefix: str) -> dict[str, Any]:
+    return {
+        f"{prefix}.id": "c1",
+        f"{prefix}.function.name": "search",
+        f"{prefix}.function.arguments": '{"query": "battery"}',
+    }
+
+
+def messages(*said: tuple[str, Any]) -> str:
+    """Messages of OTel GenAI; what is no text is a part."""
+    return json.dumps(
+        [
+            {"role": role, "parts": [{"type": "text", "content": part} if isinstance(part, str) else part]}
+            for role, part in said
+        ]
+    )
+
+
+def function(name: str, given: Any, returned: Any) -> dict[str, Any]:
+    """The attributes of an observed function of Langfuse."""
+    values = {"type": name, "input": json.dumps(given), "output": json.dumps(returned)}
+    return {f"langfuse.observation.{key}": each for key, each in values.items()}
+
+
+def component(name: str, given: Any, returned: Any) -> dict[str, Any]:
+    values = {"type": name, "input": json.dumps(given), "output": json.dumps(returned)}
+    return {f"haystack.component.{key}": each for key, each in values.items()}
+
+
+CALLED = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"query": "battery"}}
+RETURNED = {"type": "tool_call_response", "id": "c1", "name": "search", "result": [FIRST]}
+REPR = "<NodeWithScore(node=TextNode(id_=a), score=0.9)>"
+REPLY = {"role": "assistant", "content": [{"text": A}], "meta": {"model": "m", "usage": {"prompt_tokens": 5}}}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Spans by the place of their parent (the root has None), and what the answer has beside Q and A."""
+
+    spans: list[tuple[int | None, dict[str, Any]]]
+    passages: tuple[str, ...] | None = None
+    ids: list[str | None] = field(default_factory=list)
+    model: str | None = None
+    tokens: int | None = None
+    roles: list[str] = field(default_factory=list)
+    tools: list[dict[str, Any]] = field(default_factory=list)
+
+
+CASES = {
+    "LlamaIndex: nested spans write nodes and messages as reprs": Case(
+        [
+            (None, kind("CHAIN", Q, A)),
+            (0, kind("CHAIN", {"query_bundle": {"query_str": Q}}, {"response": A, "source_nodes": [REPR, REPR]})),
+            (1, kind("RETRIEVER", Q, [REPR, REPR], **documents("retrieval.documents"))),
+            (2, kind("RETRIEVER", {"q": {"query_str": Q}}, [REPR, REPR])),
+            (1, kind("LLM", {"messages": ["ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[])"]}, A)),
+            (
+                4,
+                kind(
+                    "LLM",
+                    None,
+                    A,
+                    llm__model_name="m",
+                    **turns("llm.input_messages", ("system", "Be brief."), ("user", Q)),
+                ),
+            ),
+        ],
+        passages=(FIRST, SECOND),
+        ids=["a", "b"],
+        model="m",
+        roles=["system", "user"],
+    ),
+    "LlamaIndex: a workflow of an agent has only reprs at its root": Case(
+        [
+            (
+                None,
+                kind("CHAIN", {"start_event": "AgentStart()", "init": {}}, "StopEvent(result=AgentOutput(response=..."),
+            ),
+            (0, kind("CHAIN", {"ev": "AgentSetup(input=[])"}, "AgentOutput(response=ChatMessage(role=<Role>)...")),
+            (
+                1,
+                kind(
+                    "LLM",
+                    None,
+                    "assistant: ",
+                    **turns("llm.input_messages", ("user", Q)),
+                    **turns("llm.output_messages", ("assistant", "")),
+                    **asked("llm.output_messages.0.message.tool_calls.0.tool_call"),
+                ),
+            ),
+            (
+                0,
+                kind(
+                    "TOOL",
+                    {"kwargs": {"query": "battery"}},
+                    FIRST,
+                    tool__name="search",
+                    tool__parameters='{"properties": {"query": {"type": "string"}}, "type": "object"}',
+                ),
+            ),
+            (
+                0,
+                kind(
+                    "LLM",
+                    None,
+                    f"assistant: {A}",
+                    **turns("llm.input_messages", ("user", Q), ("assistant", ""), ("tool", FIRST)),
+                    **turns("llm.output_messages", ("assistant", A)),
+                ),
+            ),
+        ],
+        roles=["user", "assistant", "tool"],
+        tools=[TOOL],
+    ),
+    "OpenInference: the variables of a prompt have the bare question": Case(
+        [
+            (
+                None,
+                kind("LLM", PROMPT, A, llm__prompt_template__variables=json.dumps({"query_str": Q, "context_str": ""})),
+            ),
+        ],
+    ),
+    "LangChain in OTel GenAI: inputs as JSON in a message, documents without ids": Case(
+        [
+            (
+                None,
+                {
+                    "gen_ai.operation.name": "invoke_workflow",
+                    "gen_ai.input.messages": messages(("user", json.dumps({"input": Q, "chat_history": []}))),
+                },
+            ),
+            (
+                0,
+                {
+                    "gen_ai.operation.name": "retrieval",
+                    "gen_ai.retrieval.documents": '[{"id": null, "score": 0.9}, {"id": null, "score": 0.4}]',
+                },
+            ),
+            (
+                0,
+                {
+                    "gen_ai.operation.name": "chat",
+                    "gen_ai.response.model": "m",
+                    "gen_ai.input.messages": messages(("system", f"Use this.\n{FIRST}\n\n{SECOND}"), ("user", Q)),
+                    "gen_ai.output.messages": messages(("assistant", A)),
+                    "gen_ai.prompt.variable.context": f"{FIRST}\n\n{SECOND}",
+                },
+            ),
+        ],
+        passages=(FIRST, SECOND),
+        ids=[None, None],
+        model="m",
+        roles=["system", "user"],
+    ),
+    "LangChain in OTel GenAI: a stream logs no inputs": Case(
+        [
+            (
+                None,
+                {
+                    "gen_ai.operation.name": "invoke_workflow",
+                    "gen_ai.input.messages": messages(("user", '{"input": ""}')),
+                },
+            ),
+            (
+                0,
+                {
+                    "gen_ai.operation.name": "chat",
+                    "gen_ai.input.messages": messages(("user", Q)),
+                    "gen_ai.output.messages": messages(("assistant", A)),
+                },
+            ),
+        ],
+    ),
+    "Pydantic AI: the whole dialogue with its answer, results of tools as the user's": Case(
+        [
+            (
+                None,
+                {
+                    "gen_ai.operation.name": "invoke_agent",
+                    "pydantic_ai.all_messages": messages(
+                        ("user", Q), ("assistant", CALLED), ("user", RETURNED), ("assistant", A)
+                    ),
+                    "final_result": A,
+                    "gen_ai.system_instructions": '[{"type": "text", "content": "Be brief."}]',
+                },
+            ),
+            (
+                0,
+                {
+                    "gen_ai.operation.name": "execute_tool",
+                    "gen_ai.tool.name": "search",
+                    "gen_ai.tool.call.id": "c1",
+                    "gen_ai.tool.call.arguments": '{"query": "battery"}',
+                    "gen_ai.tool.call.result": FIRST,
+                },
+            ),
+        ],
+        roles=["user", "assistant", "tool"],
+        tools=[TOOL],
+    ),
+    "Anthropic: a result of a tool comes from the user": Case(
+        [
+            (
+                None,
+                {
+                    "langsmith.span.kind": "llm",
+                    "gen_ai.prompt": json.dumps(
+                        {
+                            "system": "Be brief.",
+                            "messages": [
+                                {"role": "user", "content": Q},
+                                {"role": "assistant", "content": [{"type": "tool_use", "name": "search", "input": {}}]},
+                                {
+                                    "role": "user",
+                                    "content": [{"type": "tool_result", "tool_use_id": "c1", "content": FIRST}],
+                                },
+                            ],
+                        }
+                    ),
+                    "gen_ai.completion": json.dumps({"role": "assistant", "content": [{"type": "text", "text": A}]}),
+                },
+            ),
+        ],
+        roles=["system", "user", "assistant", "tool"],
+    ),
+    "DSPy: modules get the passages as an argument": Case(
+        [
+            (None, kind("CHAIN", {"question": Q}, {"reasoning": "So it says.", "answer": A})),
+            (0, kind("CHAIN", {"context": [FIRST, SECOND], "question": Q}, {"reasoning": "…", "answer": A})),
+            (1, kind("LLM", None, [f"[[ ## answer ## ]]\n{A}"], **turns("llm.input_messages", ("user", PROMPT)))),
+        ],
+        passages=(FIRST, SECOND),
+        roles=["user"],
+    ),
+    "CrewAI: the task of a crew is the question": Case(
+        [
+            (None, kind("CHAIN", None, {"raw": A, "pydantic": None}, crew_tasks=json.dumps([{"description": Q}]))),
+            (0, kind("AGENT", {"agent": {"role": "Clerk"}, "context": ""}, {"description": Q, "raw": A})),
+        ],
+    ),
+    "smolagents: the task is the question": Case([(None, kind("AGENT", {"task": Q, "stream": False}, A))]),
+    "Haystack's own tracing: components by their class": Case(
+        [
+            (
+                None,
+                {
+                    "haystack.pipeline.input_data": json.dumps({"retriever": {"query": Q}, "prompt": {"question": Q}}),
+                    "haystack.pipeline.output_data": "{}",
+                },
+            ),
+            (
+                0,
+                component(
+                    "InMemoryBM25Retriever",
+                    {"query": Q, "top_k": None},
+                    {"documents": [{"id": "a", "content": FIRST}, {"id": "b", "content": SECOND}]},
+                ),
+            ),
+            (0, component("ChatPromptBuilder", {"question": Q}, {"prompt": [{"role": "user", "content": PROMPT}]})),
+            (
+                0,
+                component(
+                    "OpenAIChatGenerator",
+                    {"messages": [{"role": "user", "content": [{"text": PROMPT}]}]},
+                    {"replies": [REPLY]},
+                ),
+            ),
+        ],
+        passages=(FIRST, SECOND),
+        ids=["a", "b"],
+        model="m",
+        tokens=5,
+        roles=["user"],
+    ),
+    "Haystack: messages with underscores": Case(
+        [
+            (
+                None,
+                {
+                    "traceloop.span.kind": "workflow",
+                    "traceloop.entity.input": json.dumps({"args": [], "kwargs": {"prompt": {"question": Q}}}),
+                    "traceloop.entity.output": json.dumps(
+                        {"llm": {"replies": [{"_role": "assistant", "_content": [{"text": A}], "_meta": {}}]}}
+                    ),
+                },
+            ),
+        ],
+    ),
+    "Langfuse: a function returns its passages beside the answer": Case(
+        [(None, function("span", {"args": ["u-7", Q], "kwargs": {}}, {"answer": A, "contexts": [FIRST, SECOND]}))],
+        passages=(FIRST, SECOND),
+    ),
+    "LangChain's question-answering chain returns its documents": Case(
+        [(None, function("chain", {"query": Q}, {"result": A, "source_documents": [{"page_content": FIRST}]}))],
+        passages=(FIRST,),
+    ),
+    "what a retrieval found counts more than what the function returned": Case(
+        [
+            (None, function("span", {"args": [Q], "kwargs": {}}, {"answer": A, "contexts": [f"{FIRST} {SECOND}"]})),
+            (0, function("retriever", Q, [{"id": "a", "text": FIRST}])),
+        ],
+        passages=(FIRST,),
+        ids=["a"],
+    ),
+    "Langfuse up to 3.3: a span with a model is a generation; a tool's input is Python": Case(
+        [
+            (
+                None,
+                function("span", [{"role": "user", "content": Q}], {"role": "assistant", "content": A})
+                | {"langfuse.observation.model.name": "m", "gen_ai.conversation.id": "s"},
+            ),
+            (
+                0,
+                {
+                    "langfuse.observation.type": "tool",
+                    "langfuse.observation.input": "{'query': 'battery'}",
+                    "langfuse.observation.output": FIRST,
+                },
+            ),
+        ],
+        model="m",
+        tools=[{"name": "step 1", "arguments": {"query": "battery"}, "result": FIRST}],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_a_framework_sends_becomes_the_answer(case: Case) -> None:
+    taken = answer_of(
+        Span(
+            "a" * 32,
+            f"{number + 1:016x}",
+            None if parent is None else f"{parent + 1:016x}",
+            f"step {number}",
+            10 + number,
+            99 if parent is None else 50 + number,
+            attributes=attributes,
+        )
+        for number, (parent, attributes) in enumerate(case.spans)
+    )
+    response = taken.response
+    assert response is not None, taken.reason
+    assert (response.query, response.answer) == (Q, A)
+    assert response.passages == case.passages
+    assert [each.get("id") for each in response.metadata.get("context_details", ())] == case.ids
+    assert response.generator_model == case.model
+    assert response.metadata.get("prompt_tokens") == case.tokens
+    assert [each["role"] for each in response.messages or ()] == case.roles
+    assert response.metadata.get("tool_calls", []) == case.tools
