@@ -38,12 +38,13 @@ def receive_command(host: str, port: int) -> None:
     "judgeboard keys create shop --source shop-assistant", "judgeboard keys list", "judgeboard keys revoke shop"
 )
 def keys_command() -> None:
-    """Create, list and revoke the keys with which assistants send. Without any key, only this machine may send."""
+    """Create, list and revoke keys of assistants and other programs. Without any key, only this machine may send."""
 
 
 @options.command(
     "judgeboard keys create shop --source shop-assistant",
     "judgeboard keys create trial --days 30 --rate 50",
+    "judgeboard keys create chat --scope read --scope review",
     group=keys_command,
 )
 @click.argument("name")
@@ -51,7 +52,8 @@ def keys_command() -> None:
     "--scope",
     multiple=True,
     type=click.Choice(_SCOPES),
-    help="What the key may do (default: ingest). ingest: send traces, answers and feedback. Repeat for more scopes.",
+    help="What the key may do (default: ingest). ingest: send traces, answers and feedback. read: read answers, flags "
+    "and the figures of the service. review: send reviews. Repeat for more scopes.",
 )
 @click.option("--source", help="The only source that the key may send (default: any).")
 @click.option(

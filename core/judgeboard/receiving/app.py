@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
+from pydantic import BaseModel
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
@@ -19,13 +22,15 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
-from judgeboard.errors import BadInput, JudgeboardError, SchemaMismatch
+from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed, NotFound, SchemaMismatch
 from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
-from judgeboard.receiving.keys import INGEST, READ, UNKNOWN, Door, Sender
+from judgeboard.receiving.keys import INGEST, READ, REVIEW, UNKNOWN, Door, Sender
 from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
+from judgeboard.receiving.reading import FLAG_PARAMETERS, SOURCE_PARAMETER, flag_page, response_record
 from judgeboard.receiving.records import feedback_in_body, responses_in_body, store_records
+from judgeboard.receiving.reviewing import SentReview, review_in, store_sent_review
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
 from judgeboard.store.engine import Store, check_usable
 from judgeboard.store.events import record_event
@@ -35,6 +40,7 @@ from judgeboard.traces import langsmith_runs, otlp
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
+_IN_PATH = re.compile(r"\{(\w+)\}")
 
 # The SDKs of Langfuse and LangSmith, and some settings of exporters, post under these.
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
@@ -44,14 +50,19 @@ READY_SECONDS = 5.0  # for the database to answer
 
 STATUSES = {
     200: "Stored, or the content.",
-    400: "The body cannot be decoded.",
+    400: "The body or a parameter cannot be used.",
     401: "No key, or a wrong, expired or revoked key.",
-    403: "The key is for another source, or lacks the scope.",
+    403: "The key is for another source or lacks the scope, or the reviewer lacks the permission.",
+    404: "There is no such answer or flag.",
+    409: "The review is refused: the flag is decided, the lease ended, or the answer must be reviewed blind.",
     413: "The body is too large, also after decompression.",
     415: "The body is compressed in a way that is not known.",
     429: "Too many requests: try again after the time in Retry-After.",
     503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
 }
+
+# The statuses of errors whose text is for the sender.
+_REFUSALS: dict[type[Exception], int] = {BadInput: 400, NotAllowed: 403, NotFound: 404, DecisionRefused: 409}
 
 T = TypeVar("T")
 Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
@@ -59,7 +70,10 @@ Handle = Callable[[Sender, Request, Body], Awaitable[Reply]]
 
 
 class Endpoint(NamedTuple):
-    """A path with its method's summary, for the documentation; a key needs the ``scope``."""
+    """A path with its method's summary, for the documentation; a key needs the ``scope``.
+
+    ``parameters`` are those of the query, with their descriptions; ``body`` describes the JSON that is sent.
+    """
 
     path: str
     summary: str
@@ -67,6 +81,26 @@ class Endpoint(NamedTuple):
     handle: Handle
     method: str = "POST"
     scope: str = INGEST
+    parameters: Mapping[str, str] = MappingProxyType({})
+    body: type[BaseModel] | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Return the operation in the format of OpenAPI."""
+        parameters = [(name, "path", "Its own id, or the id of its trace.") for name in _IN_PATH.findall(self.path)]
+        parameters += [(name, "query", words) for name, words in self.parameters.items()]
+        operation: dict[str, Any] = {
+            "summary": self.summary,
+            "description": f"{self.request}. A key needs the scope {self.scope}.",
+            "parameters": [
+                {"name": name, "in": place, "description": words, "required": place == "path"}
+                | {"schema": {"type": "string"}}
+                for name, place, words in parameters
+            ],
+            "responses": {str(status): {"description": words} for status, words in STATUSES.items()},
+        }
+        if self.body is not None:
+            operation["requestBody"] = {"content": {otlp.JSON: {"schema": self.body.model_json_schema()}}}
+        return operation
 
 
 class Receiver:
@@ -115,16 +149,28 @@ class Receiver:
             Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
             Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses),
             Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback),
-            Endpoint("/metrics", "Read the figures for Prometheus", "", self._show_metrics, "GET", READ),
+            Endpoint(
+                "/api/responses/{id}",
+                "Read an answer",
+                "The answer with its judgments, flags and reviews",
+                self._show_response,
+                "GET",
+                READ,
+                SOURCE_PARAMETER,
+            ),
+            Endpoint("/api/flags", "Read flags", "Pages by id", self._show_flags, "GET", READ, FLAG_PARAMETERS),
+            Endpoint("/api/reviews", "Send a review", "A review", self._take_review, scope=REVIEW, body=SentReview),
+            Endpoint("/metrics", "Read figures", "The format of Prometheus", self._show_metrics, "GET", READ),
         ]
 
     def routes(self) -> list[Route]:
         """Return the routes, each also with a slash at its end, which would otherwise be redirected."""
         return [
             *(
-                Route(each.path + end, partial(self._answer, each), methods=[each.method])
+                Route(each.path.replace("}", ":path}") + end, partial(self._answer, each), methods=[each.method])
                 for each in self.endpoints()
                 for end in ("", "/")
+                if not (end and _IN_PATH.search(each.path))  # an id may have a slash at its end
             ),
             Route("/api/openapi.json", self._describe),
             Route("/api/docs", self._list),
@@ -134,20 +180,14 @@ class Receiver:
 
     async def _describe(self, _request: Request) -> Reply:
         """Reply with the paths in the format of OpenAPI."""
-        statuses = {str(status): {"description": words} for status, words in STATUSES.items()}
-        paths = {
-            each.path: {
-                each.method.lower(): {"summary": each.summary, "description": each.request, "responses": statuses}
-            }
-            for each in self.endpoints()
-        }
+        paths = {each.path: {each.method.lower(): each.described()} for each in self.endpoints()}
         about = {"title": "Judgeboard receiver", "version": version("judgeboard")}
         return Reply(orjson.dumps({"openapi": "3.1.0", "info": about, "paths": paths}), media_type=otlp.JSON)
 
     async def _list(self, _request: Request) -> Reply:
         """Reply with the paths as a page for people."""
         paths = "".join(
-            f"<tr><td><code>{each.method} {each.path}</code><td>{each.summary}<td>{each.request}"
+            f"<tr><td><code>{each.method} {each.path}</code><td>{each.summary}<td>{each.request}<td>{each.scope}"
             for each in self.endpoints()
         )
         statuses = "".join(f"<tr><td>{status}<td>{words}" for status, words in STATUSES.items())
@@ -168,6 +208,19 @@ class Receiver:
         except TimeoutError:
             fault = f"the database did not answer for {READY_SECONDS:g} s"
         return PlainTextResponse(fault or "ok", 503 if fault else 200)
+
+    async def _show_response(self, sender: Sender, request: Request, _body: Body) -> Reply:
+        name = request.path_params["id"]
+        read = partial(response_record, self._store(), sender, name, request.query_params)
+        return Reply(await run_in_threadpool(read), media_type=otlp.JSON)
+
+    async def _show_flags(self, sender: Sender, request: Request, _body: Body) -> Reply:
+        read = partial(flag_page, self._store(), sender, request.query_params)
+        return Reply(await run_in_threadpool(read), media_type=otlp.JSON)
+
+    async def _take_review(self, sender: Sender, _request: Request, body: Body) -> Reply:
+        sent = await self._decoded(review_in, body)
+        return _json(await run_in_threadpool(store_sent_review, self._store(), sender, sent))
 
     async def _show_metrics(self, sender: Sender, request: Request, _body: Body) -> Reply:
         """Reply with the figures of all sources."""
@@ -191,9 +244,8 @@ class Receiver:
             reply = Reply(status_code=400)
         except Exception as error:  # noqa: BLE001 - every error has a status that exporters understand
             await _discard(request)
-            key = (
-                error.key if isinstance(error, Refused) else None
-            ) or key  # a refused key is known only to the refusal
+            if isinstance(error, Refused):  # a refused key is known only to the refusal
+                key = error.key or key
             reply = self._failed(error, _content_type(request), key)
         self._requests[key, reply.status_code] += 1
         return reply
@@ -207,8 +259,9 @@ class Receiver:
         if isinstance(error, Refused):
             status, reason = error.status, error.reason
             self._record(error, key)
-        elif isinstance(error, BadInput) and not is_outage(error):
-            status, reason = 400, str(error)
+        elif isinstance(error, tuple(_REFUSALS)) and not is_outage(error):
+            status = next(status for kind, status in _REFUSALS.items() if isinstance(error, kind))
+            reason = str(error)
         elif is_outage(error) or isinstance(error, DBAPIError):
             reason = "the database is locked, full or not reachable: try again"
             _log.warning("a request was not stored: %s", type(error).__name__)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from sqlalchemy import (
     JSON,
@@ -31,6 +31,7 @@ from sqlalchemy import (
 from judgeboard.domain import OVERALL, Decision, Feedback, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows
+from judgeboard.formats.jsonl import object_text
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen
@@ -97,12 +98,19 @@ _CHUNK = 1_000
 _KEY = "row_key"  # the column by which rows are read in chunks
 
 
+class Rows(Protocol):
+    """Yields the rows of an exported table that meet conditions on this table, in the order of their ids."""
+
+    def __call__(self, connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+        """Yield the rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportTable:
     """One exported table: its columns, and its rows as dicts by column name."""
 
     columns: tuple[Column, ...]
-    rows: Callable[[Connection], Iterator[dict[str, Any]]]
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +169,8 @@ def _exported(query: Select[Any], *parts: _Parts) -> ExportTable:
     columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
     columns += [Column(part.name, ColumnType.JSON) for part in parts]
 
-    def rows(connection: Connection) -> Iterator[dict[str, Any]]:
-        for chunk in _chunks(connection, query):
+    def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+        for chunk in _chunks(connection, query.where(*where)):
             gathered = [(part, part.read(connection, [row[_KEY] for row in chunk])) for part in parts]
             for row in chunk:
                 for part, rows_by_id in gathered:
@@ -262,9 +270,9 @@ def _audits() -> Select[Any]:
     )
 
 
-def _responses(connection: Connection) -> Iterator[dict[str, Any]]:
+def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
     query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
-    for chunk in _chunks(connection, query):
+    for chunk in _chunks(connection, query.where(*where)):
         ids = [row[_KEY] for row in chunk]
         feedback = _gathered(FEEDBACK, connection, ids)
         for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
@@ -288,10 +296,10 @@ _SAMPLE_COLUMNS = (
 )
 
 
-def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
+def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
     # Questions that were only sampled are in the table of samples.
     query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
-    for chunk in _chunks(connection, query):
+    for chunk in _chunks(connection, query.where(*where)):
         ids = [row[_KEY] for row in chunk]
         people: dict[int, list[CurrentPreference]] = {}
         for preference in load_preferences(connection, ids):
@@ -301,13 +309,13 @@ def _pairs(connection: Connection) -> Iterator[dict[str, Any]]:
             yield {**item, "human": _human(people.get(pair_id, ()))}
 
 
-def _samples(connection: Connection) -> Iterator[dict[str, Any]]:
+def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
     # The position of a sample is its number, so samples after a missing one (in an unfinished run) are left out.
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
         of_version = SAMPLE.c.judge_version_id == version_id
         sampled = select(PAIR.c.id.label(_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
-        for chunk in _chunks(connection, sampled):
+        for chunk in _chunks(connection, sampled.where(*where)):
             ids = [row[_KEY] for row in chunk]
             samples: dict[int, list[Row[Any]]] = {}
             query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
@@ -388,8 +396,8 @@ def _reviews() -> ExportTable:
     plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes)
     named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
 
-    def rows(connection: Connection) -> Iterator[dict[str, Any]]:
-        for row in plain.rows(connection):
+    def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+        for row in plain.rows(connection, *where):
             scores = row.pop("scores") or ()
             values = {score.dimension: score.value for score in scores} or None
             fields = {**(row.pop("choices") or {}), **(row.pop("texts") or {})}
@@ -445,6 +453,17 @@ EXPORTS: Mapping[str, ExportTable] = {
     "refinements": _exported(_refinements()),
     "audits": _exported(_audits()),
 }
+
+
+def objects_of(
+    connection: Connection, table: str, *where: ColumnElement[bool], key: str | None = None
+) -> Iterator[bytes]:
+    """Yield the rows of a table (a key of `EXPORTS`) as JSON objects; ``key`` is the name of an added row id."""
+    columns = EXPORTS[table].columns
+    if key is not None:
+        columns = (Column(key, ColumnType.INTEGER), *columns)
+    for row in EXPORTS[table].rows(connection, *where):
+        yield object_text(row if key is None else row | {key: row[_KEY]}, columns)
 
 
 def export_tables(

@@ -1,4 +1,4 @@
-"""The list of answers with open flags, one line per answer for its worst flag: pages, counts and neighbours."""
+"""The list of answers with open flags, one line per answer for its worst flag, and lists of flags by id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import EACH_JUDGE, is_current, is_worse
+from judgeboard.store.row_filter import by_index
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVIEW_FLAG
@@ -117,6 +118,19 @@ def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
     of_judges = select(*columns, distinct).where(OPEN, FLAG.c.rule.in_(EACH_JUDGE)).group_by(*columns)
     rows = [*connection.execute(counts), *connection.execute(of_judges)]
     return sorted((rule, query_type, count) for rule, query_type, count in rows)
+
+
+def flags_after(
+    connection: Connection, state: FlagState, *, rule: str | None, source: str | None, after: int, limit: int
+) -> list[int]:
+    """Return the ids of the next flags above ``after`` in a state, of a rule and a source (None: of any)."""
+    query = select(FLAG.c.id).where(FLAG.c.id > after).order_by(FLAG.c.id).limit(limit)
+    # Few flags stay open: their own index is much shorter than the table.
+    is_open = state is FlagState.OPEN
+    query = by_index(query.where(OPEN), FLAG, "ix_flag_open_newest") if is_open else query.where(FLAG.c.state == state)
+    for column, value in ((FLAG.c.rule, rule), (FLAG.c.source, source)):
+        query = query if value is None else query.where(column == value)
+    return list(connection.execute(query).scalars())
 
 
 def queue_facets(connection: Connection) -> QueueFacets:

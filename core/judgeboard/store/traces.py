@@ -26,7 +26,7 @@ from sqlalchemy import (
 from judgeboard.domain import Feedback, JudgeInput, Response
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.responses import completed_row, judge_inputs
+from judgeboard.store.responses import Named, completed_row, judge_inputs
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of
 from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK
 from judgeboard.store.triggers import unread
@@ -263,6 +263,13 @@ def mark_read(store: Store, response_ids: Collection[int]) -> None:
         locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
         ids = list(connection.execute(locked).scalars())
         connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=datetime.now(UTC)))
+
+
+def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
+    """Return the responses that a trace with this id became, one for each sender's source."""
+    query = select(RESPONSE.c.id, RESPONSE.c.source).join(TRACE, TRACE.c.response_id == RESPONSE.c.id)
+    rows = connection.execute(query.where(TRACE.c.external_id == trace_id).order_by(RESPONSE.c.id))
+    return [Named(*row) for row in rows]
 
 
 def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:

@@ -346,6 +346,7 @@ EVENT_WORDS = {
     "bulk_undo": "undid a decision on many answers",
     "keep_draft": "kept a draft on a decided flag",
     "grade": "graded",
+    "send_review": "sent a review in the name of a person",
     "undo": "undid a review",
     "prefer": "preferred an answer",
     "make_queue": "created a queue",

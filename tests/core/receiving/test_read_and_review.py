@@ -1,0 +1,177 @@
+"""Programs read answers and flags with a key, and store reviews in the name of a person by the rules of the pages."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from judgeboard.domain import Role
+from judgeboard.people.roster import add_person
+from judgeboard.receiving.keys import create_key
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.export import export_tables
+from judgeboard.store.tables import FLAG, REVIEW
+from queue_case import queue_case
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+
+def bearer(store: Store, *scopes: str, **options: Any) -> dict[str, str]:
+    name = " ".join((*scopes, *options.values()))
+    return {"authorization": f"Bearer {create_key(store, name, scopes=scopes, by='test', **options)}"}
+
+
+def exported(store: Store, name: str) -> list[dict[str, Any]]:
+    file = io.BytesIO()
+    export_tables(store, {name: file})
+    return [json.loads(line) for line in file.getvalue().splitlines()]
+
+
+def test_an_answer_is_read_with_the_records_of_the_export(store: Store) -> None:
+    case = queue_case(store)
+    (first, _) = case.flagged(0.1, 0.2)
+    case.decide(case.rows(FLAG)[0]["id"], case.mara)
+    with receiving(store) as http:
+        http.post("/v1/traces", content=request(trace(7)), headers=PROTOBUF)
+        gathered(store)
+        answer = exported(store, "responses")[0]
+        read = http.get(f"/api/responses/{answer['external_id']}").json()
+        traced = http.get(f"/api/responses/{Sent(7).trace_id}").json()
+        assert http.get(f"/api/responses/{first}").status_code == 404  # not the number of a row
+        assert http.get("/api/responses/a0", params={"sorce": "log"}).status_code == 400
+        http.post("/api/responses", json={"id": answer["external_id"], "query": "q", "answer": "a"})
+        both = http.get(f"/api/responses/{answer['external_id']}")
+        one = http.get(f"/api/responses/{answer['external_id']}", params={"source": "log"})
+    assert read["response"] == answer
+    assert [each | {"judgment": None} for each in read["judgments"]] == [
+        each | {"judgment": None} for each in exported(store, "judgments")[:1]
+    ]
+    assert read["flags"] == exported(store, "flags")[:1]
+    assert read["reviews"] == exported(store, "reviews")
+    assert traced["response"]["query"] == "question 7"
+    assert (both.status_code, "default, log" in both.text) == (400, True)
+    assert one.json() == read
+
+
+def test_flags_are_read_in_pages(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.decide(case.rows(FLAG)[1]["id"], case.mara)
+    flags = exported(store, "flags")
+    with receiving(store) as http:
+
+        def read(**parameters: Any) -> Any:
+            return http.get("/api/flags", params=parameters).json()
+
+        first = read(limit=2)
+        second = read(limit=2, after=first["next"])
+        assert first["flags"] + second["flags"] == [flags[0], *flags[2:]]
+        assert second["next"] is None
+        assert read(state="confirm")["message"].startswith("the state of a flag is open")
+        assert read(state="confirmed", rule="low_groundedness")["flags"] == [flags[1]]
+        assert read(rule="judge_failed") == read(source="other") == {"flags": [], "next": None}
+        for wrong in ({"limit": 0}, {"limit": 1001}, {"after": "x"}, {"stat": "open"}):
+            assert http.get("/api/flags", params=wrong).status_code == 400
+
+
+def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store: Store) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    flag = case.rows(FLAG)[0]["id"]
+    review = {"reviewer": "Ann", "flag": flag, "decision": "confirm"}
+    calls = {"read": ("GET", f"/api/responses/{exported(sqlite_store, 'responses')[0]['external_id']}", None)}
+    calls |= {"flags": ("GET", "/api/flags", None), "review": ("POST", "/api/reviews", review)}
+    allowed = {"ingest": set(), "read": {"read", "flags"}, "review": {"review"}}
+    keys = {scope: bearer(sqlite_store, scope) for scope in allowed}
+    other = bearer(sqlite_store, "read", "review", source="shop")
+    with receiving(sqlite_store, "203.0.113.9") as http:
+        for call, (method, path, body) in calls.items():
+            for scope, names in allowed.items():
+                status = http.request(method, path, json=body, headers=keys[scope]).status_code
+                assert status == (200 if call in names else 403), (call, scope)
+            assert http.request(method, path, json=body).status_code == 401
+        assert http.get(calls["read"][1], headers=other).status_code == 404
+        assert http.get("/api/flags", headers=other).json()["flags"] == []
+        assert http.get("/api/flags?source=log", headers=other).status_code == 403
+        assert http.post("/api/reviews", json=review, headers=other).status_code == 403
+
+
+def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1)
+    flag = case.rows(FLAG)[0]["id"]
+    headers = bearer(store, "review")
+    sent = {"reviewer": "Ann", "flag": flag, "decision": "confirm", "quality": 2, "note": "made up", "request_key": "1"}
+    with receiving(store) as http:
+        replies = [http.post("/api/reviews", json=sent, headers=headers).json() for _ in range(2)]
+        assert replies[0] == replies[1] == {"review": case.rows(REVIEW)[0]["id"], "flags_stay_open": None}
+        decided = http.post("/api/reviews", json=sent | {"reviewer": "Bob", "request_key": "2"}, headers=headers)
+        graded = http.post(
+            "/api/reviews", json={"reviewer": "Bob", "response": "a0", "groundedness": 1.0}, headers=headers
+        )
+    review, draft, grade = case.rows(REVIEW)
+    assert (review["decision"], review["quality"], review["note"]) == ("confirm", 2, "made up")
+    assert case.rows(FLAG)[0]["state"] == "confirmed"
+    assert (decided.status_code, draft["decision"], draft["quality"]) == (409, None, 2)
+    assert "Ann confirmed a0" in decided.text
+    assert graded.json() == {"review": grade["id"]}
+    with store.reading() as connection:
+        events = latest_events(connection, EventFilter(kind="send_review"), limit=9)
+    assert {event.actor for event in events} == {"key:review"}
+
+
+def test_blind_queues_and_leases_bind_a_key_too(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1, 0.2)
+    flags = [row["id"] for row in case.rows(FLAG)]
+    case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
+    mara, headers = case.mara.name, bearer(store, "review")
+    with receiving(store) as http:
+
+        def send(**review: Any) -> Any:
+            return http.post("/api/reviews", json={"reviewer": mara} | review, headers=headers)
+
+        blind = send(flag=flags[0], decision="confirm")
+        leased = case.lease(case.mara)
+        stolen = send(lease=leased.token, decision="confirm", reviewer="Jon")
+        stored = send(lease=leased.token, decision="confirm")
+        again = send(lease=leased.token, decision="dismiss")
+    assert (blind.status_code, "blind" in blind.text) == (409, True)
+    assert stolen.status_code == again.status_code == 409
+    assert (stored.status_code, stored.json()["state"]) == (200, "agreed")
+    decisions = [(row["decision"], row["stage"]) for row in case.rows(REVIEW) if row["decision"]]
+    assert decisions == [("confirm", "blind")]
+
+
+@pytest.mark.parametrize(
+    ("review", "field"),
+    [
+        ({"flag": 1, "decision": "confirm"}, "reviewer"),
+        ({"reviewer": "Ann", "flag": 1}, "decision"),
+        ({"reviewer": "Ann", "flag": 1, "decision": "confirmed"}, "decision"),
+        ({"reviewer": "Ann", "decision": "confirm"}, "one of flag, response and lease"),
+        ({"reviewer": "Ann", "flag": 1, "response": "a"}, "one of flag, response and lease"),
+        ({"reviewer": "Ann", "response": "a", "decision": "confirm"}, "decision"),
+        ({"reviewer": "Ann", "flag": 1, "decision": "confirm", "groundednes": 1}, "groundednes"),
+        ({"reviewer": "Ann", "lease": "12", "decision": "confirm"}, "token"),
+        ([], "review"),
+    ],
+)
+def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store: Store, review: Any, field: str) -> None:
+    with receiving(sqlite_store) as http:
+        reply = http.post("/api/reviews", json=review)
+    assert (reply.status_code, field in reply.text) == (400, True), reply.text
+
+
+def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store: Store) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    for name, role in (("viewer@example.org", Role.VIEWER), ("reviewer@example.org", Role.REVIEWER)):
+        add_person(sqlite_store, name, role, "test")
+    with receiving(sqlite_store) as http:
+        statuses = {
+            name: http.post("/api/reviews", json={"reviewer": name, "flag": 1, "decision": "unsure"}).status_code
+            for name in ("stranger@example.org", "Nobody", "viewer@example.org", "reviewer@example.org")
+        }
+    assert list(statuses.values()) == [400, 400, 403, 200]
