@@ -2,7 +2,7 @@
 
 import json
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -390,27 +390,45 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     return 0 if all(finding.ok for finding in findings) else 1
 
 
-@options.command("judgeboard forget chat-4711 --source shop", json=False)
-@click.argument("response")
-@click.option("--source", help="Source of the answer, if several sources use this id.")
+@options.command(
+    "judgeboard forget chat-4711 --source shop", "judgeboard forget --unused --source shop --older-than 30", json=False
+)
+@click.argument("response", required=False)
+@click.option("--source", help="Source of the answer, if several sources use this id; source of the unused traces.")
+@click.option("--unused", is_flag=True, help="Delete the spans of all traces that became no answer.")
+@click.option(
+    "--older-than",
+    metavar="DAYS",
+    type=options.FiniteRange(min=0, max=36_500),
+    help="With --unused: only traces without a new span for this many days (default: all).",
+)
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
-def forget_command(response: str, source: str | None, yes: bool) -> None:
-    """Delete all texts of an answer. Scores and decisions are kept.
+def forget_command(response: str | None, source: str | None, unused: bool, older_than: float | None, yes: bool) -> None:
+    """Delete all texts of an answer or of a trace. Scores and decisions are kept.
 
     RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
-    the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it.
+    the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it. RESPONSE can
+    also be the id of a trace without an answer; `judgeboard sources --unused` shows these traces.
     This cannot be undone. An event records who did it and when.
     """
-    from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
+    from judgeboard.store.forgetting import forget_response, forget_unused, truncate_write_ahead_log
 
+    if (response is None) is not unused or (older_than is not None and not unused):
+        raise click.UsageError("give either the id of an answer or a trace, or --unused; --older-than needs --unused")
+    what = f"every text of {response}" if response else "the spans of traces without an answer"
     store = options.open_store()
     if not yes:
-        click.confirm(f"Delete every text of {response} in {store.shown_url}? This cannot be undone", abort=True)
+        click.confirm(f"Delete {what} in {store.shown_url}? This cannot be undone", abort=True)
+    by = options.actor()
     with store.writing() as connection:
-        ids = forget_response(connection, response, source=source, actor=options.actor())
+        if response is None:
+            before = None if older_than is None else datetime.now(UTC) - timedelta(days=older_than)
+            outcome = counted(forget_unused(connection, source=source, before=before, actor=by), "trace")
+        else:
+            ids = forget_response(connection, response, source=source, actor=by)
+            outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
     emptied = truncate_write_ahead_log(store)
-    more = f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else ""
-    click.echo(f"forgotten: {response}{more}")
+    click.echo(f"forgotten: {outcome}")
     if not emptied:
         click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)
 

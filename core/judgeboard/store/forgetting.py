@@ -1,4 +1,4 @@
-"""Removes the texts of a response from the store, wherever they are."""
+"""Removes the texts of a response or of a trace from the store, wherever they are."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,8 +14,9 @@ from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
-from judgeboard.store.traces import forget_traces
+from judgeboard.store.traces import forget_traces, forget_unused_traces
 from judgeboard.store.triggers import FORGETTABLE
+from judgeboard.text import iso_z
 
 _NAMES = {
     "response": ("id",),
@@ -33,20 +34,21 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow blanking only after the
     forget event is written, so this function writes the event first, in the same transaction.
 
-    ``source`` is required if several sources have the external id ``named``.
+    ``source`` is required if several sources have the external id ``named``. It can also be the id of a trace that
+    became no answer: its spans are deleted, and no response is returned.
 
     Raises:
-        NotFound: No response has this id.
+        NotFound: No response and no trace has this id.
         BadInput: Several sources have it.
     """
     matches = [row for row in responses_named(connection, [named]).get(named, ()) if source in {None, row.source}]
+    if not matches and forget_unused(connection, trace_id=named, source=source, actor=actor):
+        return []
     if not matches:
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
     if len(matches) > 1:
         raise BadInput(f"{named!r} is in the sources {', '.join(match.source for match in matches)}: use --source")
-    if connection.dialect.name == "sqlite":
-        # With this pragma, SQLite overwrites blanked pages instead of only releasing them.
-        connection.exec_driver_sql("PRAGMA secure_delete = ON")
+    _overwrite_deleted(connection)
     ids = _with_derived(connection, matches[0].id)
     now = datetime.now(UTC)
     for response_id in ids:
@@ -59,6 +61,33 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     forget_traces(connection, ids)
     _leave_queues(connection, ids, now)
     return ids
+
+
+def forget_unused(
+    connection: Connection,
+    *,
+    trace_id: str | None = None,
+    source: str | None = None,
+    before: datetime | None = None,
+    actor: str,
+) -> int:
+    """Delete the spans of traces without an answer: one trace, or all of a source and before a time; return how many.
+
+    Spans of these traces that come later are not stored.
+    """
+    _overwrite_deleted(connection)
+    traces = forget_unused_traces(connection, trace_id=trace_id, source=source, before=before)
+    if traces:
+        details = {"traces": traces, "trace": trace_id, "source": source, "before": before and iso_z(before)}
+        chosen = {name: value for name, value in details.items() if value is not None}
+        record_event(connection, "forget_traces", actor, details=chosen)
+    return traces
+
+
+def _overwrite_deleted(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        # With this pragma, SQLite overwrites blanked pages instead of only releasing them.
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
 
 
 def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None:

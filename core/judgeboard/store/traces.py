@@ -274,9 +274,32 @@ def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
 
 def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:
     """Delete the spans of the traces that became these responses; spans that come later are not stored."""
-    of_answers = TRACE.c.response_id.in_(response_ids)
-    connection.execute(delete(SPAN).where(SPAN.c.trace_id.in_(select(TRACE.c.id).where(of_answers))))
-    connection.execute(update(TRACE).where(of_answers).values(state=FORGOTTEN, reason=None))
+    _forget(connection, TRACE.c.response_id.in_(response_ids))
+
+
+def forget_unused_traces(
+    connection: Connection, *, trace_id: str | None = None, source: str | None = None, before: datetime | None = None
+) -> int:
+    """Delete the spans of traces that became no answer, and return the number of traces.
+
+    These are the trace with this ``trace_id``, also if it still waits, or all that have their last span ``before`` a
+    time (default: any time). Spans of these traces that come later are not stored.
+    """
+    conditions: list[ColumnElement[bool]] = [TRACE.c.response_id.is_(None)]
+    if trace_id is None:
+        conditions.append(TRACE.c.state == NONE)
+    else:
+        conditions += [TRACE.c.external_id == trace_id, TRACE.c.state != FORGOTTEN]
+    conditions += [] if source is None else [TRACE.c.source == source]
+    conditions += [] if before is None else [TRACE.c.last_at < before]
+    return _forget(connection, *conditions)
+
+
+def _forget(connection: Connection, *conditions: ColumnElement[bool]) -> int:
+    forgotten = update(TRACE).where(*conditions).values(state=FORGOTTEN, reason=None).returning(TRACE.c.id)
+    ids = connection.execute(forgotten).scalars().all()
+    connection.execute(delete(SPAN).where(SPAN.c.trace_id.in_(listed(connection, ids))))
+    return len(ids)
 
 
 @dataclass(frozen=True, slots=True)

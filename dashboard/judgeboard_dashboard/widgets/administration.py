@@ -365,6 +365,7 @@ EVENT_WORDS = {
     "select_attempt": "selected an attempt",
     "deselect_attempt": "deselected an attempt",
     "forget": "deleted the texts of an answer",
+    "forget_traces": "deleted the spans of traces without an answer",
     "first_seen": "used Judgeboard for the first time",
     "sign_in": "signed in",
     "refused": "was not allowed",

@@ -17,6 +17,7 @@ from judgeboard.runs import rule_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import LATE, WaitingTrace, set_rules
@@ -181,6 +182,35 @@ def test_a_forgotten_answer_does_not_come_back_with_its_spans(store: Store, http
     assert gathered(store) == 0
     assert answers(store) == [(Sent(1).trace_id, "shop", None, None, None)]
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+
+
+def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(store: Store, http: TestClient) -> None:
+    def forget(*words: str) -> int:
+        return run(["forget", *words, "--yes", "--db", store.engine.url.render_as_string(hide_password=False)])
+
+    def left() -> list[object]:
+        return [row[0] for row in rows(store, TRACE.c.external_id) if row[0] in spans()]
+
+    def spans() -> set[object]:
+        joined = select(TRACE.c.external_id).join(SPAN, SPAN.c.trace_id == TRACE.c.id)
+        with store.reading() as connection:
+            return set(connection.execute(joined).scalars())
+
+    answered, *unused = [Sent(number).trace_id for number in (1, 2, 3, 4)]
+    sent = [Sent(2, 1), Sent(3, 1, service="other"), Sent(4, 1)]
+    http.post("/v1/traces", content=request([*trace(1), *sent]), headers=PROTOBUF)
+    gathered(store, after=100)
+    assert forget(unused[0], "--source", "nobody") == 2
+    assert forget(unused[0]) == 0
+    assert left() == [answered, *unused[1:]]
+    http.post("/v1/traces", content=request([Sent(2)]), headers=PROTOBUF)  # a span that comes later
+    assert (forget("--unused", "--older-than", "1"), left()) == (0, [answered, *unused[1:]])
+    assert (forget("--unused", "--source", "other"), left()) == (0, [answered, unused[2]])
+    assert (forget("--unused", "--older-than", "0"), left()) == (0, [answered])
+    assert forget("--older-than", "0") == 2
+    with store.reading() as connection:
+        events = latest_events(connection, EventFilter(kind="forget_traces"), limit=9)
+    assert [event.details.get("trace") or event.details.get("source") for event in events] == [None, "other", unused[0]]
 
 
 def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
