@@ -56,7 +56,7 @@ STATUSES = {
     404: "There is no such answer or flag.",
     409: "The review is refused: the flag is decided, the lease ended, or the answer must be reviewed blind.",
     413: "The body is too large, also after decompression.",
-    415: "The body is compressed in a way that is not known.",
+    415: "The body is compressed in a way that is not known, or is not JSON where only JSON is taken.",
     429: "Too many requests: try again after the time in Retry-After.",
     503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
 }
@@ -83,6 +83,13 @@ class Endpoint(NamedTuple):
     scope: str = INGEST
     parameters: Mapping[str, str] = MappingProxyType({})
     body: type[BaseModel] | None = None
+    only_json: bool = False
+
+    def check_type(self, content_type: str) -> None:
+        """Raise Refused or BadInput for a body of another type."""
+        if self.only_json and _media_type(content_type) not in {otlp.JSON, ""}:
+            raise Refused(415, f"the content type is {_media_type(content_type)}: send {otlp.JSON}")
+        _reply_type(content_type)
 
     def described(self) -> dict[str, Any]:
         """Return the operation in the format of OpenAPI."""
@@ -147,8 +154,8 @@ class Receiver:
             ),
             Endpoint("/runs/multipart", "Send runs (LangSmith)", "Runs in parts", runs),
             Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
-            Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses),
-            Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback),
+            Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses, only_json=True),
+            Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, only_json=True),
             Endpoint(
                 "/api/responses/{id}",
                 "Read an answer",
@@ -159,7 +166,15 @@ class Receiver:
                 SOURCE_PARAMETER,
             ),
             Endpoint("/api/flags", "Read flags", "Pages by id", self._show_flags, "GET", READ, FLAG_PARAMETERS),
-            Endpoint("/api/reviews", "Send a review", "A review", self._take_review, scope=REVIEW, body=SentReview),
+            Endpoint(
+                "/api/reviews",
+                "Send a review",
+                "A review",
+                self._take_review,
+                scope=REVIEW,
+                body=SentReview,
+                only_json=True,
+            ),
             Endpoint("/metrics", "Read figures", "The format of Prometheus", self._show_metrics, "GET", READ),
         ]
 
@@ -232,10 +247,10 @@ class Receiver:
     async def _answer(self, endpoint: Endpoint, request: Request) -> Reply:
         key = UNKNOWN
         try:
-            if endpoint.method == "POST":
-                _reply_type(_content_type(request))
             sender = await self._admitted(request, endpoint.scope)
             key = sender.name
+            if endpoint.method == "POST":
+                endpoint.check_type(_content_type(request))
             encoding = request.headers.get("content-encoding", "")
             with closing(Body(encoding, most=sender.most_bytes, memory=self._memory)) as body:
                 await body.read(request.stream())
@@ -268,7 +283,7 @@ class Receiver:
         else:
             _log.error("a request failed", exc_info=error)
         headers = {"retry-after": str(RETRY_SECONDS)} if status in {429, 503} else None
-        known = otlp.PROTOBUF if content_type.partition(";")[0].strip().lower() == otlp.PROTOBUF else otlp.JSON
+        known = otlp.PROTOBUF if _media_type(content_type) == otlp.PROTOBUF else otlp.JSON
         return Reply(otlp.failure(content_type, status, reason), status, headers, known)
 
     def _record(self, refusal: Refused, key: str) -> None:
@@ -298,11 +313,11 @@ class Receiver:
         return _json(outcome)
 
     async def _take_feedback(self, sender: Sender, _request: Request, body: Body) -> Reply:
-        entries = await self._decoded(feedback_in_body, body)
+        entries = await self._decoded(lambda content: feedback_in_body(content, sender), body)
 
         def write(connection: Connection) -> dict[str, int]:
             now = datetime.now(UTC)
-            ids = store_feedback(connection, entries, sender.owner, now)
+            ids = store_feedback(connection, entries, now)
             known = take_feedback(connection, ids=ids)
             add_feedback(connection, known, (), None, now)
             attached = sum(map(len, known.values()))
@@ -317,6 +332,10 @@ def _json(content: Any) -> Reply:
 
 def _content_type(request: Request) -> str:
     return request.headers.get("content-type", "")
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 def _fault_of(store: Callable[[], Store]) -> str | None:

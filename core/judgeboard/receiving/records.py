@@ -76,8 +76,11 @@ _SUBJECTS = {"response_id": "response_key", "trace_id": "trace_key", "span_id": 
 _OF_FEEDBACK = ("thumbs", "stars", "feedback")
 
 
-def feedback_in_body(body: bytes) -> list[NewFeedback]:
-    """Return the feedback in a body: an object or a list. Raises BadInput for the first that cannot be used."""
+def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:
+    """Return the feedback in a body: an object or a list.
+
+    Raises BadInput for the first that cannot be used, and Refused for another source than that of the key.
+    """
     try:
         content = orjson.loads(body)
     except ValueError:
@@ -85,10 +88,10 @@ def feedback_in_body(body: bytes) -> list[NewFeedback]:
     entries = content if isinstance(content, list) else [content]
     if not entries:
         raise BadInput("the body has no feedback")
-    return [each for number, entry in enumerate(entries, start=1) for each in _feedback(number, entry)]
+    return [each for number, entry in enumerate(entries, start=1) for each in _feedback(number, entry, sender)]
 
 
-def _feedback(number: int, entry: Any) -> list[NewFeedback]:
+def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
     if not isinstance(entry, dict):
         raise BadInput(f"feedback {number} is not an object")
     if fault := fault_in(entry):
@@ -102,7 +105,8 @@ def _feedback(number: int, entry: Any) -> list[NewFeedback]:
         raise BadInput(f"feedback {number}: {fault_.field}: {fault_.reason}") from None
     if not feedback:
         raise BadInput(f'feedback {number} has no value: {{"thumbs": "up"}} or {{"stars": 4}}')
-    return [NewFeedback(each, **subjects) for each in feedback]
+    owner = sender.owner if entry.get("source") is None else sender.checked_source(_key(entry["source"]))
+    return [NewFeedback(each, owner, **subjects) for each in feedback]
 
 
 def _cells(entry: Mapping[str, Any]) -> Cells:

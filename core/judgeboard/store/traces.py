@@ -304,21 +304,21 @@ def _forget(connection: Connection, *conditions: ColumnElement[bool]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NewFeedback:
-    """Feedback on the answer with a response id, a trace id or a span id; one of them is given."""
+    """Feedback on the answer with a response id, a trace id or a span id; ``owner`` is its source, "" if not known."""
 
     feedback: Feedback
+    owner: str
     response_key: str | None = None
     trace_key: str | None = None
     span_key: str | None = None
 
 
-def store_feedback(connection: Connection, entries: Iterable[NewFeedback], owner: str, now: datetime) -> list[int]:
+def store_feedback(connection: Connection, entries: Iterable[NewFeedback], now: datetime) -> list[int]:
     """Store feedback until its answer is known; return the ids of the rows."""
     rows = [
         {
-            **{name: getattr(entry, name) for name in ("response_key", "trace_key", "span_key")},
+            **{name: getattr(entry, name) for name in ("owner", "response_key", "trace_key", "span_key")},
             **{name: getattr(entry.feedback, name) for name in ("kind", "value", "user", "at")},
-            "owner": owner,
             "received_at": now,
         }
         for entry in entries

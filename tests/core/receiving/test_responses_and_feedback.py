@@ -55,6 +55,22 @@ def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> No
         assert list(connection.execute(select(RESPONSE.c.source)).scalars()) == ["shop"]
 
 
+def test_feedback_is_for_the_source_that_it_names(store: Store) -> None:
+    shop = {"x-api-key": create_key(store, "shop", source="shop", by="test")}
+    anyone = {"x-api-key": create_key(store, "any", by="test")}
+    entry = {"response_id": "r1", "source": "shop", "thumbs": "down"}
+    with receiving(store) as http:
+        http.post("/api/responses", json=ANSWER | {"source": "other"}, headers=anyone)
+        assert http.post("/api/feedback", json=entry, headers=anyone).json() == {"attached": 0, "waiting": 1}
+        http.post("/api/responses", json=ANSWER, headers=shop)
+        assert http.post("/api/feedback", json=entry | {"source": "other"}, headers=shop).status_code == 403
+        assert http.post("/api/feedback", json=entry | {"source": ["shop"]}, headers=anyone).status_code == 400
+        assert http.post("/api/feedback", content=b"{}", headers=shop | PROTOBUF).status_code == 415
+    query = select(RESPONSE.c.source, FEEDBACK.c.value).join(FEEDBACK, FEEDBACK.c.response_id == RESPONSE.c.id)
+    with store.reading() as connection:
+        assert [tuple(row) for row in connection.execute(query)] == [("shop", 0.0)]
+
+
 def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store) -> None:
     root = Sent(1)
     with receiving(store) as http:
