@@ -232,6 +232,8 @@ def _recognised(summary: "ImportSummary") -> list[str]:
     if summary.export is None:
         return []
     lines = [f"  recognised: {summary.export}; these rows are its {KINDS[summary.kind].noun}s"]
+    if summary.unknown:
+        lines.append(f"  no known metrics, kept in metadata: {_named(summary, summary.unknown)}")
     if summary.kind == "responses":
         lines += [
             f"  it also has {counted(rows, KINDS[kind].noun)} (--kind {kind})" for kind, rows in summary.others.items()

@@ -43,7 +43,8 @@ class ImportSummary:
     ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
     separate list because all unusable rows of a batch come before its differing rows.
     ``labels`` are the words that the file has for labels. ``export`` is what the file was recognised as, if it is an
-    export of another tool; ``others`` counts its rows of other kinds.
+    export of another tool; ``others`` counts its rows of other kinds. ``unknown`` names its numbers that may be scores,
+    but are no metrics of the tool.
     """
 
     file: str
@@ -52,6 +53,7 @@ class ImportSummary:
     format: str = ""
     export: str | None = None
     others: Mapping[str, int] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
@@ -175,6 +177,7 @@ def import_file(
         summary.labels = reading.kind.labels.report()
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
+            summary.unknown = tuple(reading.export.unknown)
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem

@@ -201,7 +201,7 @@ def not_read_words(summary: ImportSummary) -> str:
     names = summary.not_read
     if not names or not summary.new:
         return ""
-    words = f"Not read: {', '.join(names[:MAX_COLUMNS])}{summary.more_words(len(names), MAX_COLUMNS)}."
+    words = f"Not read: {_listed(summary, names)}."
     if not summary.id_from_content:
         return words
     return (
@@ -210,9 +210,15 @@ def not_read_words(summary: ImportSummary) -> str:
     )
 
 
+def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_COLUMNS]) + summary.more_words(len(names), MAX_COLUMNS)
+
+
 def recognised_words(summary: ImportSummary) -> str:
-    """Return what the file was taken for, and which other kinds of rows it has."""
+    """Return what the file was taken for, which numbers are no scores, and which other kinds of rows it has."""
     words = f"Recognised: {summary.export}."
+    if summary.unknown:
+        words += f" No known metrics, kept in metadata: {_listed(summary, summary.unknown)}."
     if summary.kind != "responses" or not summary.others:
         return words
     kinds = (f"{count(rows, KINDS[kind].noun)} (*{KINDS[kind].title}*)" for kind, rows in summary.others.items())

@@ -34,12 +34,13 @@ BOTH = ("--map", "usr=query", "--map", "bot=answer")
 
 def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_path: Path, capsys) -> None:
     log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
-    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
+    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5, "confidence": 0.9}
     log.write_text(json.dumps(sample))
     assert run(["import", str(log), "--db", database]) == 0
     printed = capsys.readouterr().out
     assert "recognised: a ragas dataset" in printed
     assert "it also has 1 verdict" in printed
+    assert "no known metrics, kept in metadata: confidence" in printed
     assert printed.count("1 new") == 2
     assert run(["import", str(log), "--db", database]) == 0
     assert capsys.readouterr().out.count("nothing new") == 2

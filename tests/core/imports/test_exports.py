@@ -343,6 +343,21 @@ def test_columns_beside_those_of_a_tool_keep_their_meaning(
         assert len(verdict.verdict.scores) + (verdict.verdict.groundedness is not None) == 1
 
 
+def test_only_metrics_of_ragas_are_scores(tmp_path: Path) -> None:
+    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"]}
+    metrics = {"factual_correctness(mode=f1)": 0.25, "harmfulness": 1, "temperature": 0.5, "is_test": True}
+    file = written(tmp_path, sample | metrics)
+    _, (verdict,) = opened(file, "verdicts")
+    assert {score.dimension: score.value for score in verdict.verdict.scores} == {
+        "factual_correctness(mode=f1)": 0.25,
+        "harmfulness": 1,
+    }
+    reading, (response,) = opened(file)
+    assert (response.metadata["temperature"], response.metadata["is_test"]) == (0.5, True)
+    assert reading.export is not None
+    assert list(reading.export.unknown) == ["temperature", "is_test"]
+
+
 @pytest.mark.parametrize("cell", ['["a|b", "c"]', "['a|b', 'c']"])
 def test_passages_of_a_saved_dataset_may_be_a_list_with_bars_in_its_texts(tmp_path: Path, cell: str) -> None:
     row = {"input": "q", "actual_output": "a", "retrieval_context": cell, "source_file": ""}

@@ -56,15 +56,21 @@ EXPORTS = (
 )
 """The exports in the order in which they are tried. Each has one line here."""
 
+MOST_UNKNOWN = 100
 KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
 
 
 class ExportRows:
-    """Reads the rows of one kind from another tool's export. ``others`` counts its rows of other kinds."""
+    """Reads the rows of one kind from another tool's export.
+
+    ``others`` counts its rows of other kinds. ``unknown`` has the names (at most 100) of numbers that could be scores,
+    but are no metrics of the tool.
+    """
 
     def __init__(self, export: Export, kind: str) -> None:
         self.title = export.title
         self.others: Counter[str] = Counter()
+        self.unknown: dict[str, None] = {}
         self._export = export
         self._kind = kind
         self._copies: Counter[str] = Counter()
@@ -78,6 +84,7 @@ class ExportRows:
                 if self._kind == "responses":
                     yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
                 continue
+            self.unknown |= dict.fromkeys(entry.unknown[: MOST_UNKNOWN - len(self.unknown)])
             for kind, values in self._with_id(entry):
                 if kind == self._kind:
                     yield Row(row.line, values)

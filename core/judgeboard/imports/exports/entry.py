@@ -21,7 +21,8 @@ class Entry:
     """An answer with its verdicts and grades, as rows for `ResponseImport`, `VerdictImport` and `GradeImport`.
 
     Verdicts and grades have no id; they belong to the answer. Without an answer, ``reason`` says why,
-    and ``part`` is the part of the row without one (default: the row).
+    and ``part`` is the part of the row without one (default: the row). ``unknown`` names numbers that could be scores,
+    but are no metrics of the tool: they are kept in metadata.
     """
 
     answer: dict[str, Any] | None
@@ -29,6 +30,7 @@ class Entry:
     grades: Sequence[dict[str, Any]] = ()
     reason: str | None = None
     part: Mapping[str, Any] | None = None
+    unknown: Sequence[str] = ()
 
 
 Entries = Iterator[tuple[Row, Entry]]

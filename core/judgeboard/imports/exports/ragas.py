@@ -33,8 +33,10 @@ _METRICS = frozenset(
         *("nv_accuracy", "nv_context_relevance", "nv_response_groundedness", "noise_sensitivity_relevant"),
         *("noise_sensitivity_irrelevant", "summary_score", "bleu_score", "rouge_score", "chrf_score", "exact_match"),
         *("string_present", "tool_call_accuracy", "tool_call_f1", "agent_goal_accuracy", "topic_adherence"),
+        *("id_based_context_precision", "id_based_context_recall", "multi_modal_faithfulness", "multi_modal_relevance"),
     }
 )
+_ASPECTS = frozenset({"harmfulness", "maliciousness", "coherence", "correctness", "conciseness"})
 _COMMON = {"user_input", "response", "reference"}  # other logs have columns with these names too
 _FIELDS = _COMMON | {"retrieved_contexts", "retrieved_context_ids"}
 _LISTS = ("retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids")
@@ -45,16 +47,21 @@ def matches(row: Mapping[str, Any]) -> bool:
     """Whether a row is a sample of ragas: it has no other columns, or a column that other logs do not have."""
     if "user_input" not in row:
         return False
-    # ragas adds how a metric was computed: factual_correctness(mode=f1).
-    own = row.keys() & (_SAMPLE - _COMMON) or {name.partition("(")[0] for name in row} & _METRICS
+    own = row.keys() & (_SAMPLE - _COMMON) or {_metric(name) for name in row} & _METRICS
     return row.keys() <= _SAMPLE or (bool(own) and bool(row.keys() & {"response", "reference"}))
+
+
+def _metric(column: str) -> str:
+    """Return the name of a metric without how it was computed: factual_correctness(mode=f1)."""
+    return column.partition("(")[0]
 
 
 def _read(row: dict[str, Any]) -> Iterator[Entry]:
     lists = {name: python_list(row[name]) for name in _LISTS if isinstance(row.get(name), str)}
     row = row | {name: value for name, value in lists.items() if value is not None}
     others = {name: value for name, value in row.items() if name not in _SAMPLE}
-    scores = {name: value for name, value in others.items() if not is_field(name) and share(value) is not None}
+    shares = {name: value for name, value in others.items() if not is_field(name) and share(value) is not None}
+    scores = {name: value for name, value in shares.items() if _metric(name) in _METRICS | _ASPECTS}
     metadata = dict(as_object(others.get("metadata")))
     read = {*scores, "metadata"} if metadata else {*scores}
     kept = {name: row.get(name) for name in _SAMPLE - _FIELDS}
@@ -72,7 +79,8 @@ def _read(row: dict[str, Any]) -> Iterator[Entry]:
     if isinstance(row.get("user_input"), list):
         answer |= _dialogue(objects(row["user_input"]))
     left = {name: value for name, value in others.items() if name not in read}
-    yield Entry(answer_row(left, **answer), verdict_row("ragas", scores))
+    unknown = tuple(name for name in shares if name not in scores)
+    yield Entry(answer_row(left, **answer), verdict_row("ragas", scores), unknown=unknown)
 
 
 read = each_row(_read)
