@@ -91,7 +91,7 @@ def test_the_dashboard_holds_no_sql(path: Path) -> None:
 
 @pytest.mark.parametrize("use", ["import judgeboard", "from judgeboard.cli.app import run; run(['--help'])"])
 def test_importing_judgeboard_and_listing_its_commands_is_cheap(use: str) -> None:
-    heavy = {"pandas", "openai", "streamlit", "altair", "dbos", "pyarrow", "numpy", "sqlalchemy", "alembic", "rich"}
+    heavy = {"pandas", "openai", "streamlit", "altair", "pyarrow", "numpy", "sqlalchemy", "alembic", "rich"}
     code = f"import sys; {use}; print(sorted({heavy!r} & set(sys.modules)))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines()[-1] == "[]"

@@ -65,6 +65,11 @@ def get_job(connection: Connection, job_id: str) -> StoredJob:
     return jobs[0]
 
 
+def lock_job(connection: Connection, job_id: str) -> None:
+    """Let other workers wait until the transaction ends: one of them begins the run of the job."""
+    connection.execute(select(JOB.c.id).where(JOB.c.id == job_id).with_for_update(key_share=True))
+
+
 def _read(connection: Connection, query: Select[Any]) -> list[StoredJob]:
     return [StoredJob(*row) for row in connection.execute(query)]
 
@@ -148,12 +153,6 @@ def live_workers(connection: Connection, now: datetime, *, within: timedelta = _
     """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
     query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= now - within)
     return set(connection.execute(query).scalars())
-
-
-def lock_live_workers(connection: Connection, now: datetime) -> set[str]:
-    """Return `live_workers`; other workers that call this wait until the transaction ends."""
-    connection.execute(select(WORKER.c.executor_id).order_by(WORKER.c.executor_id).with_for_update()).all()
-    return live_workers(connection, now)
 
 
 # The clock of the database: workers on several machines have different clocks.

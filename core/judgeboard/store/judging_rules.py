@@ -1,21 +1,21 @@
-"""Judging rules, the answers that wait for them, and the claims that keep workers from judging an answer twice."""
+"""Judging rules, the answers that wait for them, and their runs of a day."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, case, delete, exists, false, func, select, true, update
+from sqlalchemy import ColumnElement, Connection, Select, case, false, func, select, true, update
 
 from judgeboard.domain import RuleState, RunState
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.claims import claim_answers, count_claims, lock_run, shared_counts, unclaimed_answers
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import version_title
-from judgeboard.store.responses import next_by_id
-from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, run_counts, unasked
+from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, unasked
 from judgeboard.store.statements import insert_or_skip, record_of
-from judgeboard.store.tables import JUDGING_CLAIM, JUDGING_RULE, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import JUDGING_RULE, RESPONSE, RUN, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,73 +152,41 @@ def waiting(connection: Connection, rule: JudgingRule) -> Waiting:
     return Waiting(*connection.execute(query).one())
 
 
-def _due(connection: Connection, rule: JudgingRule, now: datetime) -> Select[tuple[int]]:
-    claimed = exists().where(
-        JUDGING_CLAIM.c.response_id == RESPONSE.c.id, JUDGING_CLAIM.c.judge_version_id == rule.judge_version_id
-    )
+def _due(connection: Connection, rule: JudgingRule, now: datetime) -> list[ColumnElement[bool]]:
     stored = RESPONSE.c.imported_at <= now - timedelta(seconds=rule.delay_s)
-    return select(RESPONSE.c.id).where(*_waiting(connection, rule), stored, ~claimed)
+    return [*_waiting(connection, rule), stored]
 
 
 def due_answers(
     connection: Connection, rule: JudgingRule, *, after_id: int, up_to: int | None, limit: int, now: datetime
 ) -> list[int]:
     """Return the ids of the next answers above ``after_id`` that can be claimed, none above ``up_to``."""
-    due = next_by_id(_due(connection, rule, now), after_id, downwards=False, limit=limit)
-    return list(connection.execute(due if up_to is None else due.where(RESPONSE.c.id <= up_to)).scalars())
+    due = _due(connection, rule, now)
+    due += [] if up_to is None else [RESPONSE.c.id <= up_to]
+    return unclaimed_answers(connection, rule.judge_version_id, due, after_id=after_id, limit=limit)
 
 
-def claim_answers(
+def claim_due(
     connection: Connection,
     rule: JudgingRule,
     run: StoredRun,
     executor_id: str,
     *,
     among: Collection[int],
+    limit: int,
     now: datetime,
-) -> list[int]:
-    """Claim answers of a rule for a worker, within the calls of the day, and return their ids.
-
-    Answers that are no longer due are left out. No other worker judges a claimed answer with the same judge version
-    until the claim is released.
-    """
-    # Locks the rule on PostgreSQL: two workers choose one after the other, and each sees the claims of the other.
-    connection.execute(select(JUDGING_RULE.c.id).where(JUDGING_RULE.c.id == rule.id).with_for_update())
-    limit = len(among)
+) -> list[tuple[int, int]]:
+    """Claim answers of a rule for a worker, within the calls of the day; return their ids and numbers of asks."""
+    lock_run(connection, run.id)
     if rule.max_calls is not None:
-        claims = select(func.count()).select_from(JUDGING_CLAIM).where(JUDGING_CLAIM.c.run_id == run.id)
         # Claims first: an answer that is judged meanwhile is counted twice, never left out.
-        claimed_now = connection.execute(claims).scalar_one()
-        limit = min(limit, rule.max_calls - claimed_now - run_counts(connection, [run.id])[run.id].asked)
+        claims = count_claims(connection, run.id)
+        limit = min(limit, rule.max_calls - claims - shared_counts(connection, run.id)[0].asked)
     if limit <= 0:
         return []
-    due = _due(connection, rule, now).where(RESPONSE.c.id.in_(among)).order_by(RESPONSE.c.id).limit(limit)
-    values = {"judge_version_id": rule.judge_version_id, "run_id": run.id, "executor_id": executor_id}
-    rows = [values | {"response_id": id_} for id_ in connection.execute(due).scalars()]
-    if not rows:
-        return []
-    # Another rule with the same judge version may claim the same answers.
-    claimed = insert_or_skip(connection, JUDGING_CLAIM).returning(JUDGING_CLAIM.c.response_id)
-    ids = sorted(connection.execute(claimed, rows).scalars())
-    connection.execute(update(RUN).where(RUN.c.id == run.id).values(selected=RUN.c.selected + len(ids)))
-    return ids
-
-
-def release_answers(connection: Connection, version_id: int, response_ids: Collection[int]) -> None:
-    """Release the claims on answers that are judged."""
-    answers = JUDGING_CLAIM.c.response_id.in_(response_ids)
-    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.judge_version_id == version_id, answers))
-
-
-def release_claims(connection: Connection, executor_id: str, run_id: int | None = None) -> None:
-    """Release the claims of a worker, or only those of one of its runs."""
-    released = delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == executor_id)
-    connection.execute(released if run_id is None else released.where(JUDGING_CLAIM.c.run_id == run_id))
-
-
-def release_abandoned(connection: Connection, living: Collection[str]) -> None:
-    """Release the claims of workers that are not among the ``living``."""
-    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id.not_in(living)))
+    asks = claim_answers(connection, run, executor_id, _due(connection, rule, now), among=among, limit=limit)
+    connection.execute(update(RUN).where(RUN.c.id == run.id).values(selected=RUN.c.selected + len(asks)))
+    return asks
 
 
 def _midnight(now: datetime) -> datetime:
@@ -269,22 +237,23 @@ def begin_run_of_day(connection: Connection, rule: JudgingRule, endpoint_host: s
 def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now: datetime) -> None:
     """Store that nothing is left to judge in the run of a day, or why it stopped; a later answer continues it.
 
-    Does nothing while another worker has claims of this run: the last worker stores the end.
+    Does nothing while another worker has claims of this run: the last worker stores the end. The run ended with its
+    last judgment, also if its workers notice that later.
     """
     # Two workers that end at once look one after the other: the second sees that the first released its claims.
-    connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
-    if connection.execute(select(JUDGING_CLAIM.c.run_id).where(JUDGING_CLAIM.c.run_id == run_id).limit(1)).first():
+    lock_run(connection, run_id)
+    if count_claims(connection, run_id):
         return
-    asked = run_counts(connection, [run_id])[run_id].asked
+    counts, last_at = shared_counts(connection, run_id)
     state = RunState.DONE if why_stopped is None else RunState.STOPPED
-    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now, "selected": asked}
+    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": last_at or now, "selected": counts.asked}
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(end))
 
 
 def spent_today(connection: Connection, rule: JudgingRule, now: datetime) -> Counts:
     """Return the counts and the cost of a rule on the day of ``now``."""
     run = run_of_day(connection, rule, now)
-    return Counts() if run is None else run_counts(connection, [run.id])[run.id]
+    return Counts() if run is None else shared_counts(connection, run.id)[0]
 
 
 def budget_is_used_up(rule: JudgingRule, spent: Counts) -> bool:

@@ -125,7 +125,8 @@ def unasked(
     return conditions
 
 
-def _next_ask(version_id: int, selection: Selection) -> ColumnElement[int]:
+def next_ask_number(version_id: int, selection: Selection) -> ColumnElement[int]:
+    """Return the number of the next ask about a response of a selection."""
     if selection.mode in {AskMode.PLAIN, AskMode.ANCHORS}:
         return literal(0)
     asked = select(func.max(JUDGMENT.c.ask)).where(
@@ -291,6 +292,11 @@ def finish_run(
     record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)
 
 
+def set_why_stopped(connection: Connection, run_id: int, why: str | None) -> None:
+    """Store why no worker is to ask more in a running run; the last worker stores its end."""
+    connection.execute(update(RUN).where(RUN.c.id == run_id).values(why_stopped=why))
+
+
 def select_asks(
     connection: Connection, run: StoredRun, *, after_id: int | None = None, downwards: bool = False, limit: int
 ) -> list[tuple[int, int]]:
@@ -298,7 +304,7 @@ def select_asks(
     if run.selection is None or run.version_id is None:
         return []
     conditions = unasked(connection, run.version_id, run.selection, run.id)
-    query = select(RESPONSE.c.id, _next_ask(run.version_id, run.selection)).where(*conditions)
+    query = select(RESPONSE.c.id, next_ask_number(run.version_id, run.selection)).where(*conditions)
     rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
     return [(id_, ask) for id_, ask in rows]
 

@@ -78,7 +78,8 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
 _FREE = frozenset(
     {
         *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),
-        *(tables.LEASE, tables.DRAFT, tables.JUDGING_CLAIM, tables.RATE_LIMIT, tables.SPAN, tables.WAITING_FEEDBACK),
+        *(tables.LEASE, tables.DRAFT, tables.JUDGING_CLAIM, tables.RATE_LIMIT, tables.SPAN),
+        *(tables.RUN_SHARE, tables.WAITING_FEEDBACK),
     }
 )
 

@@ -13,6 +13,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, working
 from judgeboard.imports.importing import import_file
 from judgeboard.reports.stats import VersionAgreement, stats
+from judgeboard.runs import rejudge_jobs
 from judgeboard.runs.jobs import job_progress
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
@@ -116,8 +117,9 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
 
 
 def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
-    sqlite_log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture
+    sqlite_log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(rejudge_jobs, "TRY_AGAIN_SECONDS", (0.01, 0.01))
     with sqlite_log.writing() as connection:
         connection.execute(text("CREATE TRIGGER broken BEFORE INSERT ON judgment BEGIN SELECT raise(ABORT, 'no'); END"))
     job_id = ask(sqlite_log, rag(endpoint))

@@ -11,7 +11,7 @@ from job_steps import ANSWERS, ask, ended, rag, working
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.llm.recording_endpoint import failure
-from judgeboard.runs import jobs, worker
+from judgeboard.runs import jobs, rejudge_jobs
 from judgeboard.runs.jobs import forget_key, held_key
 from judgeboard.runs.raw_calls import try_judge
 from judgeboard.store.engine import Store
@@ -45,7 +45,7 @@ def test_an_own_key_reaches_the_address_and_is_stored_nowhere(
 def test_a_job_whose_key_is_gone_fails_and_says_what_to_do(
     sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "KEY_SECONDS", 0.0)
+    monkeypatch.setattr(rejudge_jobs, "KEY_SECONDS", 0.0)
     job_id = ask(sqlite_log, rag(endpoint), api_key=KEY)
     forget_key(job_id)  # as after a restart
     with working(sqlite_log):

@@ -1,6 +1,5 @@
 """Judging rules: workers judge answers as they come, each once, within the budget, also after a crash."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -8,33 +7,40 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, event, insert, select
 
 from held_endpoint import HeldEndpoint
-from job_steps import ANSWERS, WorkerProcess, rag, working
-from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState
+from job_steps import ANSWERS, rag, working
+from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.recording_endpoint import failure, verdict
-from judgeboard.runs import rule_jobs
+from judgeboard.runs import rule_jobs, shared_job
 from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress
-from judgeboard.runs.rule_jobs import RuleJobs
+from judgeboard.store.claims import add_to_share, shared_counts
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judging_rules import begin_run_of_day, claim_answers, due_answers, pause_run, rule_named
+from judgeboard.store.judging_rules import (
+    begin_run_of_day,
+    budget_is_used_up,
+    claim_due,
+    due_answers,
+    pause_run,
+    rule_named,
+    spent_today,
+)
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGING_CLAIM, RESPONSE
 from judging_log import judgments, runs, until
 
 LEXICAL = {"kind": "lexical"}
-StartWorker = Callable[[Store], WorkerProcess]
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often, so that the tests wait little."""
-    monkeypatch.setattr(rule_jobs, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(shared_job, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(rule_jobs, "LINGER_SECONDS", 0.2)
-    monkeypatch.setattr("judgeboard.runs.worker.IDLE_POLL_SECONDS", 0.1)
+    monkeypatch.setattr("judgeboard.runs.worker.POLL_SECONDS", 0.1)
 
 
 def add(store: Store, name: str = "live", **options: Any) -> None:
@@ -100,44 +106,6 @@ def test_what_a_killed_worker_had_claimed_is_judged_by_the_next(log: Store) -> N
         connection.execute(insert(JUDGING_CLAIM), [claim | {"response_id": id_} for id_ in ids])
     with working(log):
         judged(log, ANSWERS + 3)
-
-
-def test_a_killed_worker_leaves_nothing_judged_twice(
-    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=1))
-    monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.5)
-    endpoint.hold_after(3)
-    add(postgres_log, judge=rag(endpoint), concurrency=4)
-    first = worker_process(postgres_log)
-    judged(postgres_log, 3)
-    first.kill()
-    endpoint.release()
-    with working(postgres_log):
-        rows = judged(postgres_log, ANSWERS)
-    assert len({row["response_id"] for row in rows}) == len(rows) == ANSWERS
-    # Only the calls that were in flight when it was killed are made again.
-    assert sum(endpoint.asked.values()) <= ANSWERS + 4
-
-
-def test_two_workers_share_a_rule_and_ask_no_answer_twice(postgres_log: Store, endpoint: HeldEndpoint) -> None:
-    with postgres_log.writing() as connection:
-        more = [Response("log", f"m{each}", "q", f"number-{each}", ("p",)) for each in range(ANSWERS, 200)]
-        store_responses(connection, more)
-    endpoint.hold_after(0)
-    add(postgres_log, judge=rag(endpoint), concurrency=4)
-    workers = [RuleJobs(postgres_log, name) for name in ("one", "two")]
-    try:
-        for worker in workers:
-            worker.look()
-        until(lambda: len(endpoint.server.requests) == 8, "four calls of each worker in flight")
-        endpoint.release()
-        rows = judged(postgres_log, 200)
-    finally:
-        for worker in workers:
-            worker.stop(10)
-    assert len({row["response_id"] for row in rows}) == len(rows) == 200
-    assert set(endpoint.asked.values()) == {1}
 
 
 def test_calls_per_day_are_a_limit_and_the_rest_waits(log: Store, endpoint: HeldEndpoint) -> None:
@@ -271,9 +239,9 @@ def test_only_due_answers_are_claimed_and_within_the_calls_of_the_day(log: Store
         run = begin_run_of_day(connection, rule, None, now)
         due = due_answers(connection, rule, after_id=0, up_to=None, limit=10, now=now)
         assert due_answers(connection, rule, after_id=due[1], up_to=due[4], limit=10, now=now) == due[2:5]
-        assert claim_answers(connection, rule, run, "one", among=due[:2], now=now) == due[:2]
-        assert claim_answers(connection, rule, run, "two", among=due[:2], now=now) == []
-        assert claim_answers(connection, rule, run, "two", among=due[1:5], now=now) == due[2:3]
+        assert claim_due(connection, rule, run, "one", among=due, limit=2, now=now) == [(id_, 0) for id_ in due[:2]]
+        assert claim_due(connection, rule, run, "two", among=due[:2], limit=2, now=now) == []
+        assert claim_due(connection, rule, run, "two", among=due[1:5], limit=4, now=now) == [(due[2], 0)]
 
 
 def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
@@ -283,7 +251,7 @@ def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
         rule = rule_named(connection, "live")
         run = begin_run_of_day(connection, rule, None, now)
         due = due_answers(connection, rule, after_id=0, up_to=None, limit=1, now=now)
-        claim_answers(connection, rule, run, "killed", among=due, now=now)
+        claim_due(connection, rule, run, "killed", among=due, limit=1, now=now)
         pause_run(connection, run.id, None, now)
         begin_run_of_day(connection, rule, None, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["running", "running"]
@@ -291,6 +259,42 @@ def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
         connection.execute(delete(JUDGING_CLAIM))
         begin_run_of_day(connection, rule, None, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["done", "running"]
+
+
+def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: Store) -> None:
+    add(log)
+    now = datetime.now(UTC)
+    judged_at = now + timedelta(seconds=1)
+    with log.writing() as connection:
+        run = begin_run_of_day(connection, rule_named(connection, "live"), None, now)
+        record = StepRecord(Status.OK, cost_micro=5)
+        add_to_share(connection, run.id, "one", [record, record], now)
+        add_to_share(connection, run.id, "two", [StepRecord(Status.ERROR)], judged_at)
+        for later in (2, 3600):
+            pause_run(connection, run.id, None, now + timedelta(seconds=later))
+    [ended] = runs(log)
+    assert (ended["state"], ended["finished_at"], ended["selected"]) == ("done", judged_at, 3)
+    with log.reading() as connection:
+        counts, _ = shared_counts(connection, run.id)
+    assert (counts.ok, counts.error, counts.cost_micro, counts.total_cost_micro) == (2, 1, 10, None)
+
+
+def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
+    add(log, max_calls=10**6, max_cost=5.0)
+    statements: list[str] = []
+    event.listen(log.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    with log.reading() as connection:
+        rule = rule_named(connection, "live")
+        assert not budget_is_used_up(rule, spent_today(connection, rule, datetime.now(UTC)))
+    with working(log):
+        judged(log, ANSWERS)
+        until(lambda: progress(log).waiting == 0, "the last judgment")
+    assert progress(log).calls_today == ANSWERS
+    statements.clear()
+    with log.reading() as connection:
+        assert spent_today(connection, rule, datetime.now(UTC)).asked == ANSWERS
+    assert len(statements) > 1
+    assert not [statement for statement in statements if "judgment" in statement]
 
 
 def test_a_look_reads_no_answers_that_wait_for_their_delay(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import failure
-from judgeboard.runs import worker
+from judgeboard.runs import rejudge_jobs
 from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -147,7 +147,7 @@ def test_a_job_can_be_cancelled_after_the_database_was_away(
             raise OSError("the database is away")
         return get_job(*arguments)
 
-    monkeypatch.setattr(worker, "get_job", read)
+    monkeypatch.setattr(rejudge_jobs, "get_job", read)
     endpoint.hold_after(4)
     with working(sqlite_log):
         job_id = ask(sqlite_log, rag(endpoint))

@@ -29,10 +29,10 @@ from judgeboard.people.roster import (
 )
 from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.judging_rules import add_rule, change_rule
-from judgeboard.runs.worker import rejudge
+from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.jobs import register_worker, remove_worker
+from judgeboard.store.jobs import get_job, register_worker, remove_worker
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
@@ -162,14 +162,20 @@ def alert_rule(case: Case) -> None:
     add_alert_rule(case.store, WrittenRule(name="cost", when="spend", above=5, to=("command",)), case.lead)
 
 
+def take_part(case: Case, job_id: str) -> None:
+    with case.store.reading() as connection:
+        stored = get_job(connection, job_id)
+    RejudgeJob(case.store, stored, "server", threading.Event()).take_part()
+
+
 def done_job(case: Case) -> None:
-    rejudge(case.store, job(case), threading.Event())
+    take_part(case, job(case))
 
 
 def failed_job(case: Case) -> None:
     retire_version(case.store, "second", case.lead)
     asked = request_rejudge(case.store, judge={"kind": "lexical", "name": "second"}, actor=case.lead)
-    assert rejudge(case.store, asked, threading.Event())["state"] == "failed"
+    take_part(case, asked)
 
 
 def worker(case: Case) -> None:

@@ -203,6 +203,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "named": "marked",
         "names": ("Ada",),
         "new_version_id": nli,
+        "conditions": (),
         "now": NOW,
         "seconds": 1.0,
         "owed": 0.0,

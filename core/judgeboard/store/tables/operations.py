@@ -100,7 +100,19 @@ JUDGING_CLAIM = Table(
     *references("run_id"),
     Column("executor_id", String, nullable=False),
     Index("ix_judging_claim_executor", "executor_id"),
-    comment="An answer that a worker has taken from a judging rule; the row is deleted with the judgment.",
+    Index("ix_judging_claim_run", "run_id"),
+    comment="An answer that a worker has taken from a job or a judging rule; the row is deleted with the judgment.",
+)
+
+RUN_SHARE = Table(
+    "run_share",
+    METADATA,
+    *references("run_id", primary_key=True),
+    Column("executor_id", String, primary_key=True),
+    *required(Integer, "ok", "unparsable", "refused", "error", "unpriced", default=0),
+    Column("cost_micro", BigId, nullable=False, default=0),
+    Column("last_at", Utc, nullable=False, comment="When the worker stored its last judgment."),
+    comment="Sums over the judgments of one worker in one run, so that a budget need not sum the judgments.",
 )
 
 RATE_LIMIT = Table(

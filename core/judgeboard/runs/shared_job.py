@@ -1,0 +1,165 @@
+"""The part of one worker in a job that all workers do together: it claims some answers at a time and judges them.
+
+Nothing is kept outside the database: what is judged is stored, and what is left follows from it. So a job goes on after
+a crash or a restart without judging anything twice. Claims keep two workers from judging the same answer. Judgment and
+claim change in one transaction, which a queue outside the database could not do.
+"""
+
+import asyncio
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
+
+from judgeboard.domain import Verdict
+from judgeboard.runs.judging import Ask, Judging
+from judgeboard.runs.method import Begun, shared_rate_limits
+from judgeboard.runs.runner import Answered, Runner
+from judgeboard.store.claims import add_to_share, release_answers
+from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.traces import inputs_to_judge
+
+LOOK_SECONDS = 0.5  # between two looks for answers, and between two looks whether to stop
+CLAIMS_PER_CALL = 2  # answers per call in flight that are claimed at a time; few, so that the workers end together
+CANDIDATES = 4  # times as many answers are looked up, because other workers claim some of them meanwhile
+CLOSED = "the worker ended"
+
+_log = logging.getLogger("judgeboard.jobs")
+
+
+def log_failure(what: str, error: Exception) -> None:
+    """Log an error after which the worker tries again."""
+    if isinstance(error, OperationalError):  # the database is locked, full or unreachable: not our bug
+        _log.warning("%s: %s; trying again", what, with_advice(str(error.orig).partition("\n")[0]))
+    else:
+        _log.error("%s; trying again", what, exc_info=error)
+
+
+Steps = list[Answered[Ask, Verdict]]
+
+
+class SharedJob(ABC):
+    """A job in one worker, in a thread of its own; each kind of job is a subclass."""
+
+    def __init__(self, store: Store, executor_id: str, closing: threading.Event) -> None:
+        self._store, self._executor_id, self._closing = store, executor_id, closing
+        self._idle_s = 0.0
+        self._thread = threading.Thread(target=self._run, name="judgeboard-job", daemon=True)
+
+    def start(self) -> None:
+        """Start to judge; returns at once."""
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether this worker does nothing more for the job."""
+        return not self._thread.is_alive()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the calls in flight are finished."""
+        self._thread.join(seconds)
+
+    def _pause(self) -> None:
+        self._closing.wait(LOOK_SECONDS)
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Do the job: begin or join its run, and call `_judge`."""
+
+    @abstractmethod
+    def _due(self, most: int) -> list[int]:
+        """Return the ids of answers to claim. Only reads, so that neither a search nor an idle job locks anything."""
+
+    @abstractmethod
+    def _claim(self, connection: Connection, begun: Begun, among: Collection[int], limit: int) -> list[tuple[int, int]]:
+        """Claim answers and return their ids with the numbers of their asks."""
+
+    @abstractmethod
+    def _may_come(self) -> bool:
+        """Return whether to look again after ``_idle_s`` seconds without an answer to claim."""
+
+    @abstractmethod
+    def _reason_to_stop(self) -> str | None:
+        """Return why nothing more is to be asked, read from the database."""
+
+    def _stored(self, steps: Steps) -> None:  # noqa: B027 - most kinds do nothing more
+        """Do more after judgments were stored."""
+
+    async def _judge(
+        self, begun: Begun, method: Judging, *, concurrency: int, max_cost_micro: int | None, most: int | None = None
+    ) -> str | None:
+        """Claim and judge answers until none is left or it has to stop; return why it stopped.
+
+        ``most`` limits the number of answers.
+        """
+        if why := await asyncio.to_thread(self._reason_to_stop):
+            await method.judge.aclose()
+            return why
+        claimed = 0
+
+        def read(limit: int) -> list[Ask]:
+            nonlocal claimed
+            limit = min(limit, CLAIMS_PER_CALL * concurrency)
+            asks = self._next_asks(begun, runner, limit if most is None else min(limit, most - claimed))
+            claimed += len(asks)
+            return asks
+
+        runner: Runner[Ask, Answered[Ask, Verdict]] = Runner(
+            method.ask,
+            read,
+            lambda steps: self._save(begun, method, steps),
+            concurrency=concurrency,
+            max_cost_micro=max_cost_micro,
+        )
+        watch = asyncio.create_task(self._watch(runner))
+        try:
+            with shared_rate_limits(self._store):
+                await runner.run()
+        finally:
+            watch.cancel()
+            await method.judge.aclose()
+        return runner.stopped_because
+
+    def _next_asks(self, begun: Begun, runner: Runner[Any, Any], limit: int) -> list[Ask]:
+        """Claim the next answers. Waits for new ones before it returns an empty list: the end."""
+        self._idle_s, missed = 0.0, list[int]()
+        while limit and runner.stopped_because is None and not self._closing.is_set():
+            due = self._due(CANDIDATES * limit)
+            if due and due != missed:
+                with self._store.writing() as connection:
+                    asks = self._claim(connection, begun, due, limit)
+                inputs = inputs_to_judge(self._store, [id_ for id_, _ in asks])
+                if inputs:
+                    return [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
+                missed = due  # other workers claimed them meanwhile: look further at once
+                continue
+            if not self._may_come():
+                break
+            missed = []
+            self._pause()
+            self._idle_s += LOOK_SECONDS
+        return []
+
+    def _save(self, begun: Begun, method: Judging, steps: Steps) -> None:
+        with self._store.writing() as connection:
+            method.save(connection, begun, steps)
+            release_answers(connection, begun.version.id, [step.task.item.response_id for step in steps])
+            records = (step.record for step in steps)
+            add_to_share(connection, begun.run.id, self._executor_id, records, datetime.now(UTC))
+        self._stored(steps)
+
+    async def _watch(self, runner: Runner[Any, Any]) -> None:
+        """Stop the runner when there is a reason, also one of another process; the calls in flight are finished."""
+        while not self._closing.is_set():
+            try:
+                if why := await asyncio.to_thread(self._reason_to_stop):
+                    return runner.stop(why)
+            except Exception as error:  # noqa: BLE001 - an unreachable database comes back
+                log_failure("cannot read whether to go on", error)
+            await asyncio.sleep(LOOK_SECONDS)
+        return runner.stop(CLOSED)

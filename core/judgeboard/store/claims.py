@@ -1,0 +1,125 @@
+"""Claims that keep workers from judging an answer twice, and the share of each worker in a run."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, select
+
+from judgeboard.domain import Status, StepRecord
+from judgeboard.errors import BadInput
+from judgeboard.store.responses import next_by_id
+from judgeboard.store.runs import Counts, StoredRun, next_ask_number
+from judgeboard.store.statements import insert_or_skip, plain_insert
+from judgeboard.store.tables import JUDGING_CLAIM, RESPONSE, RUN, RUN_SHARE
+
+Conditions = Collection[ColumnElement[bool]]
+"""Conditions for the responses that a run has left to judge."""
+
+
+def _unclaimed(version_id: int) -> ColumnElement[bool]:
+    of_answer = JUDGING_CLAIM.c.response_id == RESPONSE.c.id, JUDGING_CLAIM.c.judge_version_id == version_id
+    return ~exists().where(*of_answer)
+
+
+def unclaimed_answers(
+    connection: Connection,
+    version_id: int,
+    conditions: Conditions,
+    *,
+    after_id: int | None,
+    downwards: bool = False,
+    limit: int,
+) -> list[int]:
+    """Return the ids of the next answers that a worker can claim."""
+    query = select(RESPONSE.c.id).where(*conditions, _unclaimed(version_id))
+    return list(connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).scalars())
+
+
+def lock_run(connection: Connection, run_id: int) -> None:
+    """Let other workers wait until the transaction ends: they choose, or leave a run, one after the other."""
+    # Not FOR UPDATE: judgments of the run, which refer to it, are stored meanwhile.
+    connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
+
+
+def claim_answers(
+    connection: Connection,
+    run: StoredRun,
+    executor_id: str,
+    conditions: Conditions,
+    *,
+    among: Collection[int],
+    limit: int,
+) -> list[tuple[int, int]]:
+    """Claim answers for a worker, and return their ids and the numbers of their asks. Call `lock_run` before.
+
+    Answers that another worker has claimed or judged meanwhile are left out. No other worker judges a claimed answer
+    with the same judge version until the claim is released.
+    """
+    if run.selection is None or run.version_id is None:
+        raise BadInput(f"run {run.id} judges no responses")
+    number = next_ask_number(run.version_id, run.selection)
+    query = select(RESPONSE.c.id, number).where(*conditions, _unclaimed(run.version_id), RESPONSE.c.id.in_(among))
+    asks = {row.id: row[1] for row in connection.execute(query.order_by(RESPONSE.c.id).limit(limit))}
+    if not asks:
+        return []
+    values = {"judge_version_id": run.version_id, "run_id": run.id, "executor_id": executor_id}
+    # A run of the same judge version may claim the same answers at this moment.
+    claimed = insert_or_skip(connection, JUDGING_CLAIM).returning(JUDGING_CLAIM.c.response_id)
+    ids = connection.execute(claimed, [values | {"response_id": id_} for id_ in asks]).scalars()
+    return [(id_, asks[id_]) for id_ in sorted(ids)]
+
+
+def count_claims(connection: Connection, run_id: int, *, besides: str | None = None) -> int:
+    """Return the number of claimed answers of a run, without those of the worker ``besides``."""
+    query = select(func.count()).select_from(JUDGING_CLAIM).where(JUDGING_CLAIM.c.run_id == run_id)
+    query = query if besides is None else query.where(JUDGING_CLAIM.c.executor_id != besides)
+    return int(connection.execute(query).scalar_one())
+
+
+def release_answers(connection: Connection, version_id: int, response_ids: Collection[int]) -> None:
+    """Release the claims on answers that are judged."""
+    answers = JUDGING_CLAIM.c.response_id.in_(response_ids)
+    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.judge_version_id == version_id, answers))
+
+
+def release_claims(connection: Connection, executor_id: str, run_id: int | None = None) -> None:
+    """Release the claims of a worker, or only those of one of its runs."""
+    released = delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == executor_id)
+    connection.execute(released if run_id is None else released.where(JUDGING_CLAIM.c.run_id == run_id))
+
+
+def release_abandoned(connection: Connection, living: Collection[str]) -> None:
+    """Release the claims of workers that are not among the ``living``."""
+    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id.not_in(living)))
+
+
+_SUMS = (*Status, "cost_micro", "unpriced")
+
+
+def add_to_share(
+    connection: Connection, run_id: int, executor_id: str, records: Iterable[StepRecord], now: datetime
+) -> None:
+    """Add judgments to the share of a worker; call it in the transaction that stores them."""
+    sums: Counter[str] = Counter()
+    for record in records:
+        sums.update(
+            {record.status: 1, "cost_micro": record.cost_micro or 0, "unpriced": int(record.cost_micro is None)}
+        )
+    row = {str(name): sums[name] for name in _SUMS}
+    first = plain_insert(connection, RUN_SHARE).values(row | {"run_id": run_id, "executor_id": executor_id})
+    more = {name: RUN_SHARE.c[name] + count for name, count in row.items()} | {"last_at": now}
+    key = ["run_id", "executor_id"]
+    connection.execute(first.values(last_at=now).on_conflict_do_update(index_elements=key, set_=more))
+
+
+def shared_counts(connection: Connection, run_id: int) -> tuple[Counts, datetime | None]:
+    """Return the counts and costs of a run that workers share, and the time of its last judgment.
+
+    Reads one row per worker, not the judgments. Tokens are left out.
+    """
+    sums = (func.coalesce(func.sum(RUN_SHARE.c[str(name)]), 0).label(str(name)) for name in _SUMS)
+    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(RUN_SHARE.c.run_id == run_id)
+    row = connection.execute(query).one()._asdict()
+    last_at = row.pop("last_at")
+    return Counts(**{name: int(count) for name, count in row.items()}), last_at
