@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.notes import EMPTY
@@ -43,6 +44,7 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
     assert page(log).sentence == EMPTY
 
 
+@on_sqlite
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
@@ -55,6 +57,7 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == note
 
 
+@on_sqlite
 def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -> None:
     ids = log.answers(20)
     first, second, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
@@ -72,6 +75,7 @@ def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -
     assert [version.title for version in versions] == ["rag v2", "nli v1", "rag v1"]
 
 
+@on_sqlite
 def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -> None:
     ids = log.answers(14)
     judged(log, log.version(), ids[:12], wrong=1)
@@ -86,6 +90,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
     assert shown.result.left_out_sentence == "Left out: graded by a lead only (2)."
 
 
+@on_sqlite
 def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
     ids = log.answers(40)
     first, second, third = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
@@ -97,6 +102,7 @@ def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
     assert same.left_out == ("nli v1",)
 
 
+@on_sqlite
 def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> None:
     ids = log.answers(60)
     for name, judged_ids in (("rag", ids), ("wide", ids), *((f"narrow-{letter}", ids[:24]) for letter in "abcd")):
@@ -106,6 +112,7 @@ def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> N
     assert (same.n, len(same.versions), same.left_out) == (24, 6, ("tiny v1",))
 
 
+@on_sqlite
 def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
@@ -153,6 +160,7 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
     assert shown.flags.random_bad.value is None
 
 
+@on_sqlite
 def test_the_random_part_counts_answers_that_no_other_rule_raised(log: GradedLog) -> None:
     from judgeboard.store.settings import set_setting
 
@@ -176,6 +184,7 @@ def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
     assert note == "50 % of these answers were flagged before people graded them, so they are harder than usual."
 
 
+@on_sqlite
 def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(20)
     log.say(version, {each: {"label": BAD if index == 0 else GOOD} for index, each in enumerate(ids)})
@@ -186,6 +195,7 @@ def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
     assert "Agreement on good answers is 95 %" in text(shown, "one_class")
 
 
+@on_sqlite
 def test_a_skewed_log_warns_of_the_judge_that_always_says_good(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
     judged(log, version, ids, wrong=0, bad_every=20)
@@ -193,6 +203,7 @@ def test_a_skewed_log_warns_of_the_judge_that_always_says_good(log: GradedLog) -
     assert text(page(log), "skewed") == f"{start} Look at kappa and at the other answers."
 
 
+@on_sqlite
 def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(30)
     judged(log, version, ids, wrong=6)
@@ -201,6 +212,7 @@ def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
     assert words.endswith("more would narrow the interval to ±0.1.")
 
 
+@on_sqlite
 def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog) -> None:
     ids = log.answers(60)
     rag, nli = log.version("rag"), log.version("nli")
@@ -213,6 +225,7 @@ def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog)
     )
 
 
+@on_sqlite
 def test_judges_are_compared_with_people_on_the_answers_of_both(log: GradedLog) -> None:
     ids = log.answers(90)
     rag, nli = log.version("rag"), log.version("nli")
@@ -221,6 +234,7 @@ def test_judges_are_compared_with_people_on_the_answers_of_both(log: GradedLog) 
     assert not [version for version in (rag, nli) if "correlated_judges" in codes(page(log, version_id=version.id))]
 
 
+@on_sqlite
 def test_judges_that_agree_more_with_each_other_by_chance_are_not_told(log: GradedLog) -> None:
     ids = log.answers(20)
     judged(log, log.version("rag"), ids, wrong=2)
@@ -228,6 +242,7 @@ def test_judges_that_agree_more_with_each_other_by_chance_are_not_told(log: Grad
     assert "correlated_judges" not in codes(page(log))
 
 
+@on_sqlite
 def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:
     ids = log.answers(60)
     rag = log.version("rag")
@@ -237,6 +252,7 @@ def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> Non
     assert not [version for version in (rag, jury) if "correlated_judges" in codes(page(log, version_id=version.id))]
 
 
+@on_sqlite
 def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
     judged(log, version, ids, wrong=0)
@@ -248,6 +264,7 @@ def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
     assert text(shown, "judged_again") == note
 
 
+@on_sqlite
 def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(14)
     log.say_all(version, ids[:12], groundedness=0.9)
@@ -259,6 +276,7 @@ def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:
     assert text(shown, "cut") == "rag v1 gives no label; groundedness below 0.5 counts as hallucinated."
 
 
+@on_sqlite
 def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(5)
     judged(log, version, ids, wrong=1)
@@ -283,6 +301,7 @@ def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> No
     assert [tenth.share_grounded.n for tenth in enough.calibration] == [10] * 10
 
 
+@on_sqlite
 def test_one_reviewer_may_be_all_the_people(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
     log.say_all(version, ids, label=GOOD)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard import raise_flags
 from judgeboard.agreement.alarms import acknowledge, alarm_sentence, watch
@@ -88,6 +89,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         ]
 
 
+@on_sqlite
 def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -107,6 +109,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     assert watch(store, by="cli:mara", now=LATER).alarms == ()
 
 
+@on_sqlite
 def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -121,6 +124,7 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
     )
 
 
+@on_sqlite
 def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
     (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
     seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
@@ -134,6 +138,7 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
     assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
 
 
+@on_sqlite
 def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
     (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
     with risen.writing() as connection:
@@ -151,6 +156,7 @@ def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
         acknowledge(risen, alarm.id, "why", by=lead)
 
 
+@on_sqlite
 def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> None:
     last = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY + 56 + 2)
     with risen.reading() as connection:
@@ -162,6 +168,7 @@ def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> Non
     assert not watch(risen, by="cli:mara", since=MONDAY + 28, now=LATER).new
 
 
+@on_sqlite
 def test_without_a_change_the_sentence_tells_which_change_would_have_been_seen(store: Store) -> None:
     fill(GradedLog(store), [0.25] * 8)
     result = watch(store, by="cli:mara", now=LATER)
@@ -203,6 +210,7 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
         assert sum(stratum.answers for stratum in point.strata) == WEEKLY * point.periods
 
 
+@on_sqlite
 def test_two_windows_are_compared_by_name(risen: Store) -> None:
     with risen.reading() as connection:
         comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))

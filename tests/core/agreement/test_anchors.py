@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import acknowledge, alarm_sentence, open_alarms, watch
 from judgeboard.agreement.anchors import AnchorReport, anchor_report, make_anchors, stored_anchors
@@ -90,6 +91,7 @@ def stored(store: Store) -> Any:
     return rows_of(store, JUDGMENT), current, rows_of(store, FLAG)
 
 
+@on_sqlite
 def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: GradedLog) -> None:
     made = make_anchors(log.store, n=30, by="cli:mara")
     assert (made.anchors, made.labelled, made.bad, made.evidence_groups) == (30, 30, 10, 30)
@@ -110,6 +112,7 @@ def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
     assert (made.anchors, made.labelled) == (80, 60)
 
 
+@on_sqlite
 def test_evidence_groups_are_drawn_whole(store: Store) -> None:
     log = GradedLog(store)
     for group in range(30):
@@ -178,6 +181,7 @@ def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_hav
     assert (first.change.n, first.change.agreement.n) == (60, 60)
 
 
+@on_sqlite
 def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(log: GradedLog) -> None:
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
@@ -209,6 +213,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(log: GradedLog) -> None:
     assert 0 < asked < 60
 
 
+@on_sqlite
 def test_without_anchors_or_verdicts_the_report_says_what_to_do(log: GradedLog) -> None:
     with pytest.raises(NotFound, match="anchors make"):
         report(log.store)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.notes import EMPTY
@@ -46,6 +47,7 @@ def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> Non
     assert "On the same answers, people gave score and the judge gave depth." in says
 
 
+@on_sqlite
 def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
     ids = log.answers(3)
     log.say_all(log.version(), ids, quality=3, label=GOOD)
@@ -56,6 +58,7 @@ def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
     assert "the grade groundedness" in by_groundedness
 
 
+@on_sqlite
 def test_without_common_answers_the_next_step_is_to_grade(log: GradedLog) -> None:
     first, second = log.answers(2)
     log.say_all(log.version(), [first], quality=3)

@@ -1,5 +1,6 @@
 from typing import Any
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.disagreement import DisagreementPage, disagreement_page, disagreement_sentence
 from judgeboard.agreement.notes import EMPTY
@@ -24,6 +25,7 @@ def ids_of(shown: DisagreementPage) -> list[int]:
     return [row.judged.response_id for row in shown.rows]
 
 
+@on_sqlite
 def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
     ids = scored_log(log)
     shown = page(log)
@@ -44,6 +46,7 @@ def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog
     assert row.judged.answer
 
 
+@on_sqlite
 def test_a_page_of_rows_is_cut_from_the_whole_list(log: GradedLog) -> None:
     ids = scored_log(log)
     shown = page(log, offset=1, limit=1)
@@ -67,6 +70,7 @@ def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
     assert both.judged.response_id == ids[2]
 
 
+@on_sqlite
 def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
     ids = scored_log(log)
     shown = page(log)
@@ -77,6 +81,7 @@ def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
     assert page(log, cell=(0, 0)).total == 0
 
 
+@on_sqlite
 def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> None:
     # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with answers 0.4 apart.
     version, ids = log.version(), log.answers(4)
@@ -92,6 +97,7 @@ def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> No
     assert sum(map(sum, quality.apart)) == 0
 
 
+@on_sqlite
 def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
     ids = scored_log(log)
     shown = page(log, grade="quality")
@@ -116,6 +122,7 @@ def test_few_pairs_are_points(sqlite_log: GradedLog) -> None:
     )
 
 
+@on_sqlite
 def test_without_pairs_it_says_how_to_get_some(log: GradedLog) -> None:
     shown = page(log)
     assert (shown.sentence, shown.version, shown.rows, shown.total) == (EMPTY, None, (), 0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.fields import field_agreement
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.rubric_file import rubric_of
@@ -79,6 +80,7 @@ def filled_in_by_the_judge(request: Mapping[str, Any], _number: int) -> Scripted
     return completion(json.dumps({name: {"reasoning": "So.", "score": score} for name, score in scores.items()}))
 
 
+@on_sqlite
 def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(store: Store) -> None:
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 30)

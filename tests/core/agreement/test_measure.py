@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import insert, select
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import AgreementResult
@@ -31,6 +32,7 @@ def two_people(log: GradedLog, n: int = 12) -> list[int]:
     return ids
 
 
+@on_sqlite
 def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> None:
     two_people(log)
     log.review_all(log.answers(3), "mara", label=GOOD)
@@ -43,6 +45,7 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     assert result.sentence.startswith("On 12 answers that two people or more rated, two of them agree on 83 %")
 
 
+@on_sqlite
 def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
     ids = log.answers(12)
     log.say_all(log.version(), ids, label=GOOD)
@@ -52,6 +55,7 @@ def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
     assert (result.n, result.statistics["agreement"].value) == (10, 0)
 
 
+@on_sqlite
 def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
     ids = two_people(log)
     log.say(log.version(), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
@@ -72,6 +76,7 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     assert gold.compared_with == "gold label, else majority of people"
 
 
+@on_sqlite
 def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
     ids = two_people(log)
     log.say_all(log.version(), ids, label=GOOD)
@@ -79,6 +84,7 @@ def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
     assert (result.n, result.left_out) == (10, {"ties": 2})
 
 
+@on_sqlite
 def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog) -> None:
     ids = log.answers(12)
     log.say_all(log.version(), ids, label=GOOD)
@@ -134,6 +140,7 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [sentence]
 
 
+@on_sqlite
 def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
@@ -175,6 +182,7 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     assert [each.title for each in result.judge_versions] == ["one v1", "two v1"]
 
 
+@on_sqlite
 def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
     ids = log.answers(60)
     wrong = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
@@ -186,6 +194,7 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
         assert "they may share the same errors" in note.text
 
 
+@on_sqlite
 def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
     ids = log.answers(100)
     log.say(log.version(), {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)})
@@ -219,6 +228,7 @@ def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
             assert (each.statistics["kappa"].value is None) == (each.n < 10)
 
 
+@on_sqlite
 def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog) -> None:
     version = log.version()
     for query_type in ("sql", "plain"):
@@ -234,6 +244,7 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
     assert [(each.omega.value, each.tests) for each in tests if each is not None] == [(1, 6), (1, 6)]
 
 
+@on_sqlite
 def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: GradedLog) -> None:
     long = "a question about " + "very " * 60
     ids = [*log.answers(30, query_type=f"{long}old papers"), *log.answers(40, query_type=f"{long}new papers")]

@@ -1,5 +1,6 @@
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.cells import Cell, answers_in, cell_names, cell_words
 from judgeboard.agreement.choice import By
@@ -22,6 +23,7 @@ def graded(log: GradedLog) -> GradedLog:
     return log
 
 
+@on_sqlite
 def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog) -> None:
     with graded.store.reading() as connection:
         (version,) = list_versions(connection)
@@ -35,6 +37,7 @@ def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog
                     assert len(answers_in(connection, cell)) == count
 
 
+@on_sqlite
 def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -> None:
     log = graded
     more = log.answers(80)
@@ -49,6 +52,7 @@ def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -
             assert len(answers) == tenth.share_grounded.n
 
 
+@on_sqlite
 def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     log = graded
     version = _version(log)
@@ -95,6 +99,7 @@ def _version(log: GradedLog) -> StoredVersion:
     return version
 
 
+@on_sqlite
 @pytest.mark.parametrize("by", ["query_type", "generator", "length", "time", "rule"])
 def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
     version = _version(graded)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
@@ -50,6 +51,7 @@ def fill(store: Store) -> None:
         people_say(store, pair, *("ab" if place == 0 else "aa"))
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("inconsistent", "right", "n", "left_out"),
     [
@@ -68,6 +70,7 @@ def test_pairs_without_a_verdict_are_left_out_by_reason(
     assert result.inconsistent == inconsistent
 
 
+@on_sqlite
 def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated: Store) -> None:
     for inconsistent in INCONSISTENT_AS:
         result = measure(rated, inconsistent=inconsistent, by="query_type")
@@ -79,6 +82,7 @@ def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rate
         assert "Preference changed with the order" in report_page([result], log_of(rated, result))
 
 
+@on_sqlite
 @pytest.mark.parametrize("unusable", ["tie", "wrong"])
 def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_figures(
     rated: Store, unusable: UnusableAs
@@ -95,6 +99,7 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
     assert sum(map(sum, result.confusion.counts)) == 12
 
 
+@on_sqlite
 def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Store) -> None:
     pairs = add_pairs(store, 40)
     record(store, pairs, {"ab": "-" * 10 + "a" * 30, "ba": "a" * 40})
@@ -109,6 +114,7 @@ def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Stor
     assert wrong.rho.value < dropped.rho.value
 
 
+@on_sqlite
 def test_intervals_resample_questions_not_pairs(store: Store) -> None:
     """On 20 questions with 8 pairs each, the judge is right on all pairs of a question or on none."""
     items = [
@@ -159,6 +165,7 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
     assert measure(store, of="people", aspect="style").against_gold == ()
 
 
+@on_sqlite
 def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
     pairs = add_pairs(store, 10)
     record(store, pairs, {"ab": "a" * 10})
@@ -188,6 +195,7 @@ def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None
         measure(store, of="repeats", judge_versions=["once"])
 
 
+@on_sqlite
 def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(store: Store) -> None:
     (pair,) = add_pairs(store, 1)
     people_say_of_aspects(store, pair, depth=Preference.A, style=Preference.B)

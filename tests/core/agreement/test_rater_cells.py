@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.cells import ALL, Cell, answers_in, cell_words
 from judgeboard.agreement.measure import measure_agreement, stand_in_test
@@ -38,6 +39,7 @@ def opened(log: GradedLog, *cell: object) -> int:
         return len(answers_in(connection, asked))
 
 
+@on_sqlite
 def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
     ids = case.reviewers
     result = measure_agreement(case.store, of="people", by="query_type")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import insert
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.rates import RateResult, measure_rate
@@ -181,6 +182,7 @@ def strata_in(result: RateResult) -> list[tuple[str, str | None, int, int]]:
     return [(each.picked, each.verdict, each.N, each.n) for each in result.strata]
 
 
+@on_sqlite
 def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged: list[int]) -> None:
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
@@ -192,6 +194,7 @@ def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged
     assert app.low < 0.175
 
 
+@on_sqlite
 def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[:10], "low_groundedness", 0.5)
     label(log, judged[:10], judged[:6])
@@ -207,6 +210,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 40"
 
 
+@on_sqlite
 def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[:10], "low_groundedness", 0.5)
     flag(log, judged[5:25])
@@ -217,6 +221,7 @@ def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]
     assert result.value == pytest.approx(6 / 40)
 
 
+@on_sqlite
 def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[20:])
     label(log, judged[5:], judged[5:8])
@@ -225,6 +230,7 @@ def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     assert [each.code for each in result.warnings][:1] == ["picked_labels"]
 
 
+@on_sqlite
 def test_the_worst_flagged_answers_are_a_stratum_down_to_which_all_are_reviewed(
     log: GradedLog, judged: list[int]
 ) -> None:
@@ -282,6 +288,7 @@ def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
         assert (alone.n_labelled, alone.extras, alone.value) == of_type["legal"]
 
 
+@on_sqlite
 def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int]) -> None:
     failed = log.answers(10)
     log.say_all(log.version(), failed, status=Status.UNPARSABLE)
@@ -295,6 +302,7 @@ def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int
     assert result.in_all_answers["agreement"].n == 20
 
 
+@on_sqlite
 def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog, judged: list[int]) -> None:
     good = [each for place, each in enumerate(judged) if place % 4]
     flag(log, good[:15])
@@ -304,6 +312,7 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog
     assert result.value == pytest.approx(2 / 15)
 
 
+@on_sqlite
 def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
     ids = log.answers(30)
     flag(log, ids[:15])
@@ -314,6 +323,7 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
     assert (result.value, result.judge_share, dict(result.in_all_answers)) == (0.2, None, {})
 
 
+@on_sqlite
 def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
     assert measure_rate(log.store).sentence == (
         "The share of bad answers is not available: none of the 40 answers has a label from a random sample. "
@@ -349,6 +359,7 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
     assert result.left_out["unsure"] == 4
 
 
+@on_sqlite
 def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged)
     label(log, judged, judged[:20])
@@ -361,6 +372,7 @@ def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
     assert words.endswith("(n = 30). The rate is about their majority.")
 
 
+@on_sqlite
 def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     ids = log.answers(60)
     scores = {each: place / 60 for place, each in enumerate(ids)}
@@ -388,6 +400,7 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
     assert (alone.value, alone.n) == (pytest.approx(0.9), 20)
 
 
+@on_sqlite
 def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[:20])
     label(log, judged[:20], judged[:8])
@@ -396,6 +409,7 @@ def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, ju
     assert measure_rate(log.store) == before
 
 
+@on_sqlite
 def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) -> None:
     for choice, reason in (
         ({"by": "judge_version"}, "--judge-version"),
@@ -406,6 +420,7 @@ def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) ->
             measure_rate(log.store, **choice)
 
 
+@on_sqlite
 def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[:20])
     label(log, judged[:20], judged[:8])

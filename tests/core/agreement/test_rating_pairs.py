@@ -2,6 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice
@@ -30,6 +31,7 @@ def label_log(log: GradedLog, n: int = 12) -> tuple[StoredVersion, list[int]]:
     return version, ids
 
 
+@on_sqlite
 def test_one_pair_per_answer_however_many_reviews_it_has(log: GradedLog) -> None:
     version, ids = label_log(log)
     for reviewer in ("jon", "lee"):
@@ -68,6 +70,7 @@ def test_a_blind_review_wins_over_what_was_said_after_seeing_the_judge(log: Grad
     assert row_of(log, version, "label").statistics["agreement"].value == 0
 
 
+@on_sqlite
 def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
     log.say(version, {each: {"label": BAD, "quality": 2, "groundedness": 0.4} for each in ids})
@@ -83,6 +86,7 @@ def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> No
     assert row_of(log, version, "groundedness").statistics["mean_absolute_difference"].value == pytest.approx(0)
 
 
+@on_sqlite
 def test_only_one_reviewer_may_be_meant(log: GradedLog) -> None:
     version, ids = label_log(log)
     for each in ids[:10]:
@@ -91,6 +95,7 @@ def test_only_one_reviewer_may_be_meant(log: GradedLog) -> None:
     assert (row.n, row.statistics["agreement"].value) == (10, 0.5)
 
 
+@on_sqlite
 def test_only_answers_of_the_log_count(log: GradedLog) -> None:
     version, ids = label_log(log)
     control = log.answers(1, kind=ResponseKind.CONTROL)
@@ -105,6 +110,7 @@ def test_only_answers_of_the_log_count(log: GradedLog) -> None:
     assert len(set(reviews.response_ids.tolist())) == len(ids) + 1
 
 
+@on_sqlite
 def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log: GradedLog) -> None:
     version, ids = label_log(log)
     failed = log.answers(3)
@@ -114,6 +120,7 @@ def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log: GradedLog)
     assert (row.n, row.left_out, row.statistics["agreement"].value) == (len(ids), {"without_verdict": 3}, 1)
 
 
+@on_sqlite
 def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(12)
     log.say(version, {each: {"groundedness": 0.5 if index % 2 else 0.49} for index, each in enumerate(ids)})
@@ -124,6 +131,7 @@ def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedL
     assert cut_note(row) == "rag v1 gives no label; groundedness below 0.5 counts as hallucinated."
 
 
+@on_sqlite
 def test_a_threshold_is_compared_after_rounding(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(10)
     log.say_all(version, ids, groundedness=0.5 - 1e-12)
@@ -131,6 +139,7 @@ def test_a_threshold_is_compared_after_rounding(log: GradedLog) -> None:
     assert row_of(log, version, "label").statistics["agreement"].value == 1
 
 
+@on_sqlite
 def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(10)
     log.say_all(version, ids, groundedness=0.1, label=GOOD)
@@ -139,6 +148,7 @@ def test_the_label_a_judge_gave_is_never_cut(log: GradedLog) -> None:
     assert (row.statistics["agreement"].value, cut_note(row)) == (1, None)
 
 
+@on_sqlite
 def test_under_ten_pairs_is_too_few(log: GradedLog) -> None:
     version, _ = label_log(log, 9)
     row = row_of(log, version, "label")
@@ -147,6 +157,7 @@ def test_under_ten_pairs_is_too_few(log: GradedLog) -> None:
     assert row.statistics["kappa"].reason == "too few (n = 9, at least 10 needed)"
 
 
+@on_sqlite
 def test_every_query_type_has_its_row(log: GradedLog) -> None:
     version = log.version()
     for query_type, right in (("simple", GOOD), ("sql", BAD)):
@@ -160,6 +171,7 @@ def test_every_query_type_has_its_row(log: GradedLog) -> None:
     assert rows == {"simple": (10, 1), "sql": (10, 0)}
 
 
+@on_sqlite
 def test_answers_on_one_evidence_are_resampled_together(log: GradedLog) -> None:
     version = log.version()
     ids = [each for group in range(6) for each in log.answers(4, group=group)]
@@ -168,6 +180,7 @@ def test_answers_on_one_evidence_are_resampled_together(log: GradedLog) -> None:
     assert row_of(log, version, "label").statistics["kappa"].unit == "evidence group"
 
 
+@on_sqlite
 def test_nothing_graded_is_an_empty_row_not_an_error(log: GradedLog) -> None:
     version = log.version()
     assert row_of(log, version, "quality").n == 0

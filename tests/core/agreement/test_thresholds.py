@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.calibration import measure_calibration
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
@@ -36,6 +37,7 @@ def judged(
     return version
 
 
+@on_sqlite
 def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log: GradedLog) -> None:
     judged(log)
     with log.store.writing() as connection:
@@ -55,6 +57,7 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert "of at least 80 %, with 95 % confidence" in chosen.sentence
 
 
+@on_sqlite
 def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> None:
     for query_type in ("sql", "text"):
         judged(log, 200, query_type)
@@ -113,6 +116,7 @@ def test_evidence_groups_are_read_of_labelled_answers_only(log: GradedLog) -> No
     assert "json_each" in of_groups or "unnest" in of_groups
 
 
+@on_sqlite
 def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
     judged(log, 60, share_bad=0)
     with log.store.reading() as connection:
@@ -121,6 +125,7 @@ def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
     assert chosen.low_groundedness is None
 
 
+@on_sqlite
 def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None:
     judged(log, 30)
     with log.store.reading() as connection:
@@ -135,6 +140,7 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
     assert "more labelled answers (30 so far)" in confident.sentence
 
 
+@on_sqlite
 def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_rest(log: GradedLog) -> None:
     with log.store.writing() as connection:
         set_setting(connection, "random_share", 0.2, "test")
@@ -159,6 +165,7 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
     assert sample.left_out["more_often_labelled"] == sample.labels.n - by_lot.n
 
 
+@on_sqlite
 def test_a_cost_that_is_not_shown_to_be_lower_keeps_the_threshold_in_force(log: GradedLog) -> None:
     judged(log)
     with log.store.reading() as connection:
@@ -168,6 +175,7 @@ def test_a_cost_that_is_not_shown_to_be_lower_keeps_the_threshold_in_force(log: 
     assert chosen.sentence.startswith("Keep the threshold in force, 0.5.")
 
 
+@on_sqlite
 def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None:
     version = judged(log)
     with log.store.reading() as connection:
@@ -179,6 +187,7 @@ def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None
     assert "need no review: " in result.sentence
 
 
+@on_sqlite
 def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log: GradedLog) -> None:
     first = judged(log, 100)
     second = log.version("nli")
@@ -199,6 +208,7 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log
     assert sample.title == "rag v1 + nli v1"
 
 
+@on_sqlite
 def test_calibration_needs_fifty_labels_of_both_kinds(log: GradedLog) -> None:
     judged(log, 40)
     with log.store.reading() as connection:
@@ -212,6 +222,7 @@ def test_calibration_needs_fifty_labels_of_both_kinds(log: GradedLog) -> None:
     assert "A score of 0.7 means: people call" in result.sentence
 
 
+@on_sqlite
 def test_a_log_without_a_judge_names_the_next_command(log: GradedLog) -> None:
     log.answers(3)
     with log.store.reading() as connection, pytest.raises(NotFound, match="judgeboard judge"):
@@ -245,6 +256,7 @@ def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Sto
     assert (confident.agreement.value or 0) > 0.9
 
 
+@on_sqlite
 def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     equal, contrary = log.version("equal"), log.version("contrary")
     ids = log.answers(150)
@@ -264,12 +276,14 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     assert nothing.sentence.startswith("No threshold: ")
 
 
+@on_sqlite
 def test_one_label_only_has_no_map(log: GradedLog) -> None:
     judged(log, 60, share_bad=0)
     with log.store.reading() as connection:
         assert measure_calibration(connection).sentence == "No map: people found no bad answer here."
 
 
+@on_sqlite
 def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -> None:
     ids = log.answers(20)
     log.say(log.version(), {each: {"groundedness": 0.9} for each in ids})
@@ -281,6 +295,7 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
         assert "have no label that was drawn at random" in sentence
 
 
+@on_sqlite
 def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log: GradedLog) -> None:
     ids = log.answers(4)
     words, one, other = log.version("words"), log.version("one"), log.version("other")
@@ -294,6 +309,7 @@ def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log:
             measure_confident_verdicts(connection, 0.9, jury=["one", "other"])
 
 
+@on_sqlite
 def test_judges_alike_count_verdicts_and_a_cascade_counts_each_answer_once(log: GradedLog) -> None:
     first, second = judged(log, 300), log.version("nli")
     with log.store.reading() as connection:

@@ -1,5 +1,6 @@
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.verdict_changes import (
     ComparisonPage,
@@ -20,6 +21,7 @@ def of_run(log: GradedLog, run_id: int, **asked: int) -> ComparisonPage:
         return comparison_page(connection, pairs_of_run(connection, run_id), **asked)
 
 
+@on_sqlite
 def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> None:
     ids = log.answers(4)
     old, new, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
@@ -49,6 +51,7 @@ def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(
     assert (row.pair.response_id, row.pair.old.groundedness, row.flip) == (ids[0], 0.9, Side.BAD)
 
 
+@on_sqlite
 def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(4)
     before, after = (0.9, 0.4, 0.6, 0.1), (0.6, 0.55, 0.6, 0.0)
@@ -88,6 +91,7 @@ def test_the_old_verdict_stays_and_agreement_with_the_old_version_does_not_move(
         assert [row for row in every_judge(connection) if row.title == old.title] == before
 
 
+@on_sqlite
 def test_an_unknown_run_is_said(log: GradedLog) -> None:
     with pytest.raises(NotFound, match="no run 9"):
         of_run(log, 9)

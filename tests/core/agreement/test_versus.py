@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.ab import compare_sources
 from judgeboard.agreement.versus import compare_versions
@@ -210,6 +211,7 @@ def two_judges(log: GradedLog, first: list[Any], second: list[Any], people: list
     return ids
 
 
+@on_sqlite
 def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log: GradedLog) -> None:
     n = 40
     first, second = [GOOD] * n, [BAD] * 10 + [GOOD] * 20 + [None] * 10
@@ -224,6 +226,7 @@ def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log:
     assert (result.as_wrong.n, result.as_wrong.only_first, result.as_wrong.only_second) == (40, 10, 10)
 
 
+@on_sqlite
 def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> None:
     people = [BAD] * 20 + [GOOD] * 60
     two_judges(log, [BAD] * 60 + [GOOD] * 20, [GOOD] * 10 + [BAD] * 10 + [GOOD] * 60, people)
@@ -233,6 +236,7 @@ def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> 
     assert "new v1 finds fewer bad answers than old v1, although it is right as often in all." in result.warnings
 
 
+@on_sqlite
 def test_labels_on_one_kind_of_difference_only_are_reported(log: GradedLog) -> None:
     """People read what the old judge flagged, so only its mistakes are known."""
     first, second = [BAD] * 20 + [GOOD] * 40, [GOOD] * 20 + [BAD] * 20 + [GOOD] * 20
@@ -243,6 +247,7 @@ def test_labels_on_one_kind_of_difference_only_are_reported(log: GradedLog) -> N
     assert any(each.startswith("People labelled 100 % of the answers that only old v1") for each in result.warnings)
 
 
+@on_sqlite
 def test_labels_only_where_the_versions_differ_show_the_same_change(log: GradedLog) -> None:
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
@@ -262,6 +267,7 @@ def test_labels_only_where_the_versions_differ_show_the_same_change(log: GradedL
     assert (alone.differing, complete.differing) == (50, 50)
 
 
+@on_sqlite
 def test_few_labels_show_nothing(log: GradedLog) -> None:
     two_judges(log, [GOOD] * 9, [BAD] * 9, [BAD] * 9)
     log.version("third")
@@ -311,6 +317,7 @@ def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) 
             compare_sources(connection, "log", "log")
 
 
+@on_sqlite
 def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: GradedLog) -> None:
     ids = answered(log, "app a", [("again", "x"), ("again", "y"), ("again", "z")])
     ids += answered(log, "app b", [("again", "x"), ("again", "y"), ("again", "w"), ("only one", "q")])
@@ -320,6 +327,7 @@ def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: Grade
     assert (result.questions, result.left_out) == (2, {"answered_by_one": 1, "question_repeated": 2})
 
 
+@on_sqlite
 def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log: GradedLog) -> None:
     a, b = two_sources(log, 40, labelled=30, bad_b=30)
     log.review(a[35], label=GOOD)

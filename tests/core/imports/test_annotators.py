@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.answer_pairs import person_grades
 from judgeboard.domain import Preference, QueueOrder, Role, Shown
 from judgeboard.errors import NotAllowed
@@ -65,6 +66,7 @@ def test_who_gives_the_name_of_an_annotator_is_that_person(case: QueueCase, grad
     assert counted(case) == {"Zoë": 0.2}
 
 
+@on_sqlite
 def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews_stay(case: QueueCase, graded) -> None:
     case.queue(blind_people=True, blind_judge=True, order=QueueOrder.OLDEST, grades=("groundedness",))
     case.review(case.mara, None, groundedness=0.5)
@@ -86,6 +88,7 @@ def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case: Queu
         assert {each.reviewer for each in load_item(connection, answer).reviews} == {"Mara", "Jon", "eve"}
 
 
+@on_sqlite
 def test_an_imported_preference_replaces_no_preference_of_a_page(case: QueueCase, bring) -> None:
     (pair,) = add_pairs(case.store, 1)
     prefer(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.imports.responses import differing
 from judgeboard.store.engine import Store
@@ -53,6 +54,7 @@ def test_no_field_of_the_content_is_left_out() -> None:
     assert len(differing(replace(WHOLE, **every), WHOLE)) == len(content(WHOLE)) == len(OTHERS)
 
 
+@on_sqlite
 @pytest.mark.parametrize("response", [WHOLE, BARE])
 def test_what_is_stored_says_what_came_in(store: Store, response: Response) -> None:
     with store.writing() as connection:

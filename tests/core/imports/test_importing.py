@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
@@ -43,6 +44,7 @@ def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: 
     assert row_count(store, IMPORT_BATCH) == 1
 
 
+@on_sqlite
 def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store: Store, tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1))
     summary = import_file(store, path)
@@ -53,6 +55,7 @@ def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store:
     assert all(row["reason"] for row in rejected)
 
 
+@on_sqlite
 def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", answer(1), answer(2, answer=7))
     rejected = import_file(store, path).rejected_file
@@ -68,6 +71,7 @@ def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_
     assert (again.rejected_file, again.older_file) == (rejected, None)
 
 
+@on_sqlite
 def test_no_file_of_rejected_rows_appears_where_nothing_was_rejected(log: Path, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.rejected.jsonl")) == []
 
@@ -83,6 +87,7 @@ def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store: St
     assert kept["reason"] == "'a1' is stored with other content: answer differs"
 
 
+@on_sqlite
 def test_a_forgotten_response_names_no_field_that_differs(store: Store, log: Path, tmp_path: Path) -> None:
     with store.writing() as connection:
         forget_response(connection, "a1", actor="Ada")
@@ -97,6 +102,7 @@ def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_
     assert row_count(store, FEEDBACK) == 1
 
 
+@on_sqlite
 def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
@@ -143,6 +149,7 @@ def test_another_verdict_of_the_same_judge_is_rejected(store: Store, log: Path, 
     assert row_count(store, JUDGMENT) == 1
 
 
+@on_sqlite
 def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Store, log: Path, tmp_path: Path) -> None:
     verdict = {"response_id": "a1", "judge": "one", "quality": 2, "reasoning": "It says more.", "raw": "2"}
     grade = {"response_id": "a1", "annotator": "Ada", "quality": 2, "note": "Too much."}
@@ -162,6 +169,7 @@ def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store: Sto
     assert import_file(store, other, kind="verdicts").differing == 1
 
 
+@on_sqlite
 def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, tmp_path: Path) -> None:
     import_file(store, write(tmp_path / "shop.jsonl", answer(1)), source="shop")
     path = write(tmp_path / "grades.jsonl", {"response_id": "a1", "annotator": "Ada", "quality": 2})
@@ -170,6 +178,7 @@ def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, t
     assert import_file(store, path, kind="grades", source="shop").new == 1
 
 
+@on_sqlite
 def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "grades.jsonl", {"response_id": "nobody", "annotator": "Ada", "quality": 2})
     summary = import_file(store, path, kind="grades")
@@ -177,12 +186,14 @@ def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp
     assert summary.usable == 0
 
 
+@on_sqlite
 def test_a_stream_is_imported_as_a_file_is(store: Store, tmp_path: Path) -> None:
     stream = io.BytesIO(gzip.compress(json.dumps(answer(1)).encode()))
     summary = import_file(store, stream, name="upload.jsonl.gz", rejected=tmp_path / "rejected.jsonl")
     assert (summary.file, summary.new) == ("upload.jsonl.gz", 1)
 
 
+@on_sqlite
 def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_them(
     store: Store, tmp_path: Path
 ) -> None:
@@ -213,6 +224,7 @@ def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store: Store, log: P
     assert batch.finished_at is not None
 
 
+@on_sqlite
 def test_an_unknown_kind_names_the_choices(store: Store, log: Path) -> None:
     with pytest.raises(BadInput, match="responses, grades, verdicts"):
         import_file(store, log, kind="reviews")
@@ -229,6 +241,7 @@ def test_real_labelled_answers_come_in_whole_and_once(postgres_store: Store, sha
     assert all(import_file(store, file, kind=kind).new == 0 for kind, file in files.items())
 
 
+@on_sqlite
 def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store: Store, tmp_path: Path) -> None:
     without = {"query": "why?", "answer": "because"}
     assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content

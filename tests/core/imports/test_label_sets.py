@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engines import on_sqlite
 from graded_log import GradedLog
 from judgeboard.agreement.fields import field_agreement
 from judgeboard.cli.app import run
@@ -47,6 +48,7 @@ def verdicts(every: int) -> list[dict[str, Any]]:
     return [{"response_id": row["response_id"], "judge": "nli", "label": row["label"]} for row in grades("", every)]
 
 
+@on_sqlite
 def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
     assert bring(answers, "grades", grades("mara", 4)).new == 40
     assert bring(answers, "grades", grades("jon", 6)).new == 40
@@ -83,6 +85,7 @@ def test_a_new_class_becomes_the_last_option_of_a_new_version(answers: Store) ->
     assert newest.schema.fields[0].values == (*CLASSES, "both")
 
 
+@on_sqlite
 def test_only_schemas_that_can_take_labels_are_label_sets(answers: Store) -> None:
     bring(answers, "grades", grades("mara", 4))
     category = {"name": "tone", "type": "category", "options": ["rude", "polite"]}
@@ -99,6 +102,7 @@ def test_only_schemas_that_can_take_labels_are_label_sets(answers: Store) -> Non
     assert {name: each.title for name, each in newest.items()} == {NAME: "claims v1", "tone": "tone v1"}
 
 
+@on_sqlite
 def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:
     with pytest.raises(BadInput, match="--label-set is for the kinds grades and verdicts"):
         bring(answers, "responses", [{"query": "?"}])
@@ -110,6 +114,7 @@ def test_a_label_set_needs_labels_and_a_name_of_its_own(answers: Store) -> None:
     assert rejected.first_rejected[0].field == "label_schema"
 
 
+@on_sqlite
 def test_an_unknown_label_names_the_option(answers: Store) -> None:
     summary = bring(answers, "grades", grades("mara", 4)[:1], label_set=None, dry_run=True)
     assert "use --label-set NAME" in summary.first_rejected[0].reason

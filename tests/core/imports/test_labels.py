@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import GradedLog
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
@@ -75,6 +76,7 @@ def test_a_mapping_that_cannot_be_used_is_refused_at_once(reading, values, says)
         reading(b"{}", kind="grades", values=values)
 
 
+@on_sqlite
 def test_the_summary_has_each_word_with_its_label(bring, store):
     ids = GradedLog(store).answers(5)
     words = ("no", "no", "yes", "grounded", "maybe")

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.cli.import_command import import_command as command
 from judgeboard.imports.importing import BATCH_ROWS
 from judgeboard.imports.kinds import KINDS, kind_class
@@ -30,6 +31,7 @@ def verdicts(store: Store, judge: str) -> list[tuple[Any, ...]]:
     return [(each.aspect, each.ab, each.ba, each.asked_ab, each.asked_ba) for each in rows]
 
 
+@on_sqlite
 def test_a_pair_told_for_every_judge_is_one_pair(store, bring) -> None:
     summary = bring(
         row(judge="x", verdict_order_ab="A", verdict_order_ba="B", human="B"),
@@ -71,6 +73,7 @@ def test_a_row_whose_only_news_is_an_order_in_vain_is_new(store, bring) -> None:
     assert (summary.new, summary.unchanged) == (2, 0)
 
 
+@on_sqlite
 def test_a_second_import_of_anything_changes_nothing(bring, contents) -> None:
     people = [{"annotator": "ada", "depth": "a", "shown": "ab"}, {"annotator": "bo", "preference": "B"}]
     rows = [
@@ -95,6 +98,7 @@ def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents
     assert contents() == before
 
 
+@on_sqlite
 def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(store, bring) -> None:
     bring(row(judge="j", verdict_order_ab={"depth": "a"}))
     summary = bring(
@@ -105,6 +109,7 @@ def test_another_verdict_of_a_judge_is_rejected_and_a_further_aspect_is_not(stor
     assert verdicts(store, "j") == [("depth", "a", None, True, False), ("style", "b", None, True, False)]
 
 
+@on_sqlite
 def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles_over(bring) -> None:
     bring({"id": "q", "question": "?", "samples": ["A"], "model": "m"}, kind="samples")
     wrong = {"id": "q", "question": "?", "samples": ["A", "B"], "verdicts": {"A": {"ab": "a", "ba": "b"}}, "model": "m"}
@@ -124,6 +129,7 @@ def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(
     assert kinds == {"r1": None, "pair:p:a": logged, "pair:p:b": None}
 
 
+@on_sqlite
 def test_people_in_two_files_are_counted_once(store, bring) -> None:
     bring(row(human=[{"annotator": "ada", "depth": 1, "preference": "B"}]))
     grade = {"pair_id": "p", "annotator": "ada", "scale": "-2..2 (positive: answer 2 better)"}
@@ -134,6 +140,7 @@ def test_people_in_two_files_are_counted_once(store, bring) -> None:
         assert [(each.aspect, each.value) for each in load_preferences(connection)] == [("depth", -1)]
 
 
+@on_sqlite
 def test_grades_of_pairs_and_of_answers_share_a_file(store, bring) -> None:
     bring({"id": "r1", "query": "?", "answer": "a"}, kind="responses")
     bring(row())
@@ -146,6 +153,7 @@ def test_grades_of_pairs_and_of_answers_share_a_file(store, bring) -> None:
     assert (summary.new, [problem.line for problem in summary.first_rejected]) == (2, [1])
 
 
+@on_sqlite
 def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> None:
     bring(row("p1"), row("p2"))
     bring(row("p2"), source="other")
@@ -170,6 +178,7 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
     assert bring({**rows[0], "verdict": "B"}, kind="comparisons").differing == 1
 
 
+@on_sqlite
 def test_aspects_may_come_in_rows_of_their_own(store, bring) -> None:
     bring(row())
     rows = [
@@ -190,6 +199,7 @@ def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents) -> 
     assert bring(*rows, dry_run=True).unchanged == 4
 
 
+@on_sqlite
 def test_a_dry_run_of_several_batches_stores_nothing(bring, contents) -> None:
     before = contents()
     rows = [row(f"p{n}", judge="j", verdict_order_ab="a") for n in range(BATCH_ROWS + 1)]
@@ -205,6 +215,7 @@ def test_missing_orders_of_an_import_that_broke_off_come_in_with_the_next(store,
     assert verdicts(store, "j") == [("overall", "a", None, True, False), ("overall", None, None, True, False)]
 
 
+@on_sqlite
 def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring) -> None:
     bring(row(judge="x", verdict_order_ab="A"), row(judge="y", verdict_order_ab="A"))
     with store.reading() as connection:
@@ -218,6 +229,7 @@ def test_the_kinds_of_files_all_have_a_way_in() -> None:
     assert list(offered) == list(KINDS)
 
 
+@on_sqlite
 def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, contents) -> None:
     rows = [
         row(judge="j", verdict_order_ab="a", raw_ab="[[A]]", human=[{"annotator": "ada", "d": "a", "note": "hers"}]),
@@ -234,6 +246,7 @@ def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, conte
     assert contents() == before
 
 
+@on_sqlite
 def test_no_figure_of_the_log_moves(store, bring) -> None:
     bring({"id": "r1", "query": "which?", "answer": "left", "feedback": "up"}, kind="responses")
     bring({"response_id": "r1", "judge": "rag", "groundedness": 0.1, "quality": 1}, kind="verdicts")

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.store.comparisons import load_comparisons, load_samples
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE
@@ -20,6 +21,7 @@ def scored(name: str = "r", **more: Any) -> dict[str, Any]:
     return {"id": name, **given, **more}
 
 
+@on_sqlite
 def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, contents) -> None:
     rows = [
         sampled(verdicts={"A": {"ab": "a", "ba": None}, "B": {"ab": "b", "ba": "b"}}, gold="B", category="math"),
@@ -38,6 +40,7 @@ def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring, cont
     assert contents() == before
 
 
+@on_sqlite
 def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(store, bring) -> None:
     bring(sampled(), kind="samples")
     summary = bring(sampled(samples=["A", "A"]), sampled(samples=["A", None, "B", "C"]), kind="samples")
@@ -47,6 +50,7 @@ def test_another_answer_in_the_same_try_is_rejected_and_a_further_try_is_not(sto
     assert one.answers == ("A", None, "B", "C")
 
 
+@on_sqlite
 def test_samples_join_the_pair_that_has_the_answers(bring) -> None:
     bring({"id": "q", "question": "how many q?", "answer_a": "1", "answer_b": "2"})
     assert bring(sampled(), kind="samples").new == 1
@@ -79,6 +83,7 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring, contents)
     assert contents() == before
 
 
+@on_sqlite
 def test_other_content_or_another_score_is_rejected(bring) -> None:
     bring(scored(), kind="repeats")
     summary = bring(scored(answer="no"), scored("r3"), kind="repeats")

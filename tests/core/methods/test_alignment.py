@@ -22,6 +22,7 @@ from aligned_log import (
     numbers_of,
     script,
 )
+from engines import on_sqlite
 from graded_log import BAD
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import compare_versions
@@ -55,6 +56,7 @@ def aligned(store: Store, endpoint: RecordingEndpoint, candidates: int = 1, whic
     return align(store, which, candidates=candidates, model={"model": STRONG, **address_}, judge=address_)
 
 
+@on_sqlite
 def test_a_worsened_prompt_is_improved_on_held_out_labels(
     store: Store, endpoint: RecordingEndpoint, tmp_path: Path
 ) -> None:
@@ -75,6 +77,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     assert not any(f"route number {number} " in proposal.casefold() for number in held_out)
 
 
+@on_sqlite
 def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(
     store: Store, endpoint: RecordingEndpoint, tmp_path: Path
 ) -> None:

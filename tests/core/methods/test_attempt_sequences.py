@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import JudgeInput, Status, StepRecord
 from judgeboard.judges.rating import Rating
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
@@ -31,6 +32,7 @@ def sequences(store: Store, response_id: int) -> tuple[AttemptSequence, ...]:
         return attempt_sequences(connection, response_id)
 
 
+@on_sqlite
 def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "prompts.txt"
     file.write_text("How warm is it?")

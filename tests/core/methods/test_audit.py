@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import judging_log
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision, DimensionScore, Label, ResponseKind, RunState, Status
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
@@ -89,6 +90,7 @@ def test_the_five_published_rows_are_all_true_positives(sqlite_log: GradedLog, g
     assert to_plain(report)["precision"]["method"] == "Wilson"
 
 
+@on_sqlite
 def test_positive_is_a_wrong_verdict_not_a_bad_answer(log: GradedLog) -> None:
     teacher, ids = log.version("teacher"), log.answers(8)
     labels = [GOOD, GOOD, BAD, BAD, GOOD, GOOD, BAD, BAD]
@@ -149,6 +151,7 @@ def test_each_verdict_is_asked_about_once(sqlite_log: GradedLog) -> None:
     assert len(endpoint.requests) == 6
 
 
+@on_sqlite
 def test_a_stopped_audit_goes_on_where_it_ended(log: GradedLog, tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nbig = { input = 1, output = 1 }\n")
@@ -236,6 +239,7 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
     assert (report.marked, report.flags_raised, report.notes) == (1, 1, ())
 
 
+@on_sqlite
 def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(log: GradedLog) -> None:
     _, ids = taught(log, 1)
     review(log.store, always(WRONG))

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event, select
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
@@ -75,6 +76,7 @@ def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog)
     assert raise_flags(log.store).raised == 0
 
 
+@on_sqlite
 def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> None:
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(4)
     log.say_all(rag, ids, label=GOOD)
@@ -152,6 +154,7 @@ def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
     assert not [step for step in reviewing if step.startswith(("SCAN judgment ", "SCAN response", "SCAN current"))]
 
 
+@on_sqlite
 def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
     ids = log.answers(2)
     for name, label in (("rag", GOOD), ("nli", BAD), ("big", BAD)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
@@ -54,6 +55,7 @@ def controls(store: Store) -> dict[str, int]:
         return {each.external_id: each.original_id for each in list_controls(connection)}
 
 
+@on_sqlite
 def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
     add(store, 12)
     made = make_control_answers(store, n=5)

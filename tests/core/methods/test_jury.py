@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.judge import jury_lines
@@ -46,6 +47,7 @@ def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
     return ids
 
 
+@on_sqlite
 def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: GradedLog) -> None:
     ids = three(log, 2, {"groundedness": 0.1}, {"groundedness": 0.9, "quality": 4}, {"groundedness": 0.8})
     report = judge_by_jury(log.store, ["one", "two", "three"])
@@ -73,6 +75,7 @@ def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: Graded
     assert [(row["response_id"], row["ask"], row["quality"]) for row in of_jury(log.store)][3:] == [(ids[1], 1, 1)]
 
 
+@on_sqlite
 def test_a_tie_is_counted_and_is_no_verdict(log: GradedLog) -> None:
     ids = log.answers(3)
     log.say_all(log.version("one"), ids, label=GOOD)
@@ -109,6 +112,7 @@ def test_an_answer_waits_until_every_member_was_asked(log: GradedLog) -> None:
     assert [row["response_id"] for row in of_jury(log.store)] == [ids[0]]
 
 
+@on_sqlite
 def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None:
     ids = log.answers(9)
     log.say_all(log.version("one"), ids[:8], label=GOOD)
@@ -146,6 +150,7 @@ def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog)
         assert (each.accuracy.value, each.accuracy.n, each.kappa.n) == (1.0, 10, 10), each.version.title
 
 
+@on_sqlite
 def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
     ids = three(log, 20, {"label": GOOD}, {"label": GOOD}, {"label": GOOD})
     log.review_all(ids[:15], label=BAD.value)
@@ -156,6 +161,7 @@ def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
     assert report.fleiss_kappa.value is None
 
 
+@on_sqlite
 def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog) -> None:
     three(log, 4, {"label": BAD}, {"groundedness": 0.3}, {"groundedness": 0.7})
     report = judge_by_jury(log.store, ["one", "two", "three"])

@@ -7,6 +7,7 @@ import pytest
 
 import judgeboard
 from endpoint_scripts import in_turn
+from engines import on_sqlite
 from judgeboard.domain import RunState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
 from judgeboard.methods.attempts import attempt_sequences
@@ -46,6 +47,7 @@ def test_a_bad_answer_is_replaced_by_a_better_grounded_one() -> None:
     assert generate.asked == [MESSAGES]
 
 
+@on_sqlite
 def test_a_new_answer_is_stored_with_the_original_and_both_verdicts(store: Store) -> None:
     result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), store=store)
     again = judgeboard.reflect_blocking(QUERY, GOOD * 2, PASSAGES, MESSAGES, generate=Generate(), store=store)

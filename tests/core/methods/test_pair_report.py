@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.models import shipped_models
@@ -31,6 +32,7 @@ def figures(store: Store, version: StoredVersion, **options) -> PairGroup:
     return group
 
 
+@on_sqlite
 def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store: Store) -> None:
     version = record(store, add_pairs(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
     counts = figures(store, version).counts
@@ -263,6 +265,7 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     assert figures(sqlite_store, version, unusable="tie").people_split == 4, "that of the unusable pair counts too"
 
 
+@on_sqlite
 def test_models_are_ranked_by_the_judge_by_gold_and_by_people(store: Store) -> None:
     ids = []
     for number, models in enumerate([("x", "y"), ("y", "z"), ("z", "x"), ("x", "x")] * 4):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
@@ -35,6 +36,7 @@ def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(st
     assert again.version == compared.version
 
 
+@on_sqlite
 def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) -> None:
     (pair_id,) = add_pairs(store, 1)
     compared, _ = compare(store, always(said("first")), [pair_id])

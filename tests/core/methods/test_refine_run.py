@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import judgeboard
+from engines import on_sqlite
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
@@ -43,6 +44,7 @@ def given(summary: RefineSummary) -> list[int | None]:
     return [attempt.rating for attempt in item.attempts]
 
 
+@on_sqlite
 def test_ratings_of_2_2_and_4_take_six_calls(store: Store, tmp_path: Path) -> None:
     summary, endpoint = refine(store, ratings(2, 2, 4), prompts(tmp_path, QUESTION))
     assert (len(endpoint.requests), summary.calls, summary.account.asked) == (6, 6, 6)
@@ -126,6 +128,7 @@ def test_prompts_of_a_finished_run_are_answered_anew(sqlite_store: Store, tmp_pa
     assert len(made(sqlite_store)) == 2
 
 
+@on_sqlite
 def test_logged_questions_are_asked_with_their_messages_and_once(store: Store) -> None:
     store_bad(store, 3)
     numbers = iter(range(1, 100))
@@ -165,6 +168,7 @@ def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store: St
     assert "It is a rock." in str(request["messages"])
 
 
+@on_sqlite
 def test_a_stopped_run_goes_on_where_it_was(store: Store, tmp_path: Path) -> None:
     asked = prompts(tmp_path, QUESTION)
     replies = iter([rated(2, "first feedback"), failure(401, "no such key")])
@@ -233,6 +237,7 @@ def test_a_rule_out_of_its_range_is_refused(changes: dict[str, Any]) -> None:
         RefineRule(**changes)
 
 
+@on_sqlite
 def test_a_live_call_with_a_store_keeps_every_attempt_as_a_finished_run(store: Store) -> None:
     answers, marks = iter(["one", "two"]), iter([2, 4])
 

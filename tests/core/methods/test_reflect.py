@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion, failure
@@ -58,6 +59,7 @@ def judge_first(store: Store, **said: Any) -> None:
         store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, stored_verdict) for id_ in ids])
 
 
+@on_sqlite
 def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store) -> None:
     store_bad(store)
     summary, endpoint = reflect(store, writing())

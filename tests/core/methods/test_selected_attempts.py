@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import deselect_attempt, select_attempt
@@ -69,6 +70,7 @@ def test_a_press_is_stored_once(refined: Store) -> None:
         say(refined, "Jon", 1, "a")
 
 
+@on_sqlite
 def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
     with pytest.raises(NotFound):
         say(refined, "Mara", 3, "a")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
@@ -169,6 +170,7 @@ def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None
         measure_self_reference(sqlite_store, conditions=["D"])
 
 
+@on_sqlite
 def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     lines = [
         {"id": "q1", "question": "How far?", "samples": ["1/2", "0.5", "2"], "correct": [True, True, False]},

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
@@ -30,6 +31,7 @@ def ask(
     return report, endpoint
 
 
+@on_sqlite
 @pytest.mark.parametrize(("conditions", "calls"), [("C", 7), ("A", 7), ("B", 7), ("ABC", 9)])
 def test_one_condition_takes_k_plus_2_calls_an_item_and_all_of_them_k_plus_4(
     store: Store, conditions: str, calls: int

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer, people_named
@@ -28,6 +29,7 @@ def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store
         people_named(sqlite_store, [" "])
 
 
+@on_sqlite
 def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store) -> None:
     case = queue_case(store)
     (response,) = case.flagged(0.1)
@@ -43,6 +45,7 @@ def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store
     assert ensure_reviewer(store, "cli", "cli:Bob") == people_named(store, ["CLI:bob"])[0]
 
 
+@on_sqlite
 def test_two_stored_names_that_differ_only_by_case_stay_two_people(store: Store) -> None:
     with store.writing() as connection:
         upper, lower = (store_reviewer(connection, "page", name) for name in ("Ann", "ann"))

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection, column, exists, insert, literal, literal_column, select, table, text
 
 import judgeboard
+from engines import on_sqlite
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
@@ -96,6 +97,7 @@ def test_every_table_says_what_is_hidden_of_it_or_that_nothing_is() -> None:
     assert part_of("preference_score") == ("review_id", "review")
 
 
+@on_sqlite
 def test_no_table_holds_a_word_on_a_hidden_answer(marked: Marked) -> None:
     everywhere = marked.marks(marked.case.mara, everything)
     assert len(everywhere) > 60
@@ -152,6 +154,7 @@ def test_each_blind_reviewer_misses_only_their_own_answers(marked: Marked) -> No
     assert listed == {"Mara": {"plain", "a0"}, "Jon": {"plain", "marked"}, "Ada": {"plain", "marked", "a0"}}
 
 
+@on_sqlite
 def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(marked: Marked) -> None:
     marked.give()
     assert marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.mara.id, [1, 2]))
@@ -238,6 +241,7 @@ def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked: Mar
     assert leaks == {}
 
 
+@on_sqlite
 def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Marked) -> None:
     case = marked.case
     before = marked.read(case.mara, quadrant)
@@ -296,6 +300,7 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
         assert "plain" in left
 
 
+@on_sqlite
 def test_an_answer_is_hidden_while_it_is_held_given_or_put_aside_and_shown_once_it_was_graded(marked: Marked) -> None:
     case = marked.case
     marked.give(assigned=(), needed=2)
@@ -357,6 +362,7 @@ def test_the_flag_of_a_hidden_answer_is_not_there(marked: Marked) -> None:
     assert marked.read(marked.case.jon, lambda c: response_of_flag(c, marked.answer.flag_id))
 
 
+@on_sqlite
 def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked: Marked) -> None:
     case, one = marked.case, marked.answer.response_id
     marked.give(blind_judge=False)
@@ -367,6 +373,7 @@ def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work
     assert not {mark for mark in people if "review" in mark or "span" in mark}
 
 
+@on_sqlite
 def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_judges_statements(
     marked: Marked,
 ) -> None:
@@ -391,6 +398,7 @@ def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides
         )
 
 
+@on_sqlite
 def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked: Marked) -> None:
     case = marked.case
     marked.give()
@@ -407,6 +415,7 @@ def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marke
     case.decide(marked.answer.flag_id, case.jon)
 
 
+@on_sqlite
 def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked: Marked) -> None:
     case = marked.case
     marked.give()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event
 
+from engines import on_sqlite
 from judgeboard.domain import Grade, Label, QueueOrder, Role
 from judgeboard.errors import BadInput, DecisionRefused, NotAllowed, NotFound
 from judgeboard.people.roster import change_settings, raise_flags
@@ -88,6 +89,7 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
     assert undo_many(case.store, "b1", reviewer=case.mara, now=case.now) == 0
 
 
+@on_sqlite
 def test_a_person_who_was_not_asked_stores_no_implied_label(case: QueueCase) -> None:
     assert confirm(case, case.flagged(0.1, 0.2)).decided == 2
     assert {row["label"] for row in standing(case)} == {None}
@@ -163,6 +165,7 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
     assert len(of_more) <= len(tagged_and_added)
 
 
+@on_sqlite
 def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCase) -> None:
     save_mode(case.store, "off topic", by=case.lead)
     flagged, blind = case.flagged(0.1, 0.2)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engines import on_sqlite
 from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.formats.label_schema import schema_in
@@ -77,6 +78,7 @@ def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(cas
     )
 
 
+@on_sqlite
 def test_what_is_filled_in_comes_back_once_and_the_rest_later(case, tmp_path) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     case.queue()
@@ -118,6 +120,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
     assert len(reviews) == 3
 
 
+@on_sqlite
 def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
@@ -142,6 +145,7 @@ def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(ca
     assert "has leased this item on a page" in conflict.reason
 
 
+@on_sqlite
 def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -> None:
     ids = case.flagged(0.1, 0.2)
     case.queue()
@@ -151,6 +155,7 @@ def test_what_lies_in_a_bundle_is_not_served_at_a_page_as_well(case, tmp_path) -
     assert exported_nothing(case, tmp_path / "c.jsonl")
 
 
+@on_sqlite
 def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_page(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
@@ -210,6 +215,7 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
     assert len(case.reviews()) == 1
 
 
+@on_sqlite
 def test_other_words_on_a_line_that_was_merged_are_a_conflict(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
@@ -235,6 +241,7 @@ def test_in_a_closed_queue_words_are_kept_and_decide_nothing(case, tmp_path) -> 
     assert case.flag_states() == ["open"]
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -266,6 +273,7 @@ def test_a_line_that_cannot_be_used_is_named_and_nothing_of_the_file_is_stored(
     assert case.reviews() == []
 
 
+@on_sqlite
 def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
@@ -289,6 +297,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> N
         exported(case, file)
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -321,6 +330,7 @@ def test_a_file_of_another_format_is_not_taken_for_a_bundle(content: bytes, said
         read_bundle(file, lambda _: None)
 
 
+@on_sqlite
 def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) -> None:
     case.flagged(*[0.1] * 24)
     case.queue()
@@ -335,6 +345,7 @@ def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) ->
     assert case.reviews() == []
 
 
+@on_sqlite
 def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_without_a_count_is_not(
     case, tmp_path
 ) -> None:
@@ -353,6 +364,7 @@ def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_witho
     assert counts(merged(case, file)) == (1, 0, 1, 0)
 
 
+@on_sqlite
 def test_a_bundle_goes_to_somebody_who_may_review(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
@@ -363,6 +375,7 @@ def test_a_bundle_goes_to_somebody_who_may_review(case, tmp_path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+@on_sqlite
 def test_where_the_file_cannot_be_written_nothing_is_held(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
@@ -405,6 +418,7 @@ GRADES = st.fixed_dictionaries(
 )
 
 
+@on_sqlite
 @given(filled=st.lists(GRADES, min_size=1, max_size=4))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_grades_survive_the_way_out_and_back(filled, case, tmp_path) -> None:
@@ -450,6 +464,7 @@ fields:
 """)
 
 
+@on_sqlite
 def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, tmp_path) -> None:
     case.flagged(*[0.1] * 4)
     add_schema(case.store, SCHEMA, by=case.lead)

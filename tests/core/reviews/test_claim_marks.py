@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import (
     Claim,
     ClaimMark,
@@ -63,6 +64,7 @@ def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team: ReviewCase, j
     )
 
 
+@on_sqlite
 def test_a_mark_on_a_sentence_holds_what_stands_there(team: ReviewCase) -> None:
     flag = team.judge(0.1)
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
@@ -70,11 +72,13 @@ def test_a_mark_on_a_sentence_holds_what_stands_there(team: ReviewCase) -> None:
     assert marks(team) == (ClaimMark(ClaimStatus.UNSUPPORTED, "rope", 4, 8),)
 
 
+@on_sqlite
 def test_a_mark_alone_is_worth_saving(team: ReviewCase) -> None:
     team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=3),))
     assert len(marks(team)) == 1
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("mark", "says"),
     [
@@ -98,6 +102,7 @@ def test_a_mark_that_speaks_of_nothing_is_refused(team: ReviewCase, judgment: in
     assert team.reviews() == []
 
 
+@on_sqlite
 def test_a_mark_on_another_answers_judgment_is_refused(team: ReviewCase, judgment: int) -> None:
     with team.store.writing() as connection:
         (other,) = store_responses(connection, [Response("log", "other", "q", ANSWER, passages=("p",))]).new
@@ -106,6 +111,7 @@ def test_a_mark_on_another_answers_judgment_is_refused(team: ReviewCase, judgmen
         team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),))
 
 
+@on_sqlite
 def test_a_statement_is_marked_once(team: ReviewCase, judgment: int) -> None:
     twice = [ClaimMark(status, judgment_id=judgment, number=1) for status in ClaimStatus]
     with pytest.raises(BadInput, match="twice"):
@@ -114,6 +120,7 @@ def test_a_statement_is_marked_once(team: ReviewCase, judgment: int) -> None:
         team.grade(team.mara, claim_marks=tuple(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1) for _ in range(2_001)))
 
 
+@on_sqlite
 def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team: ReviewCase, judgment: int) -> None:
     with pytest.raises(BadInput, match="a verdict that the person saw"):
         team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
@@ -153,6 +160,7 @@ def test_forgetting_an_answer_takes_the_marks_along(team: ReviewCase, judgment: 
     assert marks(team) == ()
 
 
+@on_sqlite
 def test_a_grade_from_a_file_is_known_again_by_what_the_file_said(team: ReviewCase, tmp_path: Path) -> None:
     """The key that earlier versions stored: another would let every file of grades in a second time."""
     file = tmp_path / "grades.jsonl"

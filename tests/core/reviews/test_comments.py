@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.changes import LONGEST_COMMENT, comment, edit_comment, withdraw_comment
 from judgeboard.store.export import export_tables
@@ -42,6 +43,7 @@ def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
     assert team.events() == [("comment", "Mara"), ("comment", "Jon")]
 
 
+@on_sqlite
 def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m", "one")
     say(team, team.jon, "No.", "two")
@@ -74,6 +76,7 @@ def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
     assert len(team.rows(COMMENT)) == 1
 
 
+@on_sqlite
 def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
     assert say(team, team.mara, "60 m") == say(team, team.mara, "60 m")
     first = said(team)[0].id
@@ -86,6 +89,7 @@ def test_the_same_press_twice_is_one_comment(team: ReviewCase) -> None:
         say(team, team.jon, "60 m")
 
 
+@on_sqlite
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * (LONGEST_COMMENT + 1), "half \ud800", "nul \x00"])
 def test_what_is_no_comment_is_refused(team: ReviewCase, text: str) -> None:
     with pytest.raises(BadInput):
@@ -94,6 +98,7 @@ def test_what_is_no_comment_is_refused(team: ReviewCase, text: str) -> None:
     assert team.events() == []
 
 
+@on_sqlite
 def test_a_comment_on_nothing_is_said_so(team: ReviewCase) -> None:
     with pytest.raises(NotFound):
         comment(team.store, response_id=99, reviewer=team.mara, text="hm", request_key="k")
@@ -101,6 +106,7 @@ def test_a_comment_on_nothing_is_said_so(team: ReviewCase) -> None:
         withdraw_comment(team.store, comment_id=99, reviewer=team.mara, request_key="k")
 
 
+@on_sqlite
 def test_a_forgotten_answer_has_no_comments(team: ReviewCase) -> None:
     say(team, team.mara, "60 m")
     with team.store.writing() as connection:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Grade, ItemState, Preference, QueueOrder, Role, Stage
 from judgeboard.errors import NotAllowed, NotFound
 from judgeboard.reviews.leases import skip
@@ -52,6 +53,7 @@ def test_those_of_a_closed_queue_are_listed_where_it_is_named(case) -> None:
             open_conflicts(connection, "none")
 
 
+@on_sqlite
 def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2, blind_judge=True, order=QueueOrder.OLDEST)
@@ -75,6 +77,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
     assert (after.adjudication.stage, after.adjudication.note) == (Stage.ADJUDICATION, "why")
 
 
+@on_sqlite
 def test_all_unsure_is_listed_as_such(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -85,6 +88,7 @@ def test_all_unsure_is_listed_as_such(case) -> None:
     assert line.differ_on == ("all unsure",)
 
 
+@on_sqlite
 def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(case) -> None:
     case.flagged(0.1)
     case.mara = signed_in(case, "mara")
@@ -146,6 +150,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case) -> None:
         assert [one.item.state for one in own_conflicts(connection, case.jon.id).lines] == [ItemState.ADJUDICATED]
 
 
+@on_sqlite
 def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into_the_queue_again(case) -> None:
     [response_id] = case.flagged(0.1)
     case.queue(needed=2)

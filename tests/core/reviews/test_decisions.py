@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
@@ -20,6 +21,7 @@ GRADE = Grade(
 )
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("decision", "state"),
     [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
@@ -38,6 +40,7 @@ def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: 
     assert team.events() == [("decide", "Mara")]
 
 
+@on_sqlite
 def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
@@ -45,6 +48,7 @@ def test_the_same_press_twice_counts_once(team: ReviewCase, flag: int) -> None:
     assert len(team.reviews()) == 1
 
 
+@on_sqlite
 def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team: ReviewCase, flag: int) -> None:
     first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     team.undo(first.review_id, team.mara)
@@ -53,6 +57,7 @@ def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team: ReviewCas
     assert team.state(flag) == "open"
 
 
+@on_sqlite
 def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.mara, Decision.UNSURE, request_key="pressed")
     for by, decision in ((team.jon, Decision.UNSURE), (team.mara, Decision.CONFIRM)):
@@ -63,6 +68,7 @@ def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
     assert team.state(flag) == "open"
 
 
+@on_sqlite
 def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused) as refused:
@@ -75,6 +81,7 @@ def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase,
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_what_came_with_a_refused_decision_is_kept(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.DISMISS)
     for _ in range(2):  # pressed twice: kept once
@@ -87,6 +94,7 @@ def test_what_came_with_a_refused_decision_is_kept(team: ReviewCase, flag: int) 
     assert team.events() == [("decide", "Jon"), ("keep_draft", "Mara")]
 
 
+@on_sqlite
 def test_the_last_draft_of_several_refused_presses_stands(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.DISMISS)
     for quality in (1, 2):
@@ -95,6 +103,7 @@ def test_the_last_draft_of_several_refused_presses_stands(team: ReviewCase, flag
     assert [review["quality"] for review in team.standing()] == [None, 2]
 
 
+@on_sqlite
 def test_a_superseded_flag_says_that_a_newer_verdict_came(team: ReviewCase, flag: int) -> None:
     team.judge(0.9)
     assert team.state(flag) == "superseded"
@@ -104,6 +113,7 @@ def test_a_superseded_flag_says_that_a_newer_verdict_came(team: ReviewCase, flag
     assert team.reviews() == []
 
 
+@on_sqlite
 def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team: ReviewCase, flag: int) -> None:
     seen = team.flags()[0]["judgment_id"]
     team.judge(0.2)
@@ -112,6 +122,7 @@ def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team: ReviewCas
     assert team.reviews()[0]["judgment_seen_id"] == seen
 
 
+@on_sqlite
 def test_a_later_decision_replaces_being_unsure(team: ReviewCase, flag: int) -> None:
     unsure = team.decide(flag, team.mara, Decision.UNSURE, grade=Grade(note="hm"))
     again = team.decide(flag, team.mara, Decision.UNSURE)
@@ -120,6 +131,7 @@ def test_a_later_decision_replaces_being_unsure(team: ReviewCase, flag: int) -> 
     assert [review["id"] for review in team.standing()] == [sure.review_id]
 
 
+@on_sqlite
 def test_somebody_elses_doubt_stands_beside_a_decision(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.mara, Decision.UNSURE)
     team.decide(flag, team.jon, Decision.CONFIRM)
@@ -168,11 +180,13 @@ def test_the_last_character_can_be_marked(sqlite_team: ReviewCase) -> None:
     assert sqlite_team.reviews()[0]["spans"] == [whole]
 
 
+@on_sqlite
 def test_a_flag_that_is_not_there_is_said(team: ReviewCase) -> None:
     with pytest.raises(NotFound, match="no flag 77"):
         team.decide(77, team.mara, Decision.CONFIRM)
 
 
+@on_sqlite
 def test_a_reviewer_is_one_person_however_the_name_is_spaced(team: ReviewCase) -> None:
     assert ensure_reviewer(team.store, "page", "  Mara ") == team.mara
     assert ensure_reviewer(team.store, "import", "Mara").id != team.mara.id
@@ -185,6 +199,7 @@ def test_a_name_that_cannot_be_shown_is_refused(sqlite_team: ReviewCase, name: s
         ensure_reviewer(sqlite_team.store, "page", name)
 
 
+@on_sqlite
 def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
     for number in (2**63, -(2**63) - 1):
         with pytest.raises(BadInput, match=r"cannot hold a value: .*(2\*\*63|out of range)"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Decision, Grade, Label, WhyDiffers
@@ -58,6 +59,7 @@ def counts(team: ReviewCase) -> list[tuple[str, int, dict[str, int]]]:
         ]
 
 
+@on_sqlite
 def test_reasons_are_counted_by_the_version_that_was_seen(team: ReviewCase, judgments: list[int]) -> None:
     first, second = judgments
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=first)
@@ -69,6 +71,7 @@ def test_reasons_are_counted_by_the_version_that_was_seen(team: ReviewCase, judg
     assert counts(team) == [("rag v1", 1, {"other": 1})]
 
 
+@on_sqlite
 def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[int]) -> None:
     for who in (team.mara, team.jon):
         team.grade(who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0])
@@ -98,6 +101,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgmen
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]
 
 
+@on_sqlite
 def test_only_who_graded_says_why(team: ReviewCase, judgments: list[int]) -> None:
     team.grade(team.mara, quality=1)
     with pytest.raises(BadInput, match="grade the answer first"):

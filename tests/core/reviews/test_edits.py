@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.changes import edit
@@ -21,6 +22,7 @@ def change(team: ReviewCase, review_id: int, by: Reviewer, decision: Decision | 
     )
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("first", "then", "state"),
     [
@@ -43,6 +45,7 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(
     assert team.events()[-1] == ("edit", "Mara")
 
 
+@on_sqlite
 def test_a_grade_is_changed_without_a_flag(team: ReviewCase) -> None:
     before = team.grade(team.mara, quality=1)
     change(team, before, team.mara, groundedness=0.5)
@@ -56,6 +59,7 @@ def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(team: ReviewC
     assert (team.state(flag), team.state(newer)) == ("superseded", "open")
 
 
+@on_sqlite
 def test_only_ones_own_that_stands_is_changed(team: ReviewCase, flag: int) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     with pytest.raises(DecisionRefused, match="only Mara can edit it"):
@@ -71,6 +75,7 @@ def test_only_ones_own_that_stands_is_changed(team: ReviewCase, flag: int) -> No
     assert team.state(flag) == "open"
 
 
+@on_sqlite
 def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase, flag: int) -> None:
     decision, grade = (
         team.decide(flag, team.mara, Decision.CONFIRM).review_id,
@@ -83,6 +88,7 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team: ReviewCase,
         change(team, grade, team.mara)
 
 
+@on_sqlite
 def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None:
     before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
     one, again = (change(team, before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2))

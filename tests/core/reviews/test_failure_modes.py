@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.reviews.changes import edit
@@ -44,6 +45,7 @@ def counts(
     return {(each.group, each.mode): (each.answers, each.share.n) for each in counted}
 
 
+@on_sqlite
 def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> None:
     first, _ = modes.flagged(0.1, 0.2)
     modes.queue()
@@ -103,6 +105,7 @@ def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes: QueueCase) -> No
         assert response_page(connection, parse_where([f"failure_mode={ENTITY}"])).total == 0
 
 
+@on_sqlite
 def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase) -> None:
     modes.flagged(0.1)
     modes.queue()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Grade
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit_comment
@@ -28,6 +29,7 @@ def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: Que
     assert case.reviews() == []
 
 
+@on_sqlite
 def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case: QueueCase) -> None:
     forgotten, other = case.flagged(0.1, 0.2)
     case.queue(needed=2)
@@ -53,6 +55,7 @@ def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
         )
 
 
+@on_sqlite
 def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: QueueCase) -> None:
     (response_id,) = case.add("a0")
     comment_id = comment(case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1")

@@ -3,12 +3,14 @@
 import pytest
 from sqlalchemy import text
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.store.events import record_event
 from review_case import ReviewCase
 
 
+@on_sqlite
 def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
     review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
     (review,) = team.reviews()
@@ -16,6 +18,7 @@ def test_an_answer_without_a_flag_can_be_graded(team: ReviewCase) -> None:
     assert team.events() == [("grade", "Mara")]
 
 
+@on_sqlite
 def test_grading_again_replaces_ones_own_grade_only(team: ReviewCase) -> None:
     first, others = team.grade(team.mara, quality=2), team.grade(team.jon, quality=1)
     second = team.grade(team.mara, groundedness=0.8)
@@ -27,6 +30,7 @@ def test_grading_again_replaces_ones_own_grade_only(team: ReviewCase) -> None:
     assert [row["id"] for row in team.standing()] == [others, second]
 
 
+@on_sqlite
 def test_a_grade_does_not_replace_a_decision(team: ReviewCase) -> None:
     flag = team.judge(0.1)
     team.decide(flag, team.mara, Decision.CONFIRM)
@@ -35,12 +39,14 @@ def test_a_grade_does_not_replace_a_decision(team: ReviewCase) -> None:
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_a_grade_does_not_close_a_flag(team: ReviewCase) -> None:
     flag = team.judge(0.1)
     team.grade(team.mara, label=Label.HALLUCINATED)
     assert team.state(flag) == "open"
 
 
+@on_sqlite
 def test_the_same_press_twice_is_one_grade(team: ReviewCase) -> None:
     first = team.grade(team.mara, quality=2, request_key="pressed")
     assert team.grade(team.mara, quality=2, request_key="pressed") == first
@@ -49,6 +55,7 @@ def test_the_same_press_twice_is_one_grade(team: ReviewCase) -> None:
         team.grade(team.jon, quality=2, request_key="pressed")
 
 
+@on_sqlite
 def test_a_note_alone_is_worth_saving_but_nothing_is_not(team: ReviewCase) -> None:
     team.grade(team.mara, note="see page 3")
     with pytest.raises(BadInput, match="nothing to save"):
@@ -56,12 +63,14 @@ def test_a_note_alone_is_worth_saving_but_nothing_is_not(team: ReviewCase) -> No
     assert len(team.reviews()) == 1
 
 
+@on_sqlite
 def test_an_answer_that_is_not_there_is_said(team: ReviewCase) -> None:
     team.response_id = 99
     with pytest.raises(NotFound, match="no answer 99"):
         team.grade(team.mara, quality=1)
 
 
+@on_sqlite
 def test_a_grade_taken_back_leaves_nothing_standing(team: ReviewCase) -> None:
     team.grade(team.mara, quality=2)
     second = team.grade(team.mara, quality=3)
@@ -82,6 +91,7 @@ def test_a_grade_of_a_forgotten_answer_takes_no_spans(team: ReviewCase) -> None:
     team.grade(team.mara, quality=1)
 
 
+@on_sqlite
 def test_undoing_a_replaced_grade_is_refused(team: ReviewCase) -> None:
     first = team.grade(team.mara, quality=2)
     team.grade(team.mara, quality=3)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import IssueState
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.reviews.failure_modes import save_mode
@@ -137,6 +138,7 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_p
     assert rows[0]["filter"] == {"rules": ["low_groundedness"], "states": ["confirmed", "open"]}
 
 
+@on_sqlite
 def test_a_reviewer_who_signed_in_may_not_open_one(case: QueueCase) -> None:
     with case.store.writing() as connection:
         person = store_reviewer(connection, "oidc", "ann@example.com")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import as_yaml, schema_in
@@ -62,6 +63,7 @@ def review(case: QueueCase, who: Any, decision: Any = CONFIRM, **values: Any) ->
     return case.say(case.lease(who), who, decision, **fields)
 
 
+@on_sqlite
 def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: QueueCase) -> None:
     stored = review(queue, queue.mara, **WHOLE)
     add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
@@ -74,6 +76,7 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: Queue
     assert schema_in(as_yaml(SCHEMA)) == SCHEMA
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -90,6 +93,7 @@ def test_a_decision_without_a_required_field_or_with_a_wrong_one_is_refused(
     assert review(queue, queue.mara, UNSURE).review_id
 
 
+@on_sqlite
 def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
     with pytest.raises(BadInput, match="no field 'shade'"):
         queue.say(queue.lease(queue.mara), queue.mara, CONFIRM, choices={"verdict": "wrong", "shade": "red"})
@@ -97,6 +101,7 @@ def test_a_field_of_another_schema_is_refused(queue: QueueCase) -> None:
         create_queue(queue.store, QueueRules("other"), by=queue.lead, schema="nothing")
 
 
+@on_sqlite
 def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(queue: QueueCase) -> None:
     review(queue, queue.mara, DISMISS, verdict="correct", minutes=1.0)
     review(queue, queue.mara, DISMISS, verdict="correct", safe=True)
@@ -130,6 +135,7 @@ def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue: QueueCase) 
     assert row["choices"]["verdict"] == "wrong"
 
 
+@on_sqlite
 def test_a_grade_without_a_schema_has_no_fields(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue()

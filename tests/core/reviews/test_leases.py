@@ -6,6 +6,7 @@ from threading import Barrier
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
@@ -14,6 +15,7 @@ from judgeboard.reviews.queues import close_queue
 from queue_case import CONFIRM, DISMISS
 
 
+@on_sqlite
 def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
     ids = case.flagged(0.4, 0.1, 0.3)
     case.queue()
@@ -21,6 +23,7 @@ def test_the_worst_comes_first_and_nobody_gets_what_another_holds(case) -> None:
     assert case.take(case.lead) is None
 
 
+@on_sqlite
 def test_after_a_reload_the_same_item_is_there_with_the_same_token(case) -> None:
     case.flagged(0.4, 0.1)
     case.queue()
@@ -48,6 +51,7 @@ def test_an_item_comes_back_after_its_time_and_its_first_holder_is_told(case) ->
     assert case.say(won, case.jon, DISMISS).state is ItemState.AGREED
 
 
+@on_sqlite
 def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
     case.flagged(0.1)
     case.queue()
@@ -60,6 +64,7 @@ def test_renewing_keeps_the_token_and_holds_the_item(case) -> None:
     assert renew(case.store, leased.token, case.mara, now=case.now) is None
 
 
+@on_sqlite
 def test_late_is_not_too_late_while_nobody_took_it(case) -> None:
     case.flagged(0.1)
     case.queue()
@@ -85,6 +90,7 @@ def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(c
     assert asked_for.response_id == ids[0]
 
 
+@on_sqlite
 def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(case) -> None:
     case.flagged(0.1)
     case.queue(assigned=(case.mara,))
@@ -100,6 +106,7 @@ def test_a_queue_that_is_given_to_people_is_theirs_and_a_closed_one_is_nobodys(c
         case.take(case.mara, "x")
 
 
+@on_sqlite
 def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
     case.flagged(0.1)
     case.queue()
@@ -113,6 +120,7 @@ def test_a_token_is_good_once_and_for_its_holder_alone(case) -> None:
         case.say(leased, case.mara)
 
 
+@on_sqlite
 def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
     case.flagged(0.1)
     case.queue()
@@ -133,6 +141,7 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
         case.say(skipped, case.mara)
 
 
+@on_sqlite
 def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -145,6 +154,7 @@ def test_who_takes_by_name_what_they_hold_takes_that_place_and_no_second_one(cas
     assert case.take(case.jon) is not None
 
 
+@on_sqlite
 @pytest.mark.parametrize("token", ["nonsense", "99999999999999999999.x", f"{2**63}.x", "9" * 5_000 + ".x", "1.\x00"])
 def test_what_is_no_token_is_refused_as_such(case, token) -> None:
     with pytest.raises(BadInput, match="not a token of an item"):
@@ -163,6 +173,7 @@ def test_a_press_that_arrives_several_times_at_once_is_one(case) -> None:
     assert sorted(one.repeated for one in decided) == [False, True, True, True]
 
 
+@on_sqlite
 @pytest.mark.parametrize("by_name", [True, False])
 def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) -> None:
     case.flagged(0.1)
@@ -180,6 +191,7 @@ def test_several_sessions_of_one_person_at_one_item_hold_it_once(case, by_name) 
         assert sum(lease["queue_id"] == queue_id and lease["token"] is not None for lease in case.leases()) == 1
 
 
+@on_sqlite
 def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(case) -> None:
     gone, *others = case.flagged(0.1, 0.2, 0.3)
     case.queue(needed=2)
@@ -192,6 +204,7 @@ def test_what_stopped_matching_while_its_holder_went_away_is_not_handed_out(case
     assert case.lease(case.mara).response_id == others[0]
 
 
+@on_sqlite
 def test_what_stopped_matching_is_not_taken_by_its_id_nor_into_a_bundle(case, tmp_path) -> None:
     for name in ("page", "file"):
         [gone] = case.flagged(0.1)
@@ -216,6 +229,7 @@ def test_what_still_matches_goes_to_the_next_with_what_was_reviewed_of_it(case) 
     assert case.lease(case.ada).response_id == answer
 
 
+@on_sqlite
 def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -224,6 +238,7 @@ def test_who_reviewed_an_item_does_not_take_it_once_more_by_its_id(case) -> None
     assert take_item(case.store, done.item_id, case.jon, now=case.now) is not None
 
 
+@on_sqlite
 def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> None:
     case.flagged(0.1)
     case.queue(repeat_rate=0.999)

@@ -1,5 +1,6 @@
 """Notifications: queues assigned, conflicts on one's items, mentions; nothing of hidden answers."""
 
+from engines import on_sqlite
 from judgeboard.reviews.changes import comment
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.events import Notification, mark_read, mentioned, notifications
@@ -49,6 +50,7 @@ def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(c
     assert [each.kind for each in told(case, case.mara)] == ["mention", "make_queue"]
 
 
+@on_sqlite
 def test_the_longest_name_is_mentioned_and_an_address_by_its_first_part(case: QueueCase) -> None:
     names = {1: "Ann", 2: "Ann Lee", 3: "ann.ola@example.org", 4: "Zoë"}
     assert mentioned("@ann lee, see this", names) == [2]

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.cells import Cell, answers_in
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
@@ -95,6 +96,7 @@ def test_one_decision_is_about_all_open_flags_and_undo_opens_all(
     assert len(listed(team, reviewer_id=team.mara.id)) == 1
 
 
+@on_sqlite
 def test_a_flag_is_decided_apart_and_the_other_leads(team: ReviewCase) -> None:
     (line,) = listed(team)
     worst, other = line.rules
@@ -107,6 +109,7 @@ def test_a_flag_is_decided_apart_and_the_other_leads(team: ReviewCase) -> None:
     assert listed(team) == [line]
 
 
+@on_sqlite
 def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team: ReviewCase) -> None:
     low, differ = (next(flag["id"] for flag in team.flags() if flag["rule"] == rule) for rule in reversed(RULES))
     team.decide(low, team.mara, Decision.UNSURE, alone=True)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit
@@ -45,6 +46,7 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
     )
 
 
+@on_sqlite
 def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -56,6 +58,7 @@ def test_who_becomes_unsure_leaves_the_place_to_somebody_else(case: QueueCase) -
     assert (case.item_states(), case.flag_states()) == (["agreed"], ["confirmed"])
 
 
+@on_sqlite
 def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
     case.flagged(0.1, 0.2)
     case.queue(blind_judge=True, order="oldest")
@@ -76,6 +79,7 @@ def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case: Queue
     assert (line.queue, line.decision, line.stage) == ("q", "confirm", "blind")
 
 
+@on_sqlite
 def test_a_comment_of_somebody_else_is_not_there_for_the_blind(case: QueueCase) -> None:
     [answer] = case.flagged(0.1)
     case.queue(blind_people=True, needed=2, assigned=(case.mara, case.jon))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, ItemState, Preference, QueueOrder, Shown
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.methods.pair_report import pair_screen
@@ -71,6 +72,7 @@ def pairs(case: QueueCase) -> PairCase:
     return PairCase(case)
 
 
+@on_sqlite
 def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(pairs: PairCase) -> None:
     case = pairs.case
     pairs.queue(12)
@@ -93,6 +95,7 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(pairs: PairCase
     assert {(row["stage"], tuple(row["seen"])) for row in pairs.rows()} == {("blind", ())}
 
 
+@on_sqlite
 def test_preferences_that_agree_settle_a_pair_and_others_split_it(pairs: PairCase) -> None:
     case = pairs.case
     pairs.queue(2, needed=2)
@@ -109,6 +112,7 @@ def test_preferences_that_agree_settle_a_pair_and_others_split_it(pairs: PairCas
         pairs.adjudicate(split.item_id, B)
 
 
+@on_sqlite
 def test_what_was_adjudicated_is_gold_and_no_voice(pairs: PairCase) -> None:
     case = pairs.case
     pair_id, other = pairs.queue(2, needed=2)
@@ -168,6 +172,7 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(pairs: PairCase
     assert (last["stage"], last["seen"]) == (None, ["judge", "people"])
 
 
+@on_sqlite
 def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairCase) -> None:
     case = pairs.case
     pairs.queue(reveal=False)
@@ -177,6 +182,7 @@ def test_a_queue_that_keeps_the_rest_hidden_reveals_nothing(pairs: PairCase) -> 
         reveal(case.store, decided.review_id, reviewer=case.mara, now=case.now)
 
 
+@on_sqlite
 def test_who_holds_a_pair_says_it_in_its_queue_alone(pairs: PairCase) -> None:
     case = pairs.case
     (pair_id,) = pairs.queue()
@@ -215,6 +221,7 @@ def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case: Queu
         case.queue("other", subject="pairs", order=QueueOrder.SEVERITY)
 
 
+@on_sqlite
 def test_an_answer_takes_no_preference(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue()

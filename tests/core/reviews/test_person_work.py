@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Label
 from judgeboard.errors import NotAllowed
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, person_work, reassign, streaks
@@ -39,6 +40,7 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) ->
     assert mara.reviews == 4
 
 
+@on_sqlite
 def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue(needed=2, blind_judge=True, order="oldest")
@@ -75,6 +77,7 @@ def test_a_lead_reassigns_the_queues_of_a_person_with_what_they_have_leased(case
     assert {person.name for person in case.progress("other").assigned_to} == {"Ada", "Jon"}
 
 
+@on_sqlite
 def test_reassigning_is_for_leads(case: QueueCase) -> None:
     viewer = replace(case.mara, id=10**6)
     with pytest.raises(NotAllowed):

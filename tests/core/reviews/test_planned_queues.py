@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.plans import draw_plan
 from judgeboard.agreement.samples import sampled_labels
 from judgeboard.domain import QueueOrder
@@ -28,6 +29,7 @@ def plan_of(case, name: str = "q") -> dict:
     return next(row["plan"] for row in case.rows(QUEUE) if row["name"] == name)
 
 
+@on_sqlite
 def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case) -> None:
     flagged, others = case.flagged(*([0.1] * 20)), case.flagged(*([0.9] * 40))
     made = planned(case, n=12)
@@ -47,6 +49,7 @@ def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case) ->
     assert case.rows(QUEUE)[0]["drawn_from"] == 60
 
 
+@on_sqlite
 def test_the_seed_decides_and_flagged_answers_are_not_first(case) -> None:
     case.flagged(*([0.1] * 20), *([0.9] * 20))
     for name, seed in (("one", "a"), ("two", "a"), ("other", "b")):
@@ -59,6 +62,7 @@ def test_the_seed_decides_and_flagged_answers_are_not_first(case) -> None:
     assert [stratum for _, stratum in one] != sorted(stratum for _, stratum in one)
 
 
+@on_sqlite
 def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -> None:
     case.flagged(*([0.1] * 20), *([0.9] * 40))
     planned(case, n=12)
@@ -99,6 +103,7 @@ def two_versions(case) -> tuple[list[int], list[int]]:
     return ids[::3], [id_ for place, id_ in enumerate(ids) if place % 3]
 
 
+@on_sqlite
 def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> None:
     differing, _ = two_versions(case)
     with case.store.reading() as connection:

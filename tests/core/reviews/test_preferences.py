@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, measure_pairs, pair_screen
@@ -51,6 +52,7 @@ def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Stor
     assert (event["kind"], event["actor"], event["details"]["pair"]) == ("prefer", "Mara", pair_id)
 
 
+@on_sqlite
 def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: Store, mara: Reviewer) -> None:
     first, other = add_pairs(store, 2)
     assert say(store, first, mara, A, "one") == say(store, first, mara, A, "one")
@@ -64,6 +66,7 @@ def test_the_same_press_twice_counts_once_and_a_key_belongs_to_one_press(store: 
             say(store, pair_id, by, preference, "one")
 
 
+@on_sqlite
 def test_only_the_first_word_is_blind_and_it_is_never_replaced(store: Store, mara: Reviewer) -> None:
     (pair_id,) = add_pairs(store, 1, gold=A, model_a="alpha")
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
@@ -140,6 +143,7 @@ def test_who_has_overruled_the_judge_is_blind_no_more(store: Store, mara: Review
     assert (vote.majority, vote.people) == (A, 1), "there is no blind word: the latest counts"
 
 
+@on_sqlite
 def test_aspects_stand_apart(store: Store, mara: Reviewer) -> None:
     (pair_id,) = add_pairs(store, 1)
     say(store, pair_id, mara, A, "one")

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import NotFound
 from judgeboard.reviews.leases import skip, take_item
@@ -17,6 +18,7 @@ def of_person(case: QueueCase, name: str) -> PersonProgress:
     return next(one for one in case.progress().people if one.reviewer.name == name)
 
 
+@on_sqlite
 def test_items_are_counted_by_what_became_of_them(case) -> None:
     ids = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
     case.queue(needed=2)
@@ -47,6 +49,7 @@ def test_items_are_counted_by_what_became_of_them(case) -> None:
     assert (case.progress().waiting, case.progress().leased) == (2, 0)
 
 
+@on_sqlite
 def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None:
     case.flagged(*(0.01 * n for n in range(1, 9)))
     case.queue(assigned=(case.mara, case.ada))
@@ -76,6 +79,7 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case) -> None
     assert [one.reviewer.name for one in case.progress().people] == ["Mara", "Ada"]
 
 
+@on_sqlite
 @pytest.mark.parametrize(("seconds", "median"), [((5.0,), 5.0), ((5.0, 8.0), 6.5), ((9.0, 1.0, 5.0, 6.0), 5.5)])
 def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> None:
     case.flagged(*(0.1 for _ in seconds))
@@ -121,11 +125,13 @@ def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(cas
     assert set(words) - set(describe_rules(made.queue)) == {"5 % repeats of the reviewer's own items after a week"}
 
 
+@on_sqlite
 def test_a_queue_of_pairs_promises_no_look_at_the_judge(case: QueueCase) -> None:
     made = case.queue("pairs", subject="pairs", order="oldest")
     assert "blind to other people and the judge" in describe_rules(made.queue)
 
 
+@on_sqlite
 def test_a_queue_that_is_not_there_is_said(case) -> None:
     with pytest.raises(NotFound):
         case.progress("none")

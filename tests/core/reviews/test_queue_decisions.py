@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Grade, ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.changes import edit
@@ -14,6 +15,7 @@ from queue_case import CONFIRM, DISMISS, UNSURE
 OPEN, SETTLED, SPLIT, ADJUDICATED = ItemState.OPEN, ItemState.AGREED, ItemState.CONFLICT, ItemState.ADJUDICATED
 
 
+@on_sqlite
 def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
     case.flagged(0.1)
     case.queue(needed=3)
@@ -25,6 +27,7 @@ def test_a_flag_stays_open_until_its_item_has_its_reviews(case) -> None:
     assert case.take(case.lead) is None
 
 
+@on_sqlite
 def test_nobody_reviews_an_item_twice(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -32,6 +35,7 @@ def test_nobody_reviews_an_item_twice(case) -> None:
     assert case.take(case.mara) is None
 
 
+@on_sqlite
 @pytest.mark.parametrize("blind", [False, True])
 def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind: bool) -> None:
     case.flagged(0.1)
@@ -50,6 +54,7 @@ def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind
     ]
 
 
+@on_sqlite
 def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -62,6 +67,7 @@ def test_a_review_elsewhere_is_stored_and_does_not_close_the_flag(case) -> None:
     assert case.flag_states() == ["confirmed"]
 
 
+@on_sqlite
 def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case) -> None:
     [answer] = case.flagged(0.1)
     case.queue(needed=2)
@@ -73,6 +79,7 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
     assert case.review(case.jon, CONFIRM).state is SETTLED
 
 
+@on_sqlite
 def test_closing_a_queue_lets_what_was_decided_elsewhere_count(case) -> None:
     case.flagged(0.1, 0.2)
     case.queue(needed=2)
@@ -91,6 +98,7 @@ def test_a_flag_in_two_queues_waits_for_both(case) -> None:
     assert case.flag_states() == ["dismissed"]  # the later word
 
 
+@on_sqlite
 def test_all_flags_of_an_answer_are_decided_by_one_item(case) -> None:
     (answer,) = case.flagged(0.1)
     case.judge(answer, 0.9, judge="nli")  # now two judges disagree
@@ -100,6 +108,7 @@ def test_all_flags_of_an_answer_are_decided_by_one_item(case) -> None:
     assert case.flag_states() == ["dismissed", "dismissed"]
 
 
+@on_sqlite
 def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -109,6 +118,7 @@ def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
     assert case.flag_states() == ["confirmed"]
 
 
+@on_sqlite
 def test_all_unsure_goes_to_adjudication(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -119,6 +129,7 @@ def test_all_unsure_goes_to_adjudication(case) -> None:
     assert (case.flag_states(), case.item_states()) == (["dismissed"], ["adjudicated"])
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("one", "other", "split"),
     [
@@ -140,6 +151,7 @@ def test_what_is_a_split(case, one, other, split) -> None:
     assert case.flag_states() == ["open" if split else "confirmed"]
 
 
+@on_sqlite
 def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -158,6 +170,7 @@ def test_a_lead_decides_a_split_with_a_reason_and_can_take_it_back(case) -> None
     assert case.flag_states() == ["dismissed"]
 
 
+@on_sqlite
 def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -170,6 +183,7 @@ def test_nothing_is_adjudicated_before_it_is_split(case) -> None:
         case.adjudicate(item)
 
 
+@on_sqlite
 def test_an_undo_gives_the_item_back_to_its_author(case) -> None:
     case.flagged(0.1)
     case.queue()
@@ -181,6 +195,7 @@ def test_an_undo_gives_the_item_back_to_its_author(case) -> None:
     assert case.flag_states() == ["dismissed"]
 
 
+@on_sqlite
 def test_undoing_one_of_a_split_opens_the_item_again(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)
@@ -192,6 +207,7 @@ def test_undoing_one_of_a_split_opens_the_item_again(case) -> None:
     assert case.review(case.jon, CONFIRM).state is SETTLED
 
 
+@on_sqlite
 def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
     case.flagged(0.1)
     case.queue(needed=3)
@@ -203,6 +219,7 @@ def test_the_places_of_an_item_are_as_many_as_it_still_needs(case) -> None:
     assert all(place["done"] for place in case.leases())
 
 
+@on_sqlite
 def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, order="oldest")
@@ -220,6 +237,7 @@ def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing
     assert (case.flag_states(), case.item_states()) == (["dismissed"], ["agreed"])
 
 
+@on_sqlite
 def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, order="random")
@@ -230,6 +248,7 @@ def test_the_judge_is_not_answered_before_it_was_shown(case) -> None:
         )
 
 
+@on_sqlite
 def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, order="oldest")
@@ -243,6 +262,7 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
     assert case.flag_states() == ["confirmed"]
 
 
+@on_sqlite
 def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(case) -> None:
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest")
@@ -253,6 +273,7 @@ def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_
     assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
 
 
+@on_sqlite
 def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, order="oldest", needed=2)
@@ -265,6 +286,7 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case) -> None:
         assert (decided.reveal, decided.repeated) == (False, repeated)
 
 
+@on_sqlite
 def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, order="oldest", reveal=False)
@@ -274,6 +296,7 @@ def test_a_queue_that_keeps_the_judge_hidden_reveals_nothing(case) -> None:
         reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
 
 
+@on_sqlite
 def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their_grade(case) -> None:
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest", assigned=(case.mara,))
@@ -296,6 +319,7 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
     ]
 
 
+@on_sqlite
 def test_what_is_to_be_blind_is_not_decided_where_the_judge_is_in_view(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
@@ -310,6 +334,7 @@ def test_an_order_made_from_scores_would_tell(case) -> None:
             case.queue(blind_judge=True, order=order, where=RowFilter())
 
 
+@on_sqlite
 def test_who_has_read_the_others_does_not_edit_a_split_away(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2, blind_people=True)

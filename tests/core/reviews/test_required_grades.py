@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, DimensionScore, Grade, Label
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
@@ -20,6 +21,7 @@ def test_label_is_required_by_default_and_quality_is_optional() -> None:
     assert QueueRules("q", grades=("quality",)).optional_grades == (), "a grade is either required or optional"
 
 
+@on_sqlite
 def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> None:
     case.flagged(0.1)
     case.queue(**ASKS, blind_judge=True, order="random")
@@ -35,6 +37,7 @@ def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> N
     assert [review["quality"] for review in case.reviews()] == [None]
 
 
+@on_sqlite
 def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
     case.flagged(0.1, 0.2)
     case.queue(grades=("tone",), optional_grades=("label",))
@@ -45,6 +48,7 @@ def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
     case.say(leased, case.mara, scores=(DimensionScore("tone", 4, SCALE),))
 
 
+@on_sqlite
 def test_an_edit_keeps_the_required_grades(case) -> None:
     case.flagged(0.1)
     case.queue(**ASKS)
@@ -55,6 +59,7 @@ def test_an_edit_keeps_the_required_grades(case) -> None:
     edit(case.store, **change, grade=Grade(label=Label.HALLUCINATED, groundedness=0.2), request_key="whole")
 
 
+@on_sqlite
 def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(case, tmp_path) -> None:
     case.flagged(0.1, 0.2)
     case.queue(**ASKS)

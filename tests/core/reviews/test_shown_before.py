@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, QueueOrder
 from queue_case import CONFIRM, DISMISS, QueueCase
 
@@ -27,6 +28,7 @@ def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(case: 
     assert stamp(case) == (None, ["judge", "people"])
 
 
+@on_sqlite
 def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue(needed=2, assigned=(case.mara, case.jon), **BLIND)
@@ -37,6 +39,7 @@ def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case: Que
     assert stamp(case) == ("blind", [])
 
 
+@on_sqlite
 def test_who_took_an_answer_where_the_judge_is_in_sight_has_seen_it(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue("in sight", needed=2, blind_people=True)
@@ -49,6 +52,7 @@ def test_who_took_an_answer_where_the_judge_is_in_sight_has_seen_it(case: QueueC
     assert stamp(case) == ("blind", [])
 
 
+@on_sqlite
 def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue("blind", needed=2, assigned=(case.mara,), **BLIND)

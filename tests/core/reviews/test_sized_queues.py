@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.reviews.presets import PRESETS
@@ -20,6 +21,7 @@ def answers_in(case, name: str) -> list[int]:
     return [item["response_id"] for item in case.items() if item["queue_id"] == queue_id]
 
 
+@on_sqlite
 def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.8, 0.9, 0.9, 0.9)
     case.queue("one", **RANDOM, max_items=4)
@@ -38,6 +40,7 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
     assert "4 of 6 that matched (seed 'judgeboard')" in case.progress("one").rules
 
 
+@on_sqlite
 def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(case) -> None:
     case.flagged(0.1, 0.9)
     case.queue(**RANDOM, max_items=2, needed=2)
@@ -131,6 +134,7 @@ def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(cas
     assert left(case.ada) == []
 
 
+@on_sqlite
 def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(case) -> None:
     case.flagged(0.4, 0.1, 0.3, 0.2)
     counts = []

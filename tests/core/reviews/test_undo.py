@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from review_case import NOW, ReviewCase
@@ -11,6 +12,7 @@ from review_case import NOW, ReviewCase
 OPEN_AGAIN = "Undone: ragtruth-12260 is open again."
 
 
+@on_sqlite
 @pytest.mark.parametrize("decision", [Decision.CONFIRM, Decision.DISMISS])
 def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> None:
     decided = team.decide(flag, team.mara, decision)
@@ -26,12 +28,14 @@ def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> Non
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_undo_gives_an_unsure_flag_back(team: ReviewCase, flag: int) -> None:
     unsure = team.decide(flag, team.mara, Decision.UNSURE)
     assert team.undo(unsure.review_id, team.mara) == "Undone: ragtruth-12260 is in your queue again."
     assert team.standing() == []
 
 
+@on_sqlite
 def test_undo_does_not_bring_an_earlier_doubt_back(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.mara, Decision.UNSURE)
     sure = team.decide(flag, team.mara, Decision.CONFIRM)
@@ -39,6 +43,7 @@ def test_undo_does_not_bring_an_earlier_doubt_back(team: ReviewCase, flag: int) 
     assert team.standing() == []
 
 
+@on_sqlite
 def test_the_same_undo_twice_counts_once(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     first = team.undo(decided.review_id, team.mara, request_key="undo")
@@ -46,6 +51,7 @@ def test_the_same_undo_twice_counts_once(team: ReviewCase, flag: int) -> None:
     assert len(team.reviews()) == 2
 
 
+@on_sqlite
 def test_another_undo_of_the_same_review_is_refused(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     team.undo(decided.review_id, team.mara)
@@ -55,6 +61,7 @@ def test_another_undo_of_the_same_review_is_refused(team: ReviewCase, flag: int)
         team.undo(team.reviews()[-1]["id"], team.mara)
 
 
+@on_sqlite
 def test_only_ones_own_review_can_be_taken_back(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     with pytest.raises(DecisionRefused, match="Mara's review: only Mara"):
@@ -62,6 +69,7 @@ def test_only_ones_own_review_can_be_taken_back(team: ReviewCase, flag: int) -> 
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
@@ -71,6 +79,7 @@ def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) 
     assert team.standing() == []
 
 
+@on_sqlite
 def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
@@ -79,6 +88,7 @@ def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase
     assert (team.state(flag), team.state(newer)) == ("open", "dismissed")
 
 
+@on_sqlite
 def test_a_kept_draft_can_be_taken_back_without_touching_the_flag(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused):
@@ -88,6 +98,7 @@ def test_a_kept_draft_can_be_taken_back_without_touching_the_flag(team: ReviewCa
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_undoing_a_doubt_leaves_anothers_decision_alone(team: ReviewCase, flag: int) -> None:
     unsure = team.decide(flag, team.mara, Decision.UNSURE)
     team.decide(flag, team.jon, Decision.CONFIRM)
@@ -95,6 +106,7 @@ def test_undoing_a_doubt_leaves_anothers_decision_alone(team: ReviewCase, flag: 
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag: int) -> None:
     first = team.decide(flag, team.jon, Decision.CONFIRM)
     team.undo(first.review_id, team.jon)
@@ -103,6 +115,7 @@ def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag
         team.decide(flag, team.mara, Decision.CONFIRM, now=NOW + timedelta(hours=2))
 
 
+@on_sqlite
 def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
     decided = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
     with pytest.raises(BadInput, match="another review"):
@@ -110,6 +123,7 @@ def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
     assert team.state(flag) == "confirmed"
 
 
+@on_sqlite
 def test_a_review_that_is_not_there_is_said(team: ReviewCase) -> None:
     with pytest.raises(NotFound, match="no review 5"):
         team.undo(5, team.mara)

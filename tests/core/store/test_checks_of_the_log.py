@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision
@@ -43,6 +44,7 @@ def apply_again(log: GradedLog, ids: list[int]) -> None:
         reapply_flags(connection, ids)
 
 
+@on_sqlite
 def test_an_answer_that_fails_a_check_is_flagged_when_it_is_stored(log: GradedLog) -> None:
     check(log, CHECKS)
     (bad,) = log.answers(1, answer="Warm.", query_type="QA")
@@ -61,6 +63,7 @@ def test_an_answer_that_fails_a_check_is_flagged_when_it_is_stored(log: GradedLo
     )
 
 
+@on_sqlite
 def test_a_changed_check_is_applied_to_stored_answers(log: GradedLog) -> None:
     (answer,) = log.answers(1, answer="Warm.", query_type="QA")
     assert flags(log) == []
@@ -83,6 +86,7 @@ def test_a_changed_check_is_applied_to_stored_answers(log: GradedLog) -> None:
     assert {state for *_, state in flags(log)} == {"superseded"}
 
 
+@on_sqlite
 def test_a_decided_check_stays_decided_and_a_new_check_still_flags(log: GradedLog) -> None:
     check(log, CHECKS.partition("- name: cites")[0])
     (answer,) = log.answers(1, answer="Warm.", query_type="QA")
@@ -92,6 +96,7 @@ def test_a_decided_check_stays_decided_and_a_new_check_still_flags(log: GradedLo
     assert flags(log) == [(answer, "cites", "open"), (answer, "gives a temperature", "dismissed")]
 
 
+@on_sqlite
 def test_a_judgment_does_not_touch_the_flags_of_checks(log: GradedLog) -> None:
     check(log, CHECKS)
     (answer,) = log.answers(1, answer="Warm.")

@@ -2,10 +2,12 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import closest, closest_of_all, get_version
 
 
+@on_sqlite
 def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(case) -> None:
     for number in range(20):
         case.version(f"GPT-4/prompt-{number}")
@@ -17,6 +19,7 @@ def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(case) ->
             get_version(connection, "lexcal")
 
 
+@on_sqlite
 def test_the_closest_stand_first_and_the_others_after_them(case) -> None:
     versions = [case.version(name) for name in ("nli", "GPT-4", "gpt-4 turbo", "rag")]
     assert closest("gpt4", versions) == "GPT-4 v1, gpt-4 turbo v1, nli v1, rag v1"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
 from judgeboard.store.comparisons import (
     REFERENCE,
@@ -71,12 +72,14 @@ def test_an_unusable_order_is_unmeasured_on_every_aspect_of_the_judge(case, pair
     ]
 
 
+@on_sqlite
 def test_a_judge_without_any_verdict_is_still_accounted_for(case, pairs) -> None:
     version = case.version()
     add(case, version, said(pairs[0], BA))
     assert [(row.aspect, row.asked_ab, row.asked_ba) for row in loaded(case, version)] == [("overall", False, True)]
 
 
+@on_sqlite
 def test_one_that_is_there_is_left_as_it_was(case, pairs) -> None:
     version = case.version()
     add(case, version, said(pairs[0], AB, overall=A), said(pairs[0], AB, overall=B))
@@ -84,6 +87,7 @@ def test_one_that_is_there_is_left_as_it_was(case, pairs) -> None:
     assert loaded(case, version)[0].ab is A
 
 
+@on_sqlite
 def test_the_latest_usable_ask_counts(case, pairs) -> None:
     version = case.version()
     add(case, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
@@ -92,6 +96,7 @@ def test_the_latest_usable_ask_counts(case, pairs) -> None:
     assert loaded(case, version)[0].ab is B
 
 
+@on_sqlite
 def test_conditions_and_versions_do_not_mix(case, pairs) -> None:
     one, other = case.version(), case.version(t=1)
     informed = NewComparison(pairs[0], AB, OK, {"overall": B}, condition=REFERENCE, reference="42", reasoning="so")
@@ -101,6 +106,7 @@ def test_conditions_and_versions_do_not_mix(case, pairs) -> None:
     assert [row.ab for row in loaded(case, one, other, condition="plain")] == [A, TIE]
 
 
+@on_sqlite
 def test_an_aspect_can_be_added_to_what_is_stored(case, pairs) -> None:
     version, item = case.version(), said(pairs[0], AB, style=A)
     add(case, version, item)

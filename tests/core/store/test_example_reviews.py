@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
@@ -49,6 +50,7 @@ def taken(store: Store, count: int, **more: object) -> list[int | None]:
         return [one.response_id for one in examples_from_reviews(connection, count, **more)]  # type: ignore[arg-type]  # a set
 
 
+@on_sqlite
 def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) -> None:
     ids = add(store, 6)
     for response_id, value in zip(ids, (4, 4, 4, 1, 3, 2), strict=True):

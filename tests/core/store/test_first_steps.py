@@ -1,5 +1,6 @@
 """The first steps of a database follow what is in it, and are read from few rows."""
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, Label
 from judgeboard.reviews.decisions import decide
 from judgeboard.store import first_steps as steps_module
@@ -27,6 +28,7 @@ def review(case: QueueCase, flag_id: int, grade: Grade | None = None) -> None:
     )
 
 
+@on_sqlite
 def test_the_steps_are_done_one_after_the_other(store: Store) -> None:
     assert steps(store) == FirstSteps(imported=False, judged=False, reviewed=0, compared=0)
     assert steps(store).next == "import"

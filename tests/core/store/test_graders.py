@@ -1,3 +1,4 @@
+from engines import on_sqlite
 from graded_log import GOOD, GradedLog
 from judgeboard.store.reviewers import graders_by_name, reviewer_names, store_reviewer
 
@@ -12,6 +13,7 @@ def test_graders_are_those_whose_grades_stand(store) -> None:
         assert list(graders_by_name(connection)) == ["mara"]
 
 
+@on_sqlite
 def test_a_grader_has_the_name_that_figures_use_though_the_namesake_never_graded(store) -> None:
     log = GradedLog(store)
     log.review(*log.answers(1), "mara", label=GOOD)

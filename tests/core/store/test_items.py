@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
+from engines import on_sqlite
 from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, Status
 from judgeboard.errors import NotFound
 from judgeboard.people.roster import ensure_reviewer
@@ -21,6 +22,7 @@ def loaded(case, response_id: int) -> Item:
         return load_item(connection, response_id)
 
 
+@on_sqlite
 def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     claim = Claim("60 m", ClaimStatus.CONTRADICTED, "60 m", 1, "70 m", 4, 8, 0, 4)
     response_id = case.answer(
@@ -79,6 +81,7 @@ def test_flags_say_why_and_the_worst_that_waits_is_the_one(case) -> None:
     assert {flag.state for flag in decided.flags} == {"confirmed"}
 
 
+@on_sqlite
 def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
     response_id = case.answer()
     mara, jon = (ensure_reviewer(case.store, "page", name) for name in ("Mara", "Jon"))
@@ -96,6 +99,7 @@ def test_reviews_name_their_reviewer_and_say_whether_they_stand(case) -> None:
     assert [one.decision for one in reviews] == ["withdrawn", None, None, None]
 
 
+@on_sqlite
 def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
     response_id = case.answer()
     case.say(case.version(), response_id, Status.UNPARSABLE, raw="85", error="groundedness 85 is above 1")
@@ -111,6 +115,7 @@ def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
     assert item.primary_judge is None
 
 
+@on_sqlite
 def test_an_answer_where_nothing_was_found_has_an_empty_list(case) -> None:
     assert loaded(case, case.answer(passages=())).passages == ()
 
@@ -124,6 +129,7 @@ def test_a_forgotten_answer_says_when(case) -> None:
     assert (item.answer, item.forgotten_at) == (None, ASKED)
 
 
+@on_sqlite
 def test_what_is_not_there_is_said(case) -> None:
     response_id = case.answer()
     case.say(case.version(), response_id, groundedness=0.1)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import NotFound
 from judgeboard.judges.judge import fingerprint
@@ -18,6 +19,7 @@ def ensure(store, version: JudgeVersion):
         return ensure_version(connection, version)
 
 
+@on_sqlite
 def test_the_same_content_is_one_version(store) -> None:
     first = ensure(store, RAG)
     assert ensure(store, JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")) == first
@@ -25,6 +27,7 @@ def test_the_same_content_is_one_version(store) -> None:
     assert (first.prompt, first.model, first.created_at.tzinfo) == ("Judge this.", "m-1", UTC)
 
 
+@on_sqlite
 def test_versions_count_within_their_name(store) -> None:
     titles = [
         ensure(store, version).title
@@ -40,6 +43,7 @@ def test_versions_count_within_their_name(store) -> None:
         assert [version.title for version in list_versions(connection)] == ["nli v1", "rag v1", "rag v2", "rag v3"]
 
 
+@on_sqlite
 def test_a_version_is_found_by_what_people_type(store) -> None:
     first = ensure(store, RAG)
     newest = ensure(store, JudgeVersion("rag", "rag", "m-2"))
@@ -56,6 +60,7 @@ def test_a_version_is_found_by_what_people_type(store) -> None:
             get_version(connection, "nli")
 
 
+@on_sqlite
 def test_processes_that_meet_get_one_version_each_its_own_number(store) -> None:
     versions = [JudgeVersion("rag", "rag", params={"t": number % 4}) for number in range(16)]
     with ThreadPoolExecutor(8) as threads:
@@ -70,6 +75,7 @@ def test_the_time_is_the_callers(store) -> None:
         assert ensure_version(connection, RAG, now).created_at == now
 
 
+@on_sqlite
 def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case) -> None:
     rag = case.version("rag")
     case.version("nli")

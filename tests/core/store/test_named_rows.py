@@ -1,5 +1,6 @@
 """What a typed name or number finds: little, by index, and nothing that is hidden."""
 
+from engines import on_sqlite
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.engine import Store
@@ -19,6 +20,7 @@ def names(rows: list[NamedRow]) -> list[tuple[str, str]]:
     return [(row.kind, row.name) for row in rows]
 
 
+@on_sqlite
 def test_a_name_finds_answers_by_their_start_and_queues_and_people_within(store: Store) -> None:
     case = queue_case(store)
     case.flagged(0.1, 0.2)

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import insert
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Feedback, FeedbackKind, Label, ResponseKind, Status
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
@@ -87,6 +88,7 @@ def test_nobody_has_no_decisions_of_their_own(case) -> None:
     assert (result.today.decided, result.today.decided_by_me, result.last_decisions) == (1, 0, ())
 
 
+@on_sqlite
 def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     version = case.version()
     for number, (status, cost) in enumerate(
@@ -102,6 +104,7 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     assert (judged.cost_micro, judged.unpriced) == (150, 3)
 
 
+@on_sqlite
 def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
     case.say(case.version(), case.answer(), groundedness=1.0)
     with case.store.reading() as connection:
@@ -130,6 +133,7 @@ def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
         assert queue_page(connection, RowFilter()).total == overview(connection, None, TODAY).today.open_answers
 
 
+@on_sqlite
 def test_the_quadrant_leaves_made_answers_out(case) -> None:
     up = (Feedback(FeedbackKind.THUMBS, 1),)
     case.say(case.version(), case.answer("low", feedback=up), label=Label.HALLUCINATED)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, DimensionScore, Grade, Label, Response
 from judgeboard.reviews.changes import edit, undo
 from judgeboard.reviews.decisions import grade
@@ -27,6 +28,7 @@ def page(case: ReviewCase, **given):
         return own_reviews_page(connection, case.mara.id, **given)
 
 
+@on_sqlite
 def test_each_line_says_what_was_said_and_what_became_of_it(case: ReviewCase) -> None:
     flag = case.judge(0.3)
     case.decide(flag, case.mara, Decision.CONFIRM, grade=Grade(quality=2, note="no"), seconds=9.0)
@@ -67,6 +69,7 @@ def test_pages_follow_each_other_by_key(case: ReviewCase) -> None:
     assert page(case, limit=3, before=second.previous_key) == first
 
 
+@on_sqlite
 def test_a_review_comes_back_whole(case: ReviewCase) -> None:
     given_grade = Grade(
         label=Label.GROUNDED,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.domain import Pair, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.store.pairs import StoredPairs, ids_of_pairs, load_pairs, pairs_named, store_pairs
@@ -27,6 +28,7 @@ def item(case, pair_id: int | None):
     return one
 
 
+@on_sqlite
 def test_a_pair_is_stored_with_both_answers(case) -> None:
     given = pair(query_type="math", options=("x", "y"), reference="x", model_a="m1", model_b="m2", gold=Preference.B)
     one = item(case, add(case, given).new[0])
@@ -55,6 +57,7 @@ def test_the_same_texts_again_are_unchanged_in_one_file_and_in_the_next(case) ->
     assert (again.new, again.unchanged, again.ids) == ([], 2, [first.ids[0], first.ids[2]])
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("other", "field"),
     [
@@ -84,6 +87,7 @@ def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(ca
         assert list(connection.execute(query.order_by(RESPONSE.c.id)).scalars()) == [logged, None]
 
 
+@on_sqlite
 def test_a_pair_of_two_stored_answers_copies_neither(case) -> None:
     sides = case.answer("one"), case.answer("two")
     one = item(case, add(case, replace(pair(), sides=sides)).new[0])
@@ -91,6 +95,7 @@ def test_a_pair_of_two_stored_answers_copies_neither(case) -> None:
     assert one.answer_a == "answer of one"
 
 
+@on_sqlite
 def test_a_question_without_answers_joins_the_pair_that_has_them(case) -> None:
     whole = add(case, pair()).new
     result = add(case, pair(answer_a=None, answer_b=None), pair("alone", answer_a=None, answer_b=None))
@@ -100,6 +105,7 @@ def test_a_question_without_answers_joins_the_pair_that_has_them(case) -> None:
     assert add(case, pair("alone")).conflicts[0].reason == "'alone' is stored without answers"
 
 
+@on_sqlite
 def test_an_id_that_a_logged_answer_has_is_refused(case) -> None:
     case.add(Response("bench", "pair:p:b", "which?", "mine"))
     (clash,) = add(case, pair()).conflicts
@@ -111,6 +117,7 @@ def test_text_that_not_both_engines_can_hold_is_refused(case) -> None:
         add(case, pair(answer_a="a\0"))
 
 
+@on_sqlite
 def test_pairs_are_found_by_name(case) -> None:
     ids = add(case, *(pair(f"p{n}") for n in range(5))).new
     add(case, pair("sampled", answer_a=None, answer_b=None), Pair("other", "p1", "?"))

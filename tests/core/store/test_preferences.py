@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
@@ -49,6 +50,7 @@ def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:
     assert is_current(case, pair_ids=[]) == []
 
 
+@on_sqlite
 def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
     assert add(case, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
     assert [row[3] for row in is_current(case)] == [Preference.TIE]
@@ -56,6 +58,7 @@ def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
     assert add(case, pair_id, GivenPreference("ada", {"overall": A})) == [False]  # the file before, once more
 
 
+@on_sqlite
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_same_word_told_in_two_files_counts_once(case, pair_id, first: int) -> None:
     files = [GivenPreference("ada", {"overall": BOTH}), GivenPreference("ada", {"overall": GRADE})]

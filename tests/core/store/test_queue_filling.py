@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engines import on_sqlite
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import DecisionRefused
@@ -49,6 +50,7 @@ def test_what_stops_matching_leaves_and_may_come_back(queues) -> None:
     assert queues.lease(queues.mara).response_id == answer
 
 
+@on_sqlite
 def test_what_is_held_stays_until_it_is_given_back(queues) -> None:
     (answer,) = queues.flagged(0.1)
     queues.queue()
@@ -68,6 +70,7 @@ def test_what_was_decided_elsewhere_counts_once_the_answer_left_the_queue(queues
     assert (queues.item_states(), queues.flag_states()) == (["left"], ["confirmed"])
 
 
+@on_sqlite
 def test_who_held_too_long_what_left_its_queue_is_told_that(queues) -> None:
     [answer] = queues.flagged(0.1)
     queues.queue()
@@ -78,6 +81,7 @@ def test_who_held_too_long_what_left_its_queue_is_told_that(queues) -> None:
         queues.say(leased, queues.mara, note="typed for minutes")
 
 
+@on_sqlite
 def test_what_somebody_reviewed_stays(queues) -> None:
     (answer,) = queues.flagged(0.1)
     queues.queue(needed=2)
@@ -88,6 +92,7 @@ def test_what_somebody_reviewed_stays(queues) -> None:
     assert (queues.item_states(), queues.flag_states()) == (["agreed"], ["superseded"])
 
 
+@on_sqlite
 def test_a_flag_raised_after_an_item_was_settled_brings_the_answer_in_anew(queues) -> None:
     (answer,) = queues.flagged(0.1)
     queues.queue()
@@ -125,6 +130,7 @@ def test_orders_made_from_scores_and_none(queues) -> None:
     assert stable in waiting(queues)
 
 
+@on_sqlite
 def test_oldest_first_goes_by_the_day_asked(queues) -> None:
     young = queues.add("young", asked_at=datetime(2026, 2, 2, tzinfo=UTC))[0]
     undated = queues.add("undated")[0]
@@ -135,6 +141,7 @@ def test_oldest_first_goes_by_the_day_asked(queues) -> None:
     assert [queues.lease(who).response_id for who in (queues.mara, queues.jon, queues.ada)] == [old, young, undated]
 
 
+@on_sqlite
 def test_overlap_is_a_share_of_the_items_and_the_same_whenever_they_come(queues) -> None:
     queues.queue("before", needed=3, overlap=0.5, seed="s")
     queues.flagged(*[0.1] * 40)
@@ -153,6 +160,7 @@ def drawn_case(queues, share: float = 1.0) -> None:
         set_setting(connection, "random_share", share, "test")
 
 
+@on_sqlite
 def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(queues) -> None:
     flagged = queues.flagged(0.1, 0.2, 0.3, 0.4)
     drawn_case(queues)
@@ -165,6 +173,7 @@ def test_the_mix_is_drawn_from_answers_that_are_alike_and_a_shortage_is_said(que
     assert sorted(set(waiting(queues)) - set(sampled)) == flagged
 
 
+@on_sqlite
 def test_a_mix_keeps_up_with_what_joins(queues) -> None:
     drawn_case(queues)
     drawn = queues.add(*(f"r{number}" for number in range(10)))
@@ -181,6 +190,7 @@ def test_a_mix_keeps_up_with_what_joins(queues) -> None:
     }
 
 
+@on_sqlite
 @pytest.mark.parametrize("drawn", [0, 40])
 def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn) -> None:
     drawn_case(queues)
@@ -196,6 +206,7 @@ def test_a_review_that_changes_nothing_of_the_mix_does_not_read_it(queues, drawn
     assert [one for one in sent if "count(" in one] == []
 
 
+@on_sqlite
 def test_what_was_wanting_is_drawn_as_soon_as_it_is_there(queues) -> None:
     queues.flagged(0.1, 0.2)
     assert queues.queue(sampling_rate=0.5).short == 2
@@ -230,6 +241,7 @@ def test_of_several_who_draw_for_a_mix_at_once_none_draws_what_another_did(queue
     assert sum(item["sampled"] for item in queues.items()) == 10
 
 
+@on_sqlite
 def test_without_a_mix_a_queue_of_everything_holds_drawn_answers_too(queues) -> None:
     drawn_case(queues)
     queues.add("r1")
@@ -242,6 +254,7 @@ def test_how_many_make_up_a_mix(share, others, expected) -> None:
     assert wanted(share, others) == expected
 
 
+@on_sqlite
 def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(queues) -> None:
     queues.flagged(0.1)
     queues.queue(repeat_rate=0.999)
@@ -256,6 +269,7 @@ def test_an_item_of_ones_own_is_served_again_after_a_week_and_decides_nothing(qu
     assert queues.take(queues.jon).response_id != again.response_id
 
 
+@on_sqlite
 def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with_themselves_alone(queues) -> None:
     [answer] = queues.flagged(0.1)
     queues.queue(repeat_rate=0.999, blind_judge=True, order="oldest")
@@ -269,6 +283,7 @@ def test_what_is_said_of_an_item_served_again_tells_how_far_a_person_agrees_with
     assert (twice.ids.tolist(), twice.first.tolist(), twice.second.tolist()) == ([answer], [0.2], [0.9])
 
 
+@on_sqlite
 def test_what_is_served_again_and_taken_back_is_there_again(queues) -> None:
     queues.flagged(0.1)
     queues.queue(needed=2, repeat_rate=0.999)
@@ -313,6 +328,7 @@ def test_one_item_is_served_again_at_a_time_whether_it_is_given_back_skipped_or_
     assert served_again(queues) == 2
 
 
+@on_sqlite
 def test_one_answer_is_served_again_once(queues) -> None:
     again_case(queues, 1)
     for _ in range(3):
@@ -325,6 +341,7 @@ def test_one_answer_is_served_again_once(queues) -> None:
     assert len(again) == len(set(again)) == 3
 
 
+@on_sqlite
 def test_what_one_took_back_is_not_served_again(queues) -> None:
     queues.flagged(0.1)
     queues.queue(repeat_rate=0.999)
@@ -335,6 +352,7 @@ def test_what_one_took_back_is_not_served_again(queues) -> None:
     assert served_again(queues) == 0
 
 
+@on_sqlite
 def test_the_last_word_on_a_split_is_not_served_again(queues) -> None:
     queues.flagged(0.1)
     queues.queue(needed=2, repeat_rate=0.999)

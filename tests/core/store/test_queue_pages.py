@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
 from judgeboard.reviews.changes import undo
@@ -83,6 +84,7 @@ def test_answers_are_paged_in_the_same_way(filled: ReviewedLog) -> None:
             assert response_page(connection, RowFilter(), order, before=last.previous_key, limit=LIMIT) == turned[-2]
 
 
+@on_sqlite
 def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
     answers = {row["id"]: row for row in filled.responses()}
     feedback = filled.latest_feedback()
@@ -229,6 +231,7 @@ def test_what_a_reviewer_is_unsure_of_is_out_of_their_way_only(filled: ReviewedL
     assert [line.flag_id for line in again.lines] == before
 
 
+@on_sqlite
 def test_counts_and_choices_are_those_of_open_flags(filled: ReviewedLog) -> None:
     flags = filled.open_flags()
     with filled.store.reading() as connection:

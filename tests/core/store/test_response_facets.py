@@ -1,3 +1,4 @@
+from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Response, ResponseKind
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
@@ -5,6 +6,7 @@ from judgeboard.store.response_pages import ResponseFacets, response_facets
 from judgeboard.store.storing import store_responses
 
 
+@on_sqlite
 def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
     given = [
         Response("shop", "1", "q", "a", query_type="QA", generator_model="m2"),
@@ -22,6 +24,7 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
     assert facets == ResponseFacets(("QA", "Äpfel"), ("app", "shop"), ("m1", "m2"), ("lexical", "rag"))
 
 
+@on_sqlite
 def test_an_empty_log_offers_nothing(store: Store) -> None:
     with store.reading() as connection:
         assert response_facets(connection) == ResponseFacets((), (), (), ())

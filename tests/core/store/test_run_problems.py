@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Pair, Response, Shown, Status, StepRecord, Verdict
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
@@ -14,6 +15,7 @@ from judgeboard.store.runs import start_or_continue_method_run, start_or_continu
 from judgeboard.store.storing import store_judgments, store_responses
 
 
+@on_sqlite
 def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
     verdicts = [
         *[Verdict(Status.UNPARSABLE, error="groundedness 85 is above 1")] * 3,
@@ -40,6 +42,7 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
     ]
 
 
+@on_sqlite
 def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
     lost = StepRecord(Status.UNPARSABLE, error="winner is null")
     with store.writing() as connection:

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import event
 
+from engines import on_sqlite
 from judgeboard.domain import ResponseKind, RunState, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import RowFilter
@@ -64,6 +65,7 @@ def test_a_plain_run_asks_what_this_version_was_never_asked(case, version) -> No
     assert asks(case, start(case, other)) == [(a, 0), (b, 0), (c, 0)]
 
 
+@on_sqlite
 def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, version) -> None:
     a, b = case.answer("a"), case.answer("b")
     run = start(case, version)
@@ -124,6 +126,7 @@ def test_another_selection_is_another_run(case, version, other) -> None:
     assert start(case, version).id == run.id
 
 
+@on_sqlite
 def test_a_finished_run_is_not_continued(case, version) -> None:
     case.answer()
     run = start(case, version)
@@ -131,6 +134,7 @@ def test_a_finished_run_is_not_continued(case, version) -> None:
     assert start(case, version).id != run.id
 
 
+@on_sqlite
 def test_a_limit_is_part_of_the_selection(case, version) -> None:
     for name in "abc":
         case.answer(name)
@@ -139,6 +143,7 @@ def test_a_limit_is_part_of_the_selection(case, version) -> None:
     assert start(case, version, limit=9).selected == 3
 
 
+@on_sqlite
 def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
     a, b, c = (case.answer(name) for name in "abc")
     run = start(case, version, limit=2)
@@ -173,6 +178,7 @@ def test_the_filter_narrows_what_is_asked(case, version) -> None:
     assert run.selection.where == RowFilter(query_types=("sql",))
 
 
+@on_sqlite
 def test_counts_add_up_and_an_unknown_cost_is_not_zero(case, version) -> None:
     ids = [case.answer(name) for name in "abcd"]
     run, empty = start(case, version), start(case, case.version(t=1))
@@ -198,6 +204,7 @@ def test_runs_are_listed_newest_first(case, version) -> None:
     assert (imported.kind, imported.selection) == ("import", None)
 
 
+@on_sqlite
 def test_an_unknown_run_or_mode_is_said(case, version) -> None:
     with case.store.reading() as connection, pytest.raises(NotFound, match="no run 9"):
         get_run(connection, 9)

@@ -1,5 +1,6 @@
 """The tries of a model at a question: in their order, one without an answer kept as such."""
 
+from engines import on_sqlite
 from judgeboard.domain import Pair, Preference, Status, StepRecord
 from judgeboard.store.comparisons import NewSample, load_samples, store_samples, stored_samples, tries_at
 from judgeboard.store.pairs import store_pairs
@@ -23,6 +24,7 @@ def test_tries_come_back_in_their_order_once(case) -> None:
         assert stored_samples(connection, version.id, [pair_id])[pair_id, 2][:2] == ("C", "ok")
 
 
+@on_sqlite
 def test_of_a_try_that_was_asked_for_again_the_latest_counts(case) -> None:
     version = case.version()
     with case.store.writing() as connection:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import (
     Attempt,
     Feedback,
@@ -40,6 +41,7 @@ def test_a_low_score_is_flagged_with_what_the_queue_filters_by(case) -> None:
     assert flag["severity"] == pytest.approx(0.38)
 
 
+@on_sqlite
 def test_the_same_reason_from_the_same_version_leaves_the_flag(case) -> None:
     response, version = case.answer(), case.version()
     case.say(version, response, groundedness=0.31)
@@ -48,6 +50,7 @@ def test_the_same_reason_from_the_same_version_leaves_the_flag(case) -> None:
     assert case.flag_rows(response) == before
 
 
+@on_sqlite
 def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(case) -> None:
     response, version = case.answer(), case.version()
     for groundedness in (0.3, 0.9, 0.2):
@@ -55,6 +58,7 @@ def test_an_open_flag_goes_when_its_reason_is_gone_and_may_come_again(case) -> N
     assert case.flags(response) == [("low_groundedness", "superseded"), ("low_groundedness", "open")]
 
 
+@on_sqlite
 def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) -> None:
     refusal, claim, unread = (
         case.answer("refusal", answer="I could not find that.", passages=()),
@@ -76,6 +80,7 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) 
         case.set("excuse_refusals", "no")
 
 
+@on_sqlite
 def test_a_new_version_supersedes_the_open_flag_with_its_own(case) -> None:
     response = case.answer()
     case.say(case.version(), response, quality=1)
@@ -97,6 +102,7 @@ def test_a_decided_flag_stays_and_a_new_version_names_it(case, decided: FlagStat
     assert (second["state"], second["decided_before_id"], first["state"]) == ("open", first["id"], decided)
 
 
+@on_sqlite
 def test_feedback_raises_and_supersedes_its_gap(case) -> None:
     response, version = case.answer(), case.version()
     case.say(version, response, quality=4)
@@ -106,6 +112,7 @@ def test_feedback_raises_and_supersedes_its_gap(case) -> None:
     assert case.flags(response) == [("feedback_gap", "superseded"), ("poor_rating", "superseded")]
 
 
+@on_sqlite
 def test_the_gap_is_seen_when_the_judgment_comes_after_the_feedback(case) -> None:
     response = case.answer()
     case.thumbs("a", 0)
@@ -113,6 +120,7 @@ def test_the_gap_is_seen_when_the_judgment_comes_after_the_feedback(case) -> Non
     assert case.flags(response) == [("poor_rating", "open"), ("feedback_gap", "open")]
 
 
+@on_sqlite
 def test_a_poor_rating_flags_an_answer_that_no_judge_has_judged(case) -> None:
     rated = {
         "down": Feedback(FeedbackKind.THUMBS, 0),
@@ -139,6 +147,7 @@ def test_a_rating_of_a_known_answer_raises_and_supersedes_its_flag_at_once(case)
     assert case.flags(response)[1:] == [("poor_rating", "dismissed")]
 
 
+@on_sqlite
 def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
     stars = [Feedback(FeedbackKind.STARS, each, at=datetime(2026, 1, each, tzinfo=UTC)) for each in (1, 2)]
     [response] = case.add(Response("log", "a", "q", "a", feedback=(stars[0],))).new
@@ -148,6 +157,7 @@ def test_a_poor_rating_that_changes_is_named_as_it_is_now(case) -> None:
     assert values == [("superseded", 1), ("open", 2)]
 
 
+@on_sqlite
 def test_the_limit_of_poor_ratings_is_a_setting(case) -> None:
     case.set("poor_rating", 0)
     response = case.answer()
@@ -158,6 +168,7 @@ def test_the_limit_of_poor_ratings_is_a_setting(case) -> None:
     assert case.flags(response) == [("poor_rating", "open")]
 
 
+@on_sqlite
 def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:
     response, version = case.answer(), case.version()
     case.say(version, response, Status.UNPARSABLE, attempts=TRUNCATED)
@@ -170,6 +181,7 @@ def test_a_failed_primary_judge_is_flagged_until_it_succeeds(case) -> None:
     assert case.flags(response) == [("judge_failed", "superseded")]
 
 
+@on_sqlite
 def test_a_second_judge_that_fails_is_no_reason(case) -> None:
     response = case.answer()
     case.say(case.version(), response, quality=4)
@@ -177,6 +189,7 @@ def test_a_second_judge_that_fails_is_no_reason(case) -> None:
     assert case.flags(response) == []
 
 
+@on_sqlite
 def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
     response = case.answer()
     case.say(case.version(), response, groundedness=0.9)
@@ -188,6 +201,7 @@ def test_only_the_primary_judge_is_low_and_every_judge_disagrees(case) -> None:
     ]
 
 
+@on_sqlite
 def test_one_disagreement_per_primary_version_whoever_joins(case) -> None:
     response = case.answer()
     case.say(case.version(), response, label=Label.GROUNDED)
@@ -196,6 +210,7 @@ def test_one_disagreement_per_primary_version_whoever_joins(case) -> None:
     assert case.flags(response) == [("judges_disagree", "open")]
 
 
+@on_sqlite
 def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case) -> None:
     first, second = case.answer(), case.answer("b")
     rag, nli = case.version(), case.version("nli")
@@ -209,6 +224,7 @@ def test_the_first_that_judged_is_primary_until_a_setting_says_otherwise(case) -
     assert case.flags(second) == [("low_groundedness", "open")]
 
 
+@on_sqlite
 def test_only_logged_answers_are_flagged(case) -> None:
     control = case.answer(kind=ResponseKind.CONTROL)
     case.say(case.version(), control, groundedness=0.0, quality=1)
@@ -226,6 +242,7 @@ def test_rules_that_are_drawn_wait_for_storing_or_the_command(case) -> None:
     assert case.flags(response) == [("random_sample", "open")]
 
 
+@on_sqlite
 def test_nothing_is_left_of_a_transaction_that_fails(case) -> None:
     response, version = case.answer(), case.version()
 
@@ -240,6 +257,7 @@ def test_nothing_is_left_of_a_transaction_that_fails(case) -> None:
     assert (case.flags(response), case.current(response)) == ([], [])
 
 
+@on_sqlite
 def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primary(case) -> None:
     response = case.answer()
     case.say(case.version(), response, groundedness=0.9)
@@ -250,6 +268,7 @@ def test_two_kinds_under_one_name_are_two_judges_and_the_last_to_speak_is_primar
     assert case.flags(response) == [("low_groundedness", "open"), ("judges_disagree", "open")]
 
 
+@on_sqlite
 def test_a_flag_survives_hostile_names(case) -> None:
     case.answer("first", query_type="<script>alert(1)</script>")
     case.set("always_review", ["<script>alert(1)</script>"])

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import insert
 
+from engines import on_sqlite
 from judgeboard.domain import Attempt, Claim, ClaimStatus, JudgeVersion, Label, Response, Status, Verdict
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import ensure_version
@@ -29,6 +30,7 @@ FULL = Verdict(
 )
 
 
+@on_sqlite
 def test_a_judgment_comes_back_as_it_was_given(case) -> None:
     response, version = case.answer(), case.version()
     with case.store.writing() as connection:
@@ -41,6 +43,7 @@ def test_a_judgment_comes_back_as_it_was_given(case) -> None:
     assert (row["reply_format"], row["dropped_parameters"]) == ("json_schema", ["temperature"])
 
 
+@on_sqlite
 def test_one_ask_is_stored_once_and_never_overwritten(case) -> None:
     response, version = case.answer(), case.version()
     with case.store.writing() as connection:
@@ -52,12 +55,14 @@ def test_one_ask_is_stored_once_and_never_overwritten(case) -> None:
     assert [row["groundedness"] for row in case.rows(JUDGMENT)] == [0.8, 0.2]
 
 
+@on_sqlite
 def test_a_judgment_of_an_unknown_response_is_refused(case) -> None:
     version = case.version()
     with case.store.writing() as connection, pytest.raises(NotFound, match="no response 77"):
         store_judgments(connection, version, None, [NewJudgment(77, 0, 0, FULL)])
 
 
+@on_sqlite
 def test_what_neither_engine_can_hold_is_replaced(case) -> None:
     response, version = case.answer(), case.version()
     bad = "a\x00b\ud800c"
@@ -78,6 +83,7 @@ def test_what_neither_engine_can_hold_is_replaced(case) -> None:
     assert (row["claims"][0]["text"], row["attempts"][0]["raw"]) == (good, good)
 
 
+@on_sqlite
 def test_current_of_a_judge_is_its_latest_usable_judgment_over_its_versions(case) -> None:
     response = case.answer(query_type="sql")
     one, two, other = case.version(), case.version(t=1), case.version("nli")
@@ -99,6 +105,7 @@ def test_current_of_a_judge_is_its_latest_usable_judgment_over_its_versions(case
     assert {row["query_type"] for row in case.current(response)} == {"sql"}
 
 
+@on_sqlite
 def test_repeats_are_not_current(case) -> None:
     response, version = case.answer(), case.version()
     case.say(version, response, groundedness=0.9)
@@ -107,6 +114,7 @@ def test_repeats_are_not_current(case) -> None:
     assert case.flags(response) == []
 
 
+@on_sqlite
 def test_the_latest_feedback_stands_beside_the_current_judgment(case) -> None:
     response, version = case.answer(), case.version()
     case.say(version, response, quality=3)
@@ -134,6 +142,7 @@ def test_a_rebuild_repairs_what_is_wrong_and_nothing_else(case) -> None:
     assert [row["groundedness"] for row in case.current(other)] == [0.6]
 
 
+@on_sqlite
 def test_a_large_batch_is_stored_in_whole_statements(case) -> None:
     ids = case.add(*(Response("log", f"a{number}", "q", "a") for number in range(1_200))).new
     version = case.version()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
@@ -17,6 +18,7 @@ def logged(external_id: str, answer: str = "an answer", **fields: Any) -> Respon
     return Response("log", external_id, "a query", answer, **fields)
 
 
+@on_sqlite
 def test_a_response_comes_back_as_it_went_in(case) -> None:
     asked_at = datetime(2026, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=-2)))
     stored = case.add(
@@ -41,6 +43,7 @@ def test_a_response_comes_back_as_it_went_in(case) -> None:
     assert (row["kind"], row["imported_at"].tzinfo) == ("log", UTC)
 
 
+@on_sqlite
 def test_absent_passages_are_not_an_empty_list(case) -> None:
     case.add(logged("absent"), logged("none", passages=()))
     assert [row["passages"] for row in case.rows(RESPONSE)] == [None, ()]
@@ -52,6 +55,7 @@ def test_ids_follow_the_order_of_the_log(case) -> None:
     assert new == sorted(new)
 
 
+@on_sqlite
 def test_the_same_again_changes_nothing(case) -> None:
     batch = [logged("a", feedback=(UP,)), logged("b")]
     case.add(*batch)
@@ -60,6 +64,7 @@ def test_the_same_again_changes_nothing(case) -> None:
     assert len(case.rows(FEEDBACK)) == 1
 
 
+@on_sqlite
 def test_other_content_under_a_known_id_is_not_stored(case) -> None:
     case.add(logged("a"), logged("b"))
     stored = case.add(logged("c"), logged("b", "another answer", feedback=(DOWN,)))
@@ -68,17 +73,20 @@ def test_other_content_under_a_known_id_is_not_stored(case) -> None:
     assert [row["answer"] for row in case.rows(RESPONSE)] == ["an answer"] * 3
 
 
+@on_sqlite
 def test_an_id_of_another_source_is_another_response(case) -> None:
     stored = case.add(logged("a"), Response("other log", "a", "a query", "another answer"))
     assert len(stored.new) == 2
 
 
+@on_sqlite
 def test_an_id_repeated_within_a_batch_is_stored_once(case) -> None:
     stored = case.add(logged("a"), logged("a", feedback=(UP,)), logged("a", "another answer"))
     assert (len(stored.new), stored.unchanged, stored.feedback_added) == (1, 1, 1)
     assert stored.differing == [2]
 
 
+@on_sqlite
 def test_new_feedback_on_a_known_row_is_appended(case) -> None:
     case.add(logged("a", feedback=(UP,)))
     stored = case.add(logged("a", feedback=(UP, DOWN, DOWN)))
@@ -90,6 +98,7 @@ def test_new_feedback_on_a_known_row_is_appended(case) -> None:
     ]
 
 
+@on_sqlite
 def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
     # 2,500 rows of 18 columns are more variables than SQLite takes at once.
     stored = case.add(*(logged(f"a{number}", feedback=(UP,)) for number in range(2_500)))
@@ -98,6 +107,7 @@ def test_more_than_one_statement_can_hold_is_stored_whole(case) -> None:
     assert (stored.unchanged, stored.differing) == (2_499, [2_400])
 
 
+@on_sqlite
 def test_drawn_rules_flag_a_response_when_it_is_stored(case) -> None:
     case.add(logged("first", query_type="sql"))
     case.set("random_share", 1)
