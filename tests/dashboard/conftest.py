@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit import config
@@ -37,10 +38,15 @@ def page_store(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture
-def page_rows(page_store: Store) -> PageRows:
+def page_rows(page_store: Store, fill_once: Any) -> PageRows:
     """The rows, in the database that the pages open."""
-    ensure_reviewer(page_store, "page", "Mara")
-    return fill_pages(page_store)
+
+    def fill_with_reviewer(store: Store) -> PageRows:
+        ensure_reviewer(store, "page", "Mara")
+        return fill_pages(store)
+
+    rows: PageRows = fill_once("page rows", page_store, fill_with_reviewer)
+    return rows
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_
 
 
 @pytest.fixture
-def ids(page_rows, sqlite_store: Store) -> dict[str, int]:
-    return fill_attempts(sqlite_store)
+def ids(page_rows, sqlite_store: Store, fill_once) -> dict[str, int]:
+    return fill_once("attempts", sqlite_store, fill_attempts)
 
 
 def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:

@@ -1,5 +1,7 @@
 """The Suites page: what a run came to, the runs before it, the cases that fell, and what it says with nothing."""
 
+from typing import Any
+
 import pytest
 
 from app_pages import OpenPage, charts, table_rows, texts
@@ -13,8 +15,9 @@ from suite_runs import suite
 
 
 @pytest.fixture
-def runs(page_rows: PageRows, sqlite_store: Store) -> list[int]:
-    return fill_suites(sqlite_store)
+def runs(page_rows: PageRows, sqlite_store: Store, fill_once: Any) -> list[int]:
+    run_ids: list[int] = fill_once("suites", sqlite_store, fill_suites)
+    return run_ids
 
 
 def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, runs: list[int]) -> None:
