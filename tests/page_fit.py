@@ -1,15 +1,17 @@
 """Whether a page fits its window, in the looks that pages are checked in: both widths, and both schemes once each."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Literal
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect  # noqa: A004 - Playwright's own
 
 from page_state import idle
 
 Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 STYLED = "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
+PATIENCE = 5_000  # ms
 REDRAWN = 250  # ms until charts and tables have the width of their new window
 
 OVERFLOWING = """() => {
@@ -66,5 +68,8 @@ def misfits(page: Page) -> dict[str, list[str]]:
 
 
 def overflowing(page: Page) -> list[str]:
-    """What `misfits` finds in the look that the page has."""
+    """What `misfits` finds in the look that the page has, and still finds when a busy machine had time to redraw it."""
+    with suppress(TimeoutError):
+        page.wait_for_function(f"() => !({OVERFLOWING})().length", timeout=PATIENCE)
+        return []
     return list(page.evaluate(OVERFLOWING))

@@ -1,5 +1,7 @@
 """Waits until a page in a browser is drawn and takes decisions, and holds its keys down."""
 
+import time
+
 from playwright.sync_api import Page, expect
 
 from judgeboard_dashboard.app import PAGES, address_of
@@ -62,3 +64,14 @@ def hold(page: Page, key: str, repeats: int = 60) -> None:
         page.keyboard.down(key)  # without a release in between these are the repeats of a held key
         page.wait_for_timeout(35)
     page.keyboard.up(key)
+
+
+def mash(page: Page, key: str) -> bool:
+    """Press a key three times; whether all came before anybody could have read the next row.
+
+    A busy machine may take so long that the last presses come to a row that was read.
+    """
+    begun = time.monotonic()
+    for _ in range(3):
+        page.keyboard.press(key)
+    return time.monotonic() - begun < FRESH_ROW

@@ -1,4 +1,4 @@
-"""A real Chromium and a real server on a database of its own, one per module."""
+"""A real Chromium, and a real server on a database of its own, one per module."""
 
 import shutil
 from collections.abc import Iterator
@@ -25,11 +25,12 @@ class Site:
     server: serving
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Chromium as the system has it; none is downloaded.
 
-    One per module: the driver keeps an event loop in the main thread, in which no later test could start its own.
+    It ends with the tests of this folder: the driver keeps an event loop in the main thread, in which no later test
+    could start its own.
     """
     expect.set_options(timeout=20_000)  # a loaded machine takes its time; a passing check waits no longer than it must
     with sync_playwright() as playwright:

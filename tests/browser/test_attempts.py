@@ -11,6 +11,12 @@ from refining_log import standing
 
 pytestmark = pytest.mark.browser
 
+# Whether the text of the chosen attempt is whole between the top of the window and the bar at its end.
+IN_VIEW = """() => {
+  const [text, bar] = [".jb-attempt-text", ".st-key-bar"].map((name) => document.querySelector(name));
+  const { top, bottom } = text.getBoundingClientRect();
+  return 0 < top && top < bottom && bottom < bar.getBoundingClientRect().top;
+}"""
 _FILLED: dict[int, dict[str, int]] = {}
 
 
@@ -71,15 +77,10 @@ def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, site, width: int) -
     text = page.locator(".jb-attempt-text")
     expect(text).to_contain_text("The original")
     idle(page)
-    page.wait_for_timeout(300)  # it is scrolled to
-    bar = page.locator(".st-key-bar").bounding_box()
-    assert bar is not None
-    for _ in range(2):  # at the top of the page, and where all cards are scrolled through
-        place = text.bounding_box()
-        assert place is not None
-        assert 0 < place["y"] < place["y"] + place["height"] < bar["y"]
-        page.locator("[data-testid=stMain]").evaluate("node => node.scrollTo(0, node.scrollHeight)")
-        page.wait_for_timeout(300)
+    page.wait_for_function(IN_VIEW)  # it is scrolled to
+    end = "node => node.scrollTo({top: node.scrollHeight, behavior: 'instant'})"
+    page.locator("[data-testid=stMain]").evaluate(end)  # all cards are scrolled through
+    page.wait_for_function(IN_VIEW)
 
 
 def test_attempts_fit_and_run_no_script(reviewer, site) -> None:

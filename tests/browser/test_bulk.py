@@ -24,9 +24,11 @@ def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undon
     expect(page.locator(".st-key-queue_start .jb-say")).to_contain_text("with open flags")
     page.keyboard.press("x")
     expect(words).to_have_text("0 answers selected")
+    idle(page)
     table = page.locator("[data-testid=stDataFrame] canvas").first
     table.click(position={"x": 15, "y": 55}, force=True)
     expect(words).to_have_text("1 answer selected")
+    idle(page)
     table.click(position={"x": 15, "y": 125}, modifiers=["Shift"], force=True)
     expect(words).to_have_text("3 answers selected")
     page.get_by_text("in this filter").click()

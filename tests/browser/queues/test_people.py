@@ -16,6 +16,7 @@ def test_a_lead_reassigns_the_queues_of_the_chosen_person_who_then_has_them(revi
     lead.goto("/people")
     heading = lead.locator("[data-testid=stMain]")
     expect(heading).to_contain_text("Jon: queues and agreement")
+    idle(lead)
     table = lead.locator("[data-testid=stDataFrame] canvas").first
     table.click(position={"x": 15, "y": 37 + 36 + 18}, force=True)  # the second row
     expect(heading).to_contain_text("Mara: queues and agreement")
