@@ -5,7 +5,7 @@
 (() => {
   if (window.__judgeboardPalette) return;
   const PAUSE = 200; // ms without a key until the text is sent
-  const OPENING = 5000; // ms until a palette that did not open is given up
+  const OPENING = 15000; // ms until a palette that did not open is given up; a busy machine draws a page for seconds
   const APART = 100; // ms between two changes that are sent: Streamlit may drop one of two that are sent together
   const AGAIN = 700; // ms until the button is clicked again if no palette has opened: Streamlit may drop a click
   let timer = 0;
