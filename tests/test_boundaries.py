@@ -1,9 +1,15 @@
 """The arrows between the packages, read from the imports."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Mapping
+from functools import cache
 from graphlib import TopologicalSorter
+from importlib.metadata import files as packaged
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -26,6 +32,7 @@ LAYERS: list[set[str]] = [
 LEVELS = {name: level for level, layer in enumerate(LAYERS) for name in layer}
 
 
+@cache
 def imports_of(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -51,14 +58,15 @@ def parts_imported(path: Path) -> set[str]:
     return {each[1] for each in parts if each[0] == "judgeboard" and len(each) > 1 and each[1] in LEVELS}
 
 
-@pytest.mark.parametrize("path", files(CORE), ids=lambda path: path.relative_to(CORE).as_posix())
-def test_core_arrows_point_one_way(path: Path) -> None:
-    own = package_of(path)
-    if own == "__init__":  # the library's interface names its homes and imports none of them
-        return
-    assert own in LEVELS, f"{own} stands in no layer"
-    later = {name for name in parts_imported(path) if LEVELS[name] > LEVELS[own]}
-    assert not later, f"{own} may not import {', '.join(sorted(later))}"
+def test_core_arrows_point_one_way() -> None:
+    # The library's interface names its homes and imports none of them.
+    sources = [path for path in files(CORE) if package_of(path) != "__init__"]
+    wrong = {
+        path.relative_to(CORE).as_posix(): later
+        for path in sources
+        if (later := {name for name in parts_imported(path) if LEVELS[name] > LEVELS[package_of(path)]})
+    }
+    assert not wrong, "these import parts of a later layer"
 
 
 def test_every_part_of_core_stands_in_a_layer_and_no_name_stands_for_nothing() -> None:
@@ -74,19 +82,47 @@ def test_no_arrows_go_in_a_circle() -> None:
     assert set(order) == set(LEVELS)
 
 
-@pytest.mark.parametrize("path", files(CORE), ids=lambda path: path.relative_to(CORE).as_posix())
-def test_core_knows_no_dashboard_library(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imports_of(path)}
-    assert not roots & {"streamlit", "altair"}
-    if package_of(path) != "cli":  # `serve` and `demo` start the dashboard
-        assert "judgeboard_dashboard" not in roots
+def roots_of(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imports_of(path)}
 
 
-@pytest.mark.parametrize("path", files(DASHBOARD), ids=lambda path: path.relative_to(DASHBOARD).as_posix())
-def test_the_dashboard_holds_no_sql(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imports_of(path)}
-    assert not roots & {"sqlalchemy", "sqlmodel", "alembic"}
-    assert "groupby" not in path.read_text(encoding="utf-8")
+def test_core_knows_no_dashboard_library() -> None:
+    for path in files(CORE):
+        libraries = {"streamlit", "altair"}
+        if package_of(path) != "cli":  # `serve` and `demo` start the dashboard
+            libraries.add("judgeboard_dashboard")
+        assert not roots_of(path) & libraries, path
+
+
+def test_the_dashboard_holds_no_sql() -> None:
+    for path in files(DASHBOARD):
+        assert not roots_of(path) & {"sqlalchemy", "sqlmodel", "alembic"}, path
+        assert "groupby" not in path.read_text(encoding="utf-8"), path
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    """Else it is there only as long as another library needs it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[\[<>=]", requirement)[0] for requirement in project["dependencies"]}
+    installed = packages_distributions()
+    undeclared = {
+        (name, path.name)
+        for path in (*files(CORE), *files(DASHBOARD))
+        for name in imports_of(path)
+        if name.split(".")[0] not in sys.stdlib_module_names | {"judgeboard", "judgeboard_dashboard"}
+        and not declared & set(providers(name, installed))
+    }
+    assert not undeclared
+
+
+def providers(name: str, installed: Mapping[str, list[str]]) -> list[str]:
+    """The distributions that a module comes from; several may share a namespace, such as google."""
+    root, *rest = name.split(".")
+    distributions = [re.sub(r"[-_.]+", "-", each).lower() for each in dict.fromkeys(installed[root])]
+    if len(distributions) == 1 or not rest:
+        return distributions
+    start = f"{root}/{rest[0]}"
+    return [each for each in distributions if any(file.as_posix().startswith(start) for file in packaged(each) or ())]
 
 
 @pytest.mark.parametrize("use", ["import judgeboard", "from judgeboard.cli.app import run; run(['--help'])"])
