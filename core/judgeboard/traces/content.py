@@ -195,7 +195,8 @@ def _streamed(pieces: Sequence[Any]) -> str | None:
     """Return the text of a streamed answer that was logged as its pieces, else None."""
     if all(isinstance(each, str) for each in pieces):
         spaced = sum(each[:1].isspace() or each[-1:].isspace() for each in pieces)
-        return "".join(pieces).strip() if len(pieces) > 2 and 3 * spaced >= len(pieces) else None
+        short = len(pieces) > 4 and max(map(len, pieces)) <= 24  # not every language has spaces
+        return "".join(pieces).strip() if len(pieces) > 2 and (short or 3 * spaced >= len(pieces)) else None
     texts = []
     for each in pieces:
         choices = each.get("choices") if isinstance(each, dict) else None

@@ -33,6 +33,7 @@ ANSWERS: list[tuple[Any, str | None]] = [
     (["Hello you.", "e74df10a53007798"], "Hello you."),
     (["e74df10a53007798", "Hello you."], "Hello you."),
     (["Hel", "lo ", "you", " there."], "Hello you there."),
+    (["尼龙", "的", "熔点", "约为", "250", "度。"], "尼龙的熔点约为250度。"),
     ([{"choices": [{"delta": {"content": each}}]} for each in ("Hel", "lo", None)], "Hello"),
     ([{"type": "AIMessageChunk", "content": each} for each in ("Hel", "lo.")], "Hello."),
     ({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello."}}]}, "Hello."),
