@@ -1,157 +1,162 @@
 """Measures how many traces the receiver acknowledges per second, each durable, and how much memory it needs.
 
     python benchmarks/receiving.py [--traces 20000] [--batch 100] [--senders 4] [--db URL]
+    python benchmarks/receiving.py --spans 1000000           # memory and the making of answers over a long time
+    python benchmarks/receiving.py --beside phoenix,mlflow   # the same load to each tool in turn, for --seconds
 
-Each trace has three spans and about 5 kB. The senders are processes of their own on the same machine.
+Each trace has three spans and about 5 kB. The senders are processes of their own on the same machine. A 200 of
+Judgeboard means that the spans are stored. Phoenix and MLflow run from the group `integrations` with their defaults on
+SQLite; Phoenix acknowledges spans before it stores them.
 """
 
 import argparse
-import multiprocessing
-import os
-import random
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
-import httpx
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from span_load import Load, free_port, served, start_sending, usage
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
-from judgeboard.store.engine import open_store
+from judgeboard.store.engine import Store, open_store
 from judgeboard.store.tables import SPAN, TRACE
 
-WORDS = [f"word{number}" for number in range(4000)]
-
-
-def batch(first: int, traces: int, chance: random.Random) -> bytes:
-    """Return a request with traces of three spans: a root, a retrieval and a call of a model."""
-    request = ExportTraceServiceRequest()
-    group = request.resource_spans.add()
-    group.resource.attributes.add(key="service.name").value.string_value = "benchmark"
-    spans = group.scope_spans.add().spans
-
-    def text(words: int) -> str:
-        return " ".join(chance.choices(WORDS, k=words))
-
-    for number in range(first, first + traces):
-        question, answer, passage = text(15), text(80), text(250)
-        parts = (
-            ("CHAIN", {"input.value": question, "output.value": answer}),
-            ("RETRIEVER", {"input.value": question, "retrieval.documents.0.document.content": passage}),
-            ("LLM", {"input.value": question, "output.value": answer, "llm.model_name": "m"}),
-        )
-        for place, (kind, attributes) in enumerate(parts):
-            span = spans.add(
-                trace_id=number.to_bytes(16), span_id=(number * 4 + place + 1).to_bytes(8), name=kind.lower()
-            )
-            span.start_time_unix_nano, span.end_time_unix_nano = 10**18 + place, 10**18 + 10**9
-            if place:
-                span.parent_span_id = (number * 4 + 1).to_bytes(8)
-            for key, value in (("openinference.span.kind", kind), *attributes.items()):
-                span.attributes.add(key=key).value.string_value = value
-    return request.SerializeToString()
-
-
-def send(port: int, sender: int, traces: int, size: int, start: float) -> None:
-    """Send a sender's share of the traces, and try again after 503."""
-    chance = random.Random(sender)
-    bodies = [batch(sender * 10**9 + at, size, chance) for at in range(1, traces + 1, size)]
-    if not sender:
-        print(f"one trace has {len(bodies[0]) / size / 1000:.1f} kB")
-    time.sleep(max(0.0, start - time.time()))
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
-        for body in bodies:
-            while (
-                http.post("/v1/traces", content=body, headers={"content-type": "application/x-protobuf"}).status_code
-                == 503
-            ):
-                time.sleep(1)
-
-
-def memory(pid: int) -> float:
-    """Return the resident memory of a process in MB."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def processor(pid: int) -> float:
-    """Return the processor time of a process in seconds, which other load on the machine hardly changes."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+FLAT = 1.1  # the memory of the last quarter may be this many times that of the first
+SAMPLE_SECONDS, COUNT_SECONDS = 0.25, 5.0
 
 
 def main() -> None:
     """Start a receiver, send, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=int, default=20_000)
-    parser.add_argument("--batch", type=int, default=100)
+    parser.add_argument("--spans", type=int, help="as many spans instead, three in each trace")
+    parser.add_argument("--batch", type=int, default=100, help="traces in a request")
     parser.add_argument("--senders", type=int, default=4)
     parser.add_argument("--db", help="database URL (default: a new SQLite file)")
+    parser.add_argument("--beside", default="", help="tools that get the same load: phoenix, mlflow")
+    parser.add_argument("--seconds", type=float, default=30, help="how long each gets it beside others (default 30)")
     chosen = parser.parse_args()
+    chosen.traces = chosen.spans // 3 if chosen.spans else chosen.traces
     folder = Path(tempfile.mkdtemp(prefix="receiving-"))
-    database = chosen.db or str(folder / "receiving.db")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("judgeboard")), "receive", "--port", str(port), "--db", database]
-    with subprocess.Popen(command) as process:
-        try:
-            measure(process.pid, port, chosen, database)
-        finally:
-            process.terminate()
-    shutil.rmtree(folder)
+    try:
+        if chosen.beside:
+            side_by_side(chosen.beside.split(","), chosen, folder)
+        else:
+            receive(chosen, folder)
+    finally:
+        shutil.rmtree(folder)
 
 
-def answers(database: str) -> int:
-    """Return the number of answers so far."""
-    store = open_store(database)
-    with store.reading() as connection:
-        made = connection.execute(select(func.count()).where(TRACE.c.state == "made")).scalar_one()
-    store.close()
-    return int(made)
+def receiver(database: str, port: int) -> list[str]:
+    """Return the command of a receiver."""
+    return [str(Path(sys.executable).with_name("judgeboard")), "receive", "--port", str(port), "--db", database]
 
 
-def measure(pid: int, port: int, chosen: argparse.Namespace, database: str) -> None:
-    """Send while the receiver runs, and print the figures."""
-    while True:
-        try:
-            httpx.get(f"http://127.0.0.1:{port}/healthz")
-            break
-        except httpx.TransportError:
-            time.sleep(0.1)
-    idle, used, share = memory(pid), processor(pid), chosen.traces // chosen.senders
-    start = time.time() + 5 + chosen.traces / 5_000  # the senders make their requests before
-    senders = [
-        multiprocessing.Process(target=send, args=(port, number, share, chosen.batch, start))
-        for number in range(chosen.senders)
-    ]
-    for each in senders:
-        each.start()
-    most = idle
-    while any(each.is_alive() for each in senders):
-        most = max(most, memory(pid))
-        time.sleep(0.1)
-    seconds, used = time.time() - start, processor(pid) - used
-    store = open_store(database)
-    with store.reading() as connection:
-        spans = connection.execute(select(func.count()).select_from(SPAN)).scalar_one()
-    traces = share * chosen.senders
-    print(
-        f"acknowledged: {traces:,} traces in {seconds:.1f} s: {traces / seconds:,.0f} traces/s, stored {spans:,} spans"
-    )
-    print(f"processor time of the receiver: {used:.1f} s, of which a part made {answers(database):,} answers")
-    print(f"memory: {idle:.0f} MB idle, at most {most:.0f} MB under load")
-    began = time.time()
-    store.close()
-    while (made := answers(database)) < traces and time.time() - began < 600:
-        time.sleep(0.5)
-    print(
-        f"answers: {made:,}, the last {time.time() - began:.0f} s after the last request; memory {memory(pid):.0f} MB"
-    )
-    store.close()
+def receive(chosen: argparse.Namespace, folder: Path) -> None:
+    """Send to a receiver, watch its memory, and wait until all traces are answers."""
+    database, port = chosen.db or str(folder / "receiving.db"), free_port()
+    address = f"http://127.0.0.1:{port}"
+    with served(receiver(database, port), f"{address}/healthz", {}, folder) as session:
+        store = open_store(database)
+        idle, used = usage(session)
+        before = rows(store)
+        sending = start_sending(Load(f"{address}/v1/traces", chosen.traces, chosen.batch, chosen.senders))
+        memory, counted = [], time.monotonic()
+        while sending.busy:
+            memory.append(usage(session)[0])
+            if time.monotonic() - counted > COUNT_SECONDS:
+                made, counted = rows(store)[1] - before[1], time.monotonic()
+                print(f"  {time.time() - sending.began:5.0f} s: {memory[-1]:4.0f} MB, {made:,} answers", flush=True)
+            time.sleep(SAMPLE_SECONDS)
+        traces, seconds, refused, size = sending.result()
+        spans, made = (now - then for now, then in zip(rows(store), before, strict=True))
+        print(
+            f"acknowledged: {traces:,} traces of {size / 1000:.1f} kB in {seconds:.1f} s:"
+            f" {traces / seconds:,.0f} traces/s, {3 * traces / seconds:,.0f} spans/s; refused and sent again: {refused}"
+        )
+        print(f"stored: {spans:,} spans of {3 * traces:,} acknowledged{'' if spans == 3 * traces else '   LOST'}")
+        took = usage(session)[1] - used
+        print(f"processor time: {took:.1f} s, {1000 * took / traces:.2f} s for 1,000 traces, also for {made:,} answers")
+        quarter = max(1, len(memory) // 4)
+        first, last = mean(memory[:quarter]), mean(memory[-quarter:])
+        print(
+            f"memory: {idle:.0f} MB idle; first quarter {first:.0f} MB, last {last:.0f} MB, most {max(memory):.0f} MB"
+        )
+        print(f"memory, last quarter to first: {last / first:.2f}   limit {FLAT} (over 1,000,000 spans)")
+        began, left = time.monotonic(), traces - made
+        while made < traces and time.monotonic() - began < 3600:
+            time.sleep(0.5)
+            made = rows(store)[1] - before[1]
+        behind = time.monotonic() - began
+        print(
+            f"answers: {left:,} behind after the last request, made {behind:.0f} s later:"
+            f" {left / behind if behind else 0:,.0f} answers/s; memory {usage(session)[0]:.0f} MB"
+        )
+        store.close()
+
+
+def rows(store: Store) -> tuple[int, int]:
+    """Return the numbers of spans and of answers so far."""
+    try:
+        with store.reading() as connection:
+            spans = connection.execute(select(func.count()).select_from(SPAN)).scalar_one()
+            made = connection.execute(select(func.count()).where(TRACE.c.state == "made")).scalar_one()
+    except OperationalError:
+        return 0, 0
+    return int(spans), int(made)
+
+
+# Beside other tools
+
+
+def side_by_side(names: Sequence[str], chosen: argparse.Namespace, folder: Path) -> None:
+    """Send the same load to Judgeboard and to other tools, one after the other, and print the ratios."""
+    rates: dict[str, float] = {}
+    for name in ("judgeboard", *names):
+        port = free_port()
+        place = folder / name
+        place.mkdir()
+        command, health, environment, headers = tool(name, port, place, chosen.db)
+        with served(command, f"http://127.0.0.1:{port}{health}", environment, place) as session:
+            used = usage(session)[1]
+            load = Load(
+                f"http://127.0.0.1:{port}/v1/traces", chosen.traces, chosen.batch, chosen.senders, chosen.seconds,
+                headers=headers,
+            )  # fmt: skip
+            traces, seconds, refused, _ = start_sending(load).result()
+            memory, took = usage(session)
+            took = 1000 * (took - used) / max(1, traces)
+            rates[name] = traces / seconds
+            print(
+                f"{name:12} {traces:7,} traces in {seconds:5.1f} s: {rates[name]:7,.0f} traces/s acknowledged;"
+                f" processor {took:6.2f} s for 1,000; {memory:5.0f} MB; refused {refused}",
+                flush=True,
+            )
+    for name in names:
+        print(f"judgeboard to {name}: {rates['judgeboard'] / max(rates[name], 1e-9):.1f}")
+
+
+def tool(
+    name: str, port: int, folder: Path, database: str | None
+) -> tuple[list[str], str, dict[str, str], dict[str, str]]:
+    """Return the command of a tool, the path that answers when it is ready, its environment, and what to send along."""
+    if name == "judgeboard":
+        return receiver(database or str(folder / "receiving.db"), port), "/healthz", {}, {}
+    if name not in {"phoenix", "mlflow"}:
+        raise SystemExit(f"unknown tool {name!r}: use phoenix or mlflow")
+    project = ["uv", "run", "--project", str(Path(__file__).parents[1]), "--isolated", "--group", "integrations"]
+    installed = [name] if shutil.which(name) else [*project, name]
+    if name == "phoenix":
+        own = {"PHOENIX_WORKING_DIR": str(folder), "PHOENIX_PORT": str(port), "PHOENIX_GRPC_PORT": str(free_port())}
+        return [*installed, "serve"], "/healthz", own | {"PHOENIX_HOST": "127.0.0.1", "PYTHONPATH": ""}, {}
+    database = f"sqlite:///{folder}/mlflow.db"
+    command = [*installed, "server", "--port", str(port), "--backend-store-uri", database, "--workers", "1"]
+    own = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PYTHONPATH": ""}
+    return command, "/health", own, {"x-mlflow-experiment-id": "0"}
 
 
 if __name__ == "__main__":
