@@ -45,6 +45,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "Settings": {
         "settings": "Settings",
+        "alerts": "Alerts",
         "schemas": "Schemas",
     },
 }

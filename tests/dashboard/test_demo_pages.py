@@ -9,7 +9,7 @@ from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 
 # Shows what people start themselves (a job, a judging rule, an upload), or what assistants send.
-STARTED_BY_PEOPLE = {"rejudge", "judging", "imports", "sources"}
+STARTED_BY_PEOPLE = {"rejudge", "judging", "imports", "sources", "alerts"}
 TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
 
 

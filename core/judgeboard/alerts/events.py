@@ -114,8 +114,8 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
 
 
 def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
-    is_new_day = rule.evaluated_at is None or rule.evaluated_at.date() != now.astimezone(UTC).date()
-    if rule.condition is AlertCondition.ALARM and is_new_day:
+    hour, now_hour = (each and each.astimezone(UTC).isoformat(timespec="hours") for each in (rule.evaluated_at, now))
+    if rule.condition is AlertCondition.ALARM and hour != now_hour:
         watch(store, by=ACTOR, now=now)
     with store.reading() as connection:
         met = list(CONDITIONS[rule.condition].met(connection, rule, now))

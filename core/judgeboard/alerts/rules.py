@@ -162,6 +162,8 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
         raise BadInput("to: an alert rule needs a destination")
     for each in written.to:
         destination_of(each)
+    if any(map(unstorable, written.only)):
+        raise BadInput("only: a name contains a character that cannot be stored")
     if written.quiet is not None:
         quiet_hours(written.quiet)
     return NewAlertRule(
@@ -236,17 +238,16 @@ def import_alert_rules(store: Store, path: Path, actor: Actor, now: datetime | N
 
 
 def limits_words(rule: NewAlertRule) -> str:
-    """Return what a rule watches: "old_flags, above 0 flags, after 2 d"."""
-    condition = CONDITIONS[rule.condition]
-    side = "below" if rule.condition is AlertCondition.MISSING_WORKER else "above"
-    parts = [rule.condition.value]
-    parts += [] if rule.threshold is None else [f"{side} {rule.threshold:,g} {condition.unit}"]
-    parts += [] if rule.period_s is None else [f"after {period_words(rule.period_s)}"]
-    parts += [f"only {', '.join(rule.subjects)}"] if rule.subjects else []
-    return ", ".join(parts)
+    """Return what a rule watches: "old_flags > 0, after 2 d"."""
+    unit = CONDITIONS[rule.condition].unit
+    words = rule.condition.value
+    if rule.threshold is not None:
+        words += " < " if rule.condition is AlertCondition.MISSING_WORKER else " > "
+        words += f"$ {rule.threshold:,g}" if unit == "$" else f"{rule.threshold:,g}{' %' if unit == '%' else ''}"
+    words += "" if rule.period_s is None else f", after {period_words(rule.period_s)}"
+    return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 
 
-def message_words(rule: NewAlertRule) -> str:
-    """Return when a rule sends reminders, and its quiet hours."""
-    reminder = "no reminders" if rule.remind_s is None else f"reminder every {period_words(rule.remind_s)}"
-    return reminder if rule.quiet is None else f"{reminder}, quiet {rule.quiet}"
+def reminder_words(rule: NewAlertRule) -> str:
+    """Return the time between reminders, or "never"."""
+    return NEVER if rule.remind_s is None else period_words(rule.remind_s)

@@ -91,11 +91,12 @@ def list_() -> None:
 
 def rule_lines(rules: "Iterable[AlertRule]") -> Iterator[str]:
     """Yield alert rules as lines for a terminal."""
-    from judgeboard.alerts.rules import limits_words, message_words
+    from judgeboard.alerts.rules import limits_words, reminder_words
 
     for rule in rules:
         yield f"{rule.name}: {rule.state.value}; {limits_words(rule)}"
-        yield f"  to: {', '.join(rule.destinations)}; {message_words(rule)}"
+        quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
+        yield f"  to: {', '.join(rule.destinations)}; reminder: {reminder_words(rule)}{quiet}"
 
 
 def event_lines(events: "Iterable[tuple[str, AlertEvent]]") -> Iterator[str]:

@@ -1,16 +1,31 @@
 """Alert rules on both engines, with a real webhook: events open, remind and resolve by a clock of the test's own."""
 
+import json
+import logging
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, select
 
+from graded_log import GradedLog
 from hook_server import Hook, hook_server
-from judgeboard.alerts.events import check
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule
-from judgeboard.store.alerts import latest_deliveries
+from judgeboard.alerts import events
+from judgeboard.alerts.conditions import CONDITIONS
+from judgeboard.alerts.events import check, evaluate, follow
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule, quiet_hours
+from judgeboard.cli.app import run
+from judgeboard.domain import RuleState, Status
+from judgeboard.runs.judging_rules import add_rule
+from judgeboard.runs.worker import Worker
+from judgeboard.store.alarms import insert_alarm
+from judgeboard.store.alerts import begin_attempt, due_deliveries, latest_deliveries, open_events
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
+from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE, TRACE
+from judging_log import address, until
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -41,7 +56,7 @@ def deliveries(store: Store) -> list[tuple[str, str, int]]:
 
 def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Store, hook: Hook) -> None:
     add(store, remind="2h")
-    for minute in range(10):
+    for minute in (0, 1, 9):
         check(store, START + minute * MINUTE)
     assert hook.kinds == ["opened"]
     [body] = hook.bodies
@@ -62,3 +77,197 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Sto
     check(store, later + 9 * HOUR)
     assert hook.kinds == ["opened", "reminder", "resolved", "opened"], "the worker is gone again"
     assert len({body["id"] for body in hook.bodies}) == 4
+
+
+def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(sqlite_store: Store, hook: Hook) -> None:
+    add(sqlite_store, quiet="13:00-15:00 Europe/Berlin", remind="never")  # 12:00 to 14:00 UTC
+    check(sqlite_store, START)
+    beat(sqlite_store, START + 10 * MINUTE)
+    check(sqlite_store, START + 10 * MINUTE)
+    check(sqlite_store, START + HOUR)  # the worker is gone again
+    assert hook.kinds == []
+    check(sqlite_store, START + 2 * HOUR)
+    assert hook.kinds == ["opened"]
+    assert hook.bodies[0]["opened_at"] == "2026-11-23T13:00:00+00:00"
+    check(sqlite_store, START + 50 * HOUR)
+    assert hook.kinds == ["opened"]
+    over_midnight = quiet_hours("22:00-07:00")
+    hours = [hour for hour in range(24) if over_midnight.include(START.replace(hour=hour))]
+    assert hours == [0, 1, 2, 3, 4, 5, 6, 22, 23]
+
+
+def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(sqlite_store: Store, hook: Hook) -> None:
+    add(sqlite_store, remind="never")
+    hook.status = 503
+    tries = []
+    for minute in (0, 1, 2, 6, 7, 21, 22, 81, 82, 321, 400):
+        before = len(hook.bodies)
+        check(sqlite_store, START + minute * MINUTE)
+        tries += [minute] * (len(hook.bodies) - before)
+    assert tries == [0, 2, 7, 22, 82]
+    assert len({body["id"] for body in hook.bodies}) == 1
+    assert deliveries(sqlite_store) == [("opened", "failed", 5)]
+    with sqlite_store.reading() as connection:
+        assert latest_deliveries(connection)[0].error == "the webhook answered 503"
+
+
+def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_send_once(
+    store: Store, hook: Hook
+) -> None:
+    add(store, to=(*TO_HOOK, "slack:env:HOOK_URL"))
+    threads = [threading.Thread(target=evaluate, args=(store, START), kwargs={"every": timedelta(0)}) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.reading() as connection:
+        due = due_deliveries(connection, START)
+        [(_, event)] = open_events(connection)
+    assert ([each.destination for each in due], event.messages) == ([*TO_HOOK, "slack:env:HOOK_URL"], 1)
+    with store.writing() as connection:  # one process begins an attempt, and is killed
+        assert begin_attempt(connection, due[0], START, START + 2 * MINUTE)
+        assert not begin_attempt(connection, due[0], START, START + 2 * MINUTE), "another process finds it taken"
+    check(store, START + MINUTE)
+    assert [body.get("kind") for body in hook.bodies] == [None], "only the other destination"
+    check(store, START + 2 * MINUTE)
+    check(store, START + 9 * MINUTE)
+    assert hook.bodies[1]["id"] == due[0].message_id
+    assert len(hook.bodies) == 2
+
+
+def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store: Store, hook: Hook) -> None:
+    for name in ("paused", "removed"):
+        add(sqlite_store, name)
+        hook.status = 503
+    check(sqlite_store, START)
+    hook.status = 200
+    change_alert_rule(sqlite_store, "paused", RuleState.PAUSED, "Mara")
+    change_alert_rule(sqlite_store, "removed", RuleState.REMOVED, "Mara")
+    check(sqlite_store, START + HOUR)
+    assert len(hook.bodies) == 2
+    with sqlite_store.reading() as connection:
+        assert [name for name, _ in open_events(connection)] == ["paused"]
+    change_alert_rule(sqlite_store, "paused", RuleState.ACTIVE, "Mara")
+    check(sqlite_store, START + HOUR)
+    assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
+
+
+def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
+    log, now = GradedLog(store), datetime.now(UTC)
+    judge, other = log.version("rag"), log.version("other")
+    ids = log.answers(30)
+    log.say_all(judge, ids[:20], status=Status.ERROR, cost_micro=150_000)
+    log.say_all(other, ids[:20], groundedness=1.0)
+    add_rule(store, "live", judge={"kind": "lexical"}, existing=True, actor="Mara")
+    moments = {"first_at": now, "last_at": now - 2 * HOUR, "state": "made"}
+    with store.writing() as connection:
+        rows = [{"external_id": name, "owner": "", "source": name} | moments for name in ("shop", "desk")]
+        connection.execute(insert(TRACE), rows)
+        change = {
+            "measure": "unusable",
+            "direction": "rose",
+            "query_type": "QA",
+            "from_day": 20_003,
+            "seen_day": 20_010,
+        }
+        numbers = {"evidence": 9.0, "evidence_limit": 8.0, "rate_before": 0.1, "rate_after": 0.5}
+        alarm = insert_alarm(connection, change | numbers | {"judge_version_id": judge.id, "by": "m", "at": now})
+    fields = {
+        "alarm": {},
+        "old_flags": {"after": "1h", "above": 19},
+        "open_flags": {"above": 19},
+        "waiting_answers": {"above": 29, "only": ("live",)},
+        "unusable_verdicts": {},
+        "spend": {"above": 2.5},
+        "silent_source": {"only": ("shop",)},
+        "missing_worker": {},
+    }
+    assert fields.keys() == CONDITIONS.keys()
+    for name, more in fields.items():
+        add_alert_rule(store, WrittenRule(name=name, when=name, to=("command",), **more), "Mara")
+    later = now + timedelta(hours=2) if (now + timedelta(hours=2)).date() == now.date() else now
+    evaluate(store, later)
+    with store.reading() as connection:
+        found = {name: (event.subject, event.sentence) for name, event in open_events(connection)}
+    since = f"{now - 2 * HOUR:%Y-%m-%d %H:%M} UTC"
+    assert found.pop("waiting_answers")[1].startswith("30 answers waiting for the judging rule live, the oldest since ")
+    unusable = found.pop("unusable_verdicts")
+    assert (unusable[0], unusable[1][:28]) == ("rag", "rag: 100 % [84, 100] of 20 c")
+    if later != now:
+        assert found.pop("old_flags") == ("", "20 open flags older than 1 h (threshold: 19).")
+    unpriced = "20 calls without a known price are not included."
+    assert found == {
+        "alarm": (f"alarm {alarm}", found["alarm"][1]),
+        "open_flags": ("", "20 open flags (threshold: 19)."),
+        "spend": ("", f"Judging has cost $ 3.00 today, since midnight UTC (threshold: $ 2.50). {unpriced}"),
+        "silent_source": ("shop", f"The source shop has sent nothing since {since} (threshold: 1 h)."),
+        "missing_worker": ("", "0 workers running in the last 1 min (1 expected)."),
+    }
+    assert "share of unusable verdicts of QA rose" in found["alarm"][1]
+
+
+def test_no_secret_is_stored_or_logged(sqlite_store: Store, hook: Hook, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    add(sqlite_store, remind="1h")
+    for hours, status in enumerate((200, 404, 302)):
+        hook.status = status
+        check(sqlite_store, START + hours * HOUR)
+    assert hook.requests[0]["path"].endswith("S3CRET")
+    with sqlite_store.reading() as connection:
+        rows = [connection.execute(select(table)).all() for table in (ALERT_RULE, ALERT_EVENT, ALERT_DELIVERY)]
+    assert "S3CRET" not in repr(rows) + caplog.text
+
+
+def test_a_worker_follows_the_rules(store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
+    add(store, "flags", when="open_flags", above=0)
+    log = GradedLog(store)
+    log.say_all(log.version(), log.answers(1), status=Status.ERROR)
+    worker = Worker(store, beside=(follow,))
+    worker.start()
+    until(lambda: hook.kinds == ["opened"], "the message")
+    worker.stop()
+
+
+def test_the_commands_keep_rules_and_check_them(
+    sqlite_store: Store, hook: Hook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*words: str, code: int = 0) -> str:
+        assert run(["alerts", *words, "--db", address(sqlite_store)]) == code
+        streams = capsys.readouterr()
+        return streams.err if code == 2 else streams.out
+
+    assert "No alert rules" in said("list")
+    options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", "22:00-22:01", "--remind", "2h")
+    assert "workers: active; missing_worker < 1, after 1 min" in said("add", "workers", *options)
+    assert "there is an alert rule 'workers' already" in said("add", "workers", *options, code=2)
+    assert "workers (test) to webhook:env:HOOK_URL: sent after 1 attempt" in said("test", "workers")
+    assert hook.kinds == ["test"]
+    assert json.loads(said("check", "--json", code=1))["open"][0]["sentence"].startswith("0 workers running")
+    assert "open since" in said("list")
+    file = tmp_path / "alerts.yaml"
+    same = "{name: workers, when: missing_worker, to: 'webhook:env:HOOK_URL', quiet: '22:00-22:01', remind: 2h}"
+    file.write_text(f"alerts:\n- {same}\n- {{name: cost, when: spend, above: 5, to: command}}\n")
+    assert said("import", str(file)) == "1 added, 0 replaced, 1 unchanged\n"
+    assert said("import", str(file)) == "0 added, 0 replaced, 2 unchanged\n"
+    for fields, reason in {
+        "when: spend, to: command": "above: spend needs a threshold ($)",
+        "when: alarm, above: 3, to: command": "above: the condition alarm does not have it",
+        "when: nothing, to: command": "when: no condition 'nothing'; the conditions are alarm, ",
+        "when: alarm, to: 'slack:https://hooks.slack.com/S3CRET'": "the address of a webhook is a secret",
+        "when: alarm, to: 'email:no address'": "an e-mail destination has one address",
+        "when: alarm, to: command, quiet: late": "quiet: 'late' must be hours",
+        "when: alarm, to: command, remind: soon": "'soon' is not a period",
+        "when: alarm, to: command, sometimes: yes": "unknown field",
+    }.items():
+        file.write_text(f"alerts:\n- {{name: new, when: alarm, to: command}}\n- {{name: bad, {fields}}}\n")
+        refusal = said("import", str(file), code=2)
+        assert refusal.startswith(f"judgeboard: {file}, line 3: alerts[1]")
+        assert reason in refusal
+        assert "S3CRET" not in refusal
+    said("pause", "workers")
+    assert "workers: paused" in said("list")
+    assert said("check", code=1).endswith("1 open event, 0 messages sent\n")
+    said("remove", "workers")
+    assert said("check") == "0 open events, 0 messages sent\n"
+    assert "workers (opened) to webhook:env:HOOK_URL: sent after 1 attempt" in said("log")

@@ -1,0 +1,153 @@
+"""The page Alerts: open events, the alert rules, the latest messages, and a form for a new rule."""
+
+import streamlit as st
+
+from judgeboard.alerts.conditions import CONDITIONS
+from judgeboard.alerts.events import send_test
+from judgeboard.alerts.rules import (
+    DAILY,
+    LONGEST_NAME,
+    WrittenRule,
+    add_alert_rule,
+    change_alert_rule,
+    limits_words,
+    reminder_words,
+)
+from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.people.permissions import Action, may
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery, latest_deliveries, list_alert_rules, open_events
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    current_reviewer,
+    page,
+    reading,
+    saving,
+    stacking_columns,
+    store,
+)
+from judgeboard_dashboard.widgets.tables import choose_row, foot, table
+from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
+
+MOST = 50
+EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
+    Column("Since", width=120): lambda event: when(event[1].opened_at),
+    Column("Rule", width=160): lambda event: event[0],
+    Column("What", width=620): lambda event: event[1].sentence,
+    Column("Messages", "count", width=80): lambda event: event[1].messages,
+}
+RULE_COLUMNS: Columns[AlertRule] = {
+    Column("Rule", width=160): lambda rule: rule.name,
+    Column("State", width=80): lambda rule: rule.state.value,
+    Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
+    Column("To", width=270): lambda rule: ", ".join(rule.destinations),
+    Column("Reminder", width=90): reminder_words,
+    Column("Quiet hours", width=190): lambda rule: rule.quiet,
+    Column("Evaluated", width=120): lambda rule: when(rule.evaluated_at) if rule.evaluated_at else None,
+}
+MESSAGE_COLUMNS: Columns[Delivery] = {
+    Column("Time", width=120): lambda message: when(message.at),
+    Column("Rule", width=160): lambda message: message.rule,
+    Column("Message", width=90): lambda message: message.kind.value,
+    Column("State", width=80): lambda message: message.state,
+    Column("Why not sent", width=420): lambda message: message.error,
+    Column("To", width=220): lambda message: message.destination,
+    Column("Attempts", "count", width=80): lambda message: message.attempts,
+}
+
+
+def alerts() -> None:
+    """Show open events, rules with their buttons, messages and the form."""
+    with reading() as connection:
+        rules, events = list_alert_rules(connection), open_events(connection)
+        messages = latest_deliveries(connection, limit=MOST)
+    sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
+    if events:
+        heading("Open events")
+        table(Table.of(events, EVENT_COLUMNS), key=f"alert_events_{len(events)}", name="alert_events", most=8)
+    heading("Rules")
+    if rules:
+        chosen = rules[choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)]
+        foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
+        _buttons(chosen)
+    else:
+        caption("There is no alert rule yet. In a terminal: `judgeboard alerts add --help`")
+    if messages:
+        heading("Latest messages")
+        under = (f"The latest {MOST}. More: `judgeboard alerts log --limit 1000`" if len(messages) == MOST else None,)
+        key = f"alert_messages_{messages[0].id}"
+        table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
+    reviewer = current_reviewer()
+    if reviewer is not None and not may(reviewer, Action.KEEP_ALERT_RULES):
+        caption("Only leads and admins add, change and test alert rules.")
+        return
+    _form()
+
+
+def _buttons(rule: AlertRule) -> None:
+    reviewer = current_reviewer()
+    if reviewer is None or not may(reviewer, Action.KEEP_ALERT_RULES):
+        return
+    change = ("Resume", RuleState.ACTIVE) if rule.state is RuleState.PAUSED else ("Pause", RuleState.PAUSED)
+    with st.container(key="alert_ways", horizontal=True, gap="small", vertical_alignment="center"):
+        if st.button("Send test message", key="alert_test", wrap=False):
+            with saving("Not sent"):
+                send_test(store(), rule.name, reviewer)
+        for label, state in (change, ("Remove", RuleState.REMOVED)):
+            if st.button(f"{label} {rule.name}", key=f"alert_{state.value}", wrap=False):
+                with saving():
+                    change_alert_rule(store(), rule.name, state, reviewer)
+
+
+def _form() -> None:
+    heading("New rule")
+    reviewer = ask_reviewer("Your name is stored with the rule.")
+    if reviewer is None:
+        return
+    left, right = stacking_columns("alerts_form", 2, gap="large")
+    with left:
+        name = st.text_input("Name", key="alert_name", max_chars=LONGEST_NAME)
+        conditions = list(AlertCondition)
+        when_ = st.selectbox("Condition", conditions, format_func=_words, key="alert_when") or conditions[0]
+        condition = CONDITIONS[when_]
+        caption(condition.words)
+        above = after = only = None
+        if condition.unit is not None:
+            label = f"Threshold ({condition.unit})"
+            default = None if condition.threshold is None else float(condition.threshold)
+            above = st.number_input(label, 0.0, value=default, step=1.0, format="%g", key=f"alert_above_{when_}")
+        if condition.period is not None:
+            after = st.text_input("Period", condition.period, key=f"alert_after_{when_}", help="Such as 30min or 2d")
+        if condition.subject is not None:
+            only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder="All")
+    with right:
+        to = st.text_area(
+            "Destinations, one per line",
+            key="alert_to",
+            placeholder="slack:env:SLACK_URL\nemail:quality@example.org",
+            help="`slack:env:NAME`, `teams:env:NAME` or `webhook:env:NAME`: the worker's environment variable NAME has "
+            "the address. `email:ADDRESS` or `command`.",
+        )
+        remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
+        quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
+    if st.button("Add rule", key="alert_add", type="primary", disabled=not (name.strip() and to.strip()), wrap=False):
+        with saving():
+            written = WrittenRule(
+                name=name,
+                when=when_,
+                to=tuple(line for line in to.splitlines() if line.strip()),
+                above=above,
+                after=after or None,
+                only=(only.strip(),) if only and only.strip() else (),
+                remind=remind or DAILY,
+                quiet=quiet.strip() or None,
+            )
+            add_alert_rule(store(), written, reviewer)
+
+
+def _words(condition: AlertCondition) -> str:
+    return capital(rule_words(condition))
+
+
+with page("Alerts", answers=False):
+    alerts()
