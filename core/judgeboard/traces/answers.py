@@ -148,8 +148,13 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
         text = call.part.question
         if text and call.part.operation not in {Operation.TOOL, Operation.CHECK}:
             beside = [each.part.question for each in tree.walk() if each is not call and each.part.question]
-            return (bare_question(text, beside) if call.part.messages else text), call
+            return (bare_question(text, beside) if call.part.messages or _is_prompt(text, models) else text), call
     return None, None
+
+
+def _is_prompt(text: str, models: Iterable[Call]) -> bool:
+    """Return whether a model got the text whole."""
+    return any(message["content"] == text for call in models for message in call.part.messages)
 
 
 def _model_call(tree: Call, answering: Call) -> Call | None:

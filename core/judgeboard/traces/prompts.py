@@ -26,7 +26,8 @@ def bare_question(prompt: str, candidates: Sequence[str]) -> str:
     """Return the question of the user in a prompt that also has instructions and passages.
 
     It is a question that another span of the trace has, and that stands in the prompt as a line of its own (after a
-    label such as "Question:", or between tags). Without one, the prompt itself is returned.
+    label such as "Question:", or between tags). Without one, it is the part of the prompt that is called the question,
+    beside a part with passages. If that is not certain, the prompt itself is returned.
     """
     for candidate in sorted(set(candidates), key=lambda text: (-len(text), text)):
         text = candidate.strip()
@@ -34,7 +35,58 @@ def bare_question(prompt: str, candidates: Sequence[str]) -> str:
             line = rf"(?:^|\n|>)[ \t]*(?:[^\n:<>]{{1,40}}:[ \t]*)?[\"']?{re.escape(text)}[\"']?[ \t]*(?:\n|<|$)"
             if re.search(line, prompt):
                 return text
-    return prompt
+    return _tagged_question(prompt) or _labelled_question(prompt) or prompt
+
+
+_ASKED = r"(?:the[ \t]+)?(?:user(?:['’]s)?[ \t_]+)?(?:question|query)"
+_MATERIAL = r"(?:context|passages?|documents?|sources?|excerpts?|search[ \t_]results?)"
+_QUESTION_TAG = re.compile(rf"<({_ASKED})>", re.IGNORECASE)
+_MATERIAL_TAG = re.compile(rf"<{_MATERIAL}\b", re.IGNORECASE)
+
+
+def _label(names: str) -> re.Pattern[str]:
+    """Return a label at the start of a line: "Question:", "**Question:**", or a heading."""
+    plain = rf"^[ \t]*\**{names}\**[ \t]*:\**[ \t]*"
+    heading = rf"^#{{1,6}}[ \t]*{names}[ \t]*:?[ \t]*$"
+    return re.compile(rf"(?:{plain}|{heading})", re.MULTILINE | re.IGNORECASE)
+
+
+_QUESTION = _label(_ASKED)
+_CONTEXT = _label(rf"[^\n:#*]{{0,30}}\b{_MATERIAL}\b[^\n:]{{0,30}}")
+_ANSWER = _label(r"(?:your[ \t]+|helpful[ \t]+|final[ \t]+)?(?:answer|response)")
+
+
+def _tagged_question(prompt: str) -> str | None:
+    tags = list(_QUESTION_TAG.finditer(prompt))
+    if len(tags) != 1 or not _MATERIAL_TAG.search(prompt):
+        return None
+    text, end, _ = prompt[tags[0].end() :].partition(f"</{tags[0][1]}>")
+    return (text.strip() or None) if end else None
+
+
+def _labelled_question(prompt: str) -> str | None:
+    """Return the line after the only label of a question.
+
+    The question stands at the end of the prompt, before an empty "Answer:" at most, or directly before the passages. A
+    passage may have such a line too, so a prompt with anything else after the question is not read.
+    """
+    labels = list(_QUESTION.finditer(prompt))
+    if len(labels) != 1:
+        return None
+    before = prompt[: labels[0].start()]
+    text, _, after = prompt[labels[0].end() :].lstrip().partition("\n")
+    text, after = text.strip(), after.strip()
+    context = _CONTEXT.search(before)
+    if context is None and _CONTEXT.match(after):
+        return text or None
+    answer = _ANSWER.match(after)
+    ends = not after or (answer is not None and answer.end() == len(after))
+    set_apart = answer is not None or _END.search(before[-3:].rstrip(" \t")) is not None
+    # The question itself may stand before the passages, without a label.
+    start = before[: context.start()] if context else _END.split(before.strip(), maxsplit=1)[0]
+    asks = any(line.rstrip().endswith("?") for line in start.splitlines())
+    has_passages = context is not None or re.search(rf"\b{_MATERIAL}\b", before, re.IGNORECASE)
+    return (text or None) if ends and set_apart and has_passages and not asks else None
 
 
 def passages_in_prompt(

@@ -20,7 +20,7 @@ MODEL = "gpt-4o-mini-2024-07-18"
 ALIAS = "gpt-4o-mini"
 RAG = ("At what temperature does Dyneema melt, and nylon?", "nylon melts at about 250 °C [2].", True)
 CALL = (*RAG[:2], False)  # the same question without a retriever
-PROMPT = ("Context:\n", *CALL[1:])  # the question is the whole prompt of a model call
+PROMPT = CALL  # the question is a part of the prompt of a model call
 NEXT = ("And nylon?", RAG[1], False)
 WEATHER = ("What is the weather in Bergen?", "It is 14 °C and raining in Bergen.", False)
 FAILED, TOOL, ASKED, OFF = "The call failed", "spans of these kinds: tool", "only asked for the tool", "Content is off"
@@ -43,7 +43,7 @@ EXPECTED: dict[str, list[tuple[object, ...] | str]] = {
         (RAG, MODEL, ONE, US),
         (NEXT, MODEL, ONE, US),
         (WEATHER, MODEL, TWO, US),
-        (("Context:\n", "Dyneema melts at about 145 °C.", False), ALIAS, ONE, US),
+        ((RAG[0], "Dyneema melts at about 145 °C.", False), ALIAS, ONE, US),
         (PROMPT, MODEL, ONE, US),
         FAILED,
         (RAG, MODEL, ONE, US),
