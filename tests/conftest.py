@@ -139,7 +139,7 @@ def shared() -> Path:
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the settings of whoever runs the tests out of them."""
     for name in os.environ:
-        if name.startswith(("JUDGEBOARD_", "OPENAI_")) and name != "JUDGEBOARD_SHARED":
+        if name.startswith(("JUDGEBOARD_", "OPENAI_", "OTEL_")) and name != "JUDGEBOARD_SHARED":
             monkeypatch.delenv(name)
 
 

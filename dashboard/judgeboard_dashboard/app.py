@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from judgeboard.traces import telemetry
 from judgeboard_dashboard.gate import let_in, may_open
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import reviewer_name
@@ -104,4 +105,5 @@ if __name__ == "__main__":
             release_leases()
         command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
         notification_bell()
-        chosen.run()
+        with telemetry.span(f"page {chosen.title}", {}):
+            chosen.run()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NoReturn, TypeVar
 
 from judgeboard.domain import Status, StepRecord
+from judgeboard.llm.call_spans import traced_call
 from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance
 from judgeboard.llm.endpoint import ModelEndpoint, Price
 from judgeboard.text import storable_json
@@ -112,14 +113,14 @@ async def ask(
     both requests; a total is None if no call reported it. The cost is None if an answered call cannot be priced.
     """
     _keep(request)
-    replied = _heard(await endpoint.chat.complete(request), request, parse)
+    replied = _heard(await traced_call(endpoint, request), request, parse)
     first = replied.record
     if repair is not None and first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated":
         answered: Message = {"role": "assistant", "content": first.raw or ""}
         question: Message = {"role": "user", "content": repair(first.error or "")}
         again = replace(request, messages=[*request.messages, answered, question], repair=True)
         _keep(again)
-        replied = _heard(await endpoint.chat.complete(again), again, parse)
+        replied = _heard(await traced_call(endpoint, again), again, parse)
         second = replied.record
         if second.status is Status.ERROR:
             failed = f"{first.error}; the repair request failed: {second.error}"

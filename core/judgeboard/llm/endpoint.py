@@ -102,11 +102,15 @@ def choose_provider(name: str | None = None, *, model: str | None = None, base_u
 
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """A chat model with its name and price. If ``price`` is None, the price is unknown, not 0."""
+    """A chat model with its name and price. If ``price`` is None, the price is unknown, not 0.
+
+    ``provider`` is the name of a provider, None if the calls do not go to one.
+    """
 
     chat: ChatModel
     model: str
     price: Price | None = None
+    provider: str | None = None
 
     @property
     def host(self) -> str | None:
@@ -170,4 +174,4 @@ def model_endpoint(
 
         return EndpointChat(model, provider=chosen, base_url=base_url or "", limit=limit, **options)
 
-    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices))
+    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices), chosen.name)

@@ -36,7 +36,7 @@ from judgeboard.store.engine import Store, check_usable
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import NewSpan, store_feedback, store_spans, take_feedback
-from judgeboard.traces import langsmith_runs, otlp
+from judgeboard.traces import langsmith_runs, otlp, telemetry
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -302,17 +302,25 @@ class Receiver:
     ) -> Reply:
         content_type = _content_type(request)
         spans = await self._decoded(lambda content: _spans_in(read, sender, content, content_type), body)
-        if spans:
-            await self._writer.write(partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC)))
+        if spans:  # to trace a request of Judgeboard's own spans would never end
+            write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
+            await self._written(request, len(spans), write)
         media_type = _reply_type(content_type)
         return Reply(otlp.success(media_type, logs=logs), media_type=media_type)
 
-    async def _take_responses(self, sender: Sender, _request: Request, body: Body) -> Reply:
-        records = await self._decoded(lambda content: responses_in_body(content, sender), body)
-        outcome = await self._writer.write(partial(store_records, records=records, now=datetime.now(UTC)))
-        return _json(outcome)
+    async def _written(self, request: Request, records: int, write: Callable[[Connection], T]) -> T:
+        """Write what a request brings, and trace that, unless the traces come back to this server."""
+        if telemetry.sends_to(request.scope.get("server")):
+            return await self._writer.write(write)
+        with telemetry.span("ingest", {"url.path": request.url.path, "judgeboard.ingest.records": records}):
+            return await self._writer.write(write)
 
-    async def _take_feedback(self, sender: Sender, _request: Request, body: Body) -> Reply:
+    async def _take_responses(self, sender: Sender, request: Request, body: Body) -> Reply:
+        records = await self._decoded(lambda content: responses_in_body(content, sender), body)
+        write = partial(store_records, records=records, now=datetime.now(UTC))
+        return _json(await self._written(request, len(records.responses), write))
+
+    async def _take_feedback(self, sender: Sender, request: Request, body: Body) -> Reply:
         entries = await self._decoded(lambda content: feedback_in_body(content, sender), body)
 
         def write(connection: Connection) -> dict[str, int]:
@@ -323,7 +331,7 @@ class Receiver:
             attached = sum(map(len, known.values()))
             return {"attached": attached, "waiting": len(ids) - attached}
 
-        return _json(await self._writer.write(write))
+        return _json(await self._written(request, len(entries), write))
 
 
 def _json(content: Any) -> Reply:
@@ -358,7 +366,12 @@ def _reply_type(content_type: str) -> str:
 
 def _spans_in(read: Read, sender: Sender, body: bytes, content_type: str) -> list[NewSpan]:
     try:
-        return [NewSpan.of(record, sender.source_of(record.resource)) for record in read(body, content_type)]
+        return [
+            NewSpan.of(record, sender.source_of(record.resource))
+            for record in read(body, content_type)
+            # A judge's call is no answer of an assistant: judging rules would judge it, and so on without end.
+            if not (isinstance(record, Span) and record.scope == telemetry.SCOPE)
+        ]
     except (TypeError, RecursionError):
         raise BadInput("an attribute has a value that cannot be stored, for example one nested too deeply") from None
 

@@ -183,6 +183,12 @@ class Begun:
     version: StoredVersion
     run: StoredRun
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """The attributes of its span."""
+        about = {"id": self.run.id, "kind": self.run.kind, "judge_version": self.version.title}
+        return {f"judgeboard.run.{name}": value for name, value in about.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
@@ -357,6 +363,7 @@ async def ask_run(
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
         on_stop=options.get("on_stop"),
+        about=begun.about,
     )
     state = RunState.INTERRUPTED
     why: str | None = "it ended unexpectedly"

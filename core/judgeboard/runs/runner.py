@@ -9,7 +9,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import StepRecord
 from judgeboard.errors import BadInput, EndpointRefused
+from judgeboard.traces import telemetry
 
 # A step is committed within 50 ms of its arrival: a batch collects steps for this time, the commit takes the rest.
 GATHER_SECONDS = 0.02
@@ -94,6 +95,7 @@ class Runner(Generic[T, S]):
     tasks, none only at the end; ``write(batch)`` commits a batch of steps. ``work(task, keep)`` does one task: it
     passes each step to ``keep`` as soon as it arrives, until ``keep`` returns False. ``on_progress`` is called after
     every commit. ``on_stop`` is called once if the run ends early, with the reason and the number of tasks in flight.
+    ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
     """
 
     work: Work[T, S]
@@ -103,6 +105,7 @@ class Runner(Generic[T, S]):
     max_cost_micro: int | None = None
     on_progress: Callable[[Tally], None] | None = None
     on_stop: Callable[[str, int], None] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally, init=False)
     stopped_because: str | None = field(default=None, init=False)
 
@@ -125,6 +128,16 @@ class Runner(Generic[T, S]):
 
     async def run(self) -> Tally:
         """Run until no task is left or the run is stopped (also by a 401, 403 or 404). All steps are stored then."""
+        with telemetry.span("run", self.about) as span:
+            try:
+                await self._run()
+            finally:
+                counts = {name: getattr(self.tally, name) for name in ("asked", "ok", "unparsable", "refused", "error")}
+                counts |= {"cost_micro": self.tally.cost_micro, "stopped": self.stopped_because is not None}
+                span.add({f"judgeboard.run.{name}": value for name, value in counts.items()})
+        return self.tally
+
+    async def _run(self) -> None:
         if self.max_cost_micro is not None and self.max_cost_micro <= 0:
             self.stop(COST_LIMIT)
         writer = asyncio.create_task(self._store_as_it_comes())
@@ -143,7 +156,6 @@ class Runner(Generic[T, S]):
             self._closing = True
             self._something_waits.set()
             await writer
-        return self.tally
 
     async def _produce(self) -> None:
         while self.stopped_because is None:

@@ -115,6 +115,7 @@ class SharedJob(ABC):
             lambda steps: self._save(begun, method, steps),
             concurrency=concurrency,
             max_cost_micro=max_cost_micro,
+            about=begun.about,
         )
         watch = asyncio.create_task(self._watch(runner))
         try:

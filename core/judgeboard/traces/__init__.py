@@ -1,1 +1,1 @@
-"""Traces of assistants: from OpenTelemetry requests to responses. Reads no database and no network."""
+"""Traces of assistants, from OpenTelemetry requests to responses, and traces of Judgeboard itself (`telemetry`)."""
