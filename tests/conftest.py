@@ -26,6 +26,7 @@ _DATABASES = count(1)
 NO_REAL_DATA = "no real data"
 # By the names of the files: all that a scheduler is told.
 BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"
+LONG = (BROWSER, "tests/test_docs.py")  # begun last, they would keep one process busy when the others have ended
 _SKIPPED: list[str] = []
 
 FillOnce = Callable[[str, Store, Callable[[Store], Any]], Any]
@@ -65,6 +66,11 @@ def pytest_configure(config: pytest.Config) -> None:
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if int(number) >= (os.cpu_count() or 1):
         os.nice(5)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long in one process."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

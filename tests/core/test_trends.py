@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from engines import on_sqlite
 from graded_log import GOOD, GradedLog
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
@@ -193,6 +194,7 @@ def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None
     assert shown(log).marks == ()
 
 
+@on_sqlite
 def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
     version = log.version()
     ids = log.answers(2, day=MONDAY)
@@ -240,6 +242,7 @@ def test_without_a_move_the_sentence_says_so(sqlite_log: GradedLog) -> None:
     assert trend_sentence(shown(sqlite_log)) == "No clear change in these 3 weeks."
 
 
+@on_sqlite
 def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:
     drawn = shown(log)
     assert (drawn.judge, drawn.panels) == (None, ())

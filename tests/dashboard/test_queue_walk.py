@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Label, QueueOrder
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.leases import release, take_item
@@ -71,6 +72,7 @@ def started(case: QueueCase, who=None, **rules) -> QueueSession:
     return work
 
 
+@on_sqlite
 @pytest.mark.parametrize("rules", [{}, BLIND | {"reveal": False}])
 def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(case, rules) -> None:
     case.flagged(*(0.1 + number / 1000 for number in range(120)))
@@ -96,6 +98,7 @@ def test_no_press_reads_all_that_waits_in_its_queue(sqlite_store) -> None:
     assert [step for step in steps if step.startswith("SCAN queue_item") or "ix_queue_item_state" in step] == []
 
 
+@on_sqlite
 def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
@@ -106,6 +109,7 @@ def test_the_next_item_is_held_and_read_before_it_is_asked_for(case) -> None:
     assert work.position == "2 of 3"
 
 
+@on_sqlite
 def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_draft(case) -> None:
     case.flagged(0.42)
     work, session = started(case, **BLIND, grades=("label", "groundedness")), ReviewSession()
@@ -120,6 +124,7 @@ def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_dr
     assert work.reveal is not None
 
 
+@on_sqlite
 def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grade(case) -> None:
     case.flagged(0.42, 0.4)
     work, session = started(case, **BLIND), ReviewSession()
@@ -141,6 +146,7 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
     assert work.position == "2 of 2"
 
 
+@on_sqlite
 def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_nothing_is_asked_about_the_judge(
     case,
 ) -> None:
@@ -152,6 +158,7 @@ def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_noth
     assert session.message.startswith("Saved")
 
 
+@on_sqlite
 def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch) -> None:
     def refused(*_args: object, **_options: object) -> None:
         raise DecisionRefused("You must also review this item blind in another queue.")
@@ -165,6 +172,7 @@ def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch
     assert (session.message.partition(":")[0], session.refused) == ("Saved", False)
 
 
+@on_sqlite
 def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
     case.flagged(0.42)
     work, session = started(case, **BLIND), ReviewSession()
@@ -181,6 +189,7 @@ def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
     assert work.current is None
 
 
+@on_sqlite
 def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
@@ -196,6 +205,7 @@ def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_
     assert [(row["note"], row["decision"]) for row in case.reviews()] == [("typed for minutes", None)]
 
 
+@on_sqlite
 def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
@@ -212,6 +222,7 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) ->
     assert [row["response_id"] for row in case.reviews()] == ids
 
 
+@on_sqlite
 def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
@@ -229,6 +240,7 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     assert work.current.item.response_id == ids[1]
 
 
+@on_sqlite
 def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
@@ -239,6 +251,7 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     assert case.lease(case.jon).response_id == ids[0]
 
 
+@on_sqlite
 def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_they_leave(case) -> None:
     case.flagged(0.1, 0.2)
     work = started(case)
@@ -257,6 +270,7 @@ def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_the
     assert case.take(case.jon) is not None
 
 
+@on_sqlite
 def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()

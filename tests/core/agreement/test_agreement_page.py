@@ -37,6 +37,7 @@ def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int
         log.reviews({each: {"label": label} for each, label in truth.items()})
 
 
+@on_sqlite
 def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
     shown = page(log)
     assert (shown.result, shown.sentence, shown.version, shown.notes) == (None, EMPTY, None, ())

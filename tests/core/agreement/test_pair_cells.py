@@ -62,6 +62,7 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     assert (len(everybody), nobody) == (40, ())
 
 
+@on_sqlite
 def test_a_cell_in_words(graded: GradedLog) -> None:
     version = _version(graded)
     with graded.store.reading() as connection:
@@ -111,6 +112,7 @@ def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
             assert cell_words(connection, cell).endswith(f", people, {by.replace('_', ' ')} {one.name}")
 
 
+@on_sqlite
 def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> None:
     version = _version(graded)
     with graded.store.reading() as connection:

@@ -40,6 +40,7 @@ def test_one_pair_per_answer_however_many_reviews_it_has(log: GradedLog) -> None
     assert (row.n, row.statistics["agreement"].value, row.statistics["kappa"].value) == (12, 1, 1)
 
 
+@on_sqlite
 def test_replaced_and_withdrawn_reviews_do_not_count(log: GradedLog) -> None:
     version, ids = label_log(log)
     extra = log.answers(2)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
@@ -38,6 +39,7 @@ def fill(log: GradedLog) -> None:
             log.review_all(ids, person, label=BAD if place % every else GOOD, groundedness=place % every / every)
 
 
+@on_sqlite
 @pytest.mark.parametrize("grade", ["label", "groundedness"])
 @pytest.mark.parametrize("of", ["judge", "people", "judges"])
 def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, grade: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import delete, select, update
 
+from engines import on_sqlite
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.people.roster import raise_flags
@@ -89,6 +90,7 @@ def test_current_judgments_are_repaired(judged) -> None:
     assert raise_flags(judged).repaired == 0
 
 
+@on_sqlite
 def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys) -> None:
     made = [Response("log", f"a{n}~new", "q", "b", kind=ResponseKind.REGENERATED) for n in range(3)]
     with judged.writing() as connection:

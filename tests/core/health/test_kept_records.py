@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engines import on_sqlite
 from graded_log import GOOD, GradedLog
 from judgeboard.health.models import shipped_models
 from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords
@@ -14,6 +15,7 @@ def read(log: GradedLog, kept: KeptRecords, version: StoredVersion) -> JudgeReco
         return kept.read(connection, version, shipped_models())
 
 
+@on_sqlite
 def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log: GradedLog) -> None:
     version, kept = log.version(), KeptRecords()
     ids = log.answers(3)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import (
     DimensionScore,
@@ -45,6 +46,7 @@ def say(log: GradedLog, version: StoredVersion, response_id: int, repeat: int, *
         store_judgments(connection, version, None, [NewJudgment(response_id, 0, repeat, verdict)])
 
 
+@on_sqlite
 def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
     version = log.version()
     ids = log.answers(4)
@@ -62,6 +64,7 @@ def test_levels_count_the_log_and_no_made_answer(log: GradedLog) -> None:
     assert recorded["label"].counts.tolist() == [0, 3]
 
 
+@on_sqlite
 def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log: GradedLog) -> None:
     version = log.version("rubric")
     ids = log.answers(3)
@@ -125,6 +128,7 @@ def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_step
     assert (len(hundred.names), hundred.possible) == (101, 11)
 
 
+@on_sqlite
 def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
     log.say(version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)})
@@ -136,6 +140,7 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: G
     assert check.state == "warning"
 
 
+@on_sqlite
 def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log: GradedLog) -> None:
     version = log.version()
     ids = log.answers(2, group=1) + log.answers(1)
@@ -148,6 +153,7 @@ def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answer
     assert len(set(scored.groups.tolist())) == 2
 
 
+@on_sqlite
 def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> None:
     version = log.version()
     kinds = ((FeedbackKind.THUMBS, 0), (FeedbackKind.THUMBS, 1), (FeedbackKind.STARS, 3), (FeedbackKind.STARS, 5))
@@ -161,6 +167,7 @@ def test_users_are_down_or_up_and_those_between_say_nothing(log: GradedLog) -> N
     ]
 
 
+@on_sqlite
 def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
     version, other = log.version(), log.version("other")
     first, second = log.answers(2)
@@ -187,6 +194,7 @@ def of_kind(log: GradedLog, kind: str, name: str, **params: Any) -> StoredVersio
         return ensure_version(connection, JudgeVersion(name, kind, params=params))
 
 
+@on_sqlite
 def test_a_version_answers_for_its_own_repeats_alone(log: GradedLog) -> None:
     shaky, sound = of_kind(log, "rag", "rag", v=1), of_kind(log, "rag", "rag", v=2)
     ids = log.answers(20)
@@ -219,6 +227,7 @@ def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: Grad
         assert (recorded.measure, recorded.incomplete) == ("score", 1)
 
 
+@on_sqlite
 def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
     version = of_kind(log, "rag", "rag", temperature=0.7)
     ids = [each for group in range(8) for each in log.answers(5, group=group)]
@@ -237,6 +246,7 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
     assert "Left out: 4" in check.sentence
 
 
+@on_sqlite
 def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) -> None:
     version = log.version()
     a, b = log.answers(2)
@@ -256,6 +266,7 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
     assert not recorded.pairs["overall"].one_order
 
 
+@on_sqlite
 def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
     version = log.version("compare")
     with log.store.writing() as connection:
@@ -270,6 +281,7 @@ def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: Gra
     assert recorded.pairs["overall"].one_order
 
 
+@on_sqlite
 def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> None:
     version = log.version()
     a, b, c = (log.answers(1, generator_cost=cost)[0] for cost in (0.01, 0.03, None))
@@ -298,6 +310,7 @@ def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: G
     assert "label" not in recorded
 
 
+@on_sqlite
 def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
     version, scores_only = log.version(), log.version("scores")
     (each,) = log.answers(1)
@@ -320,6 +333,7 @@ def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: Gra
     assert {check.state.value for check in report.checks} == {"not_measured"}
 
 
+@on_sqlite
 def test_marks_read_off_two_stored_verdicts_are_no_requests(log: GradedLog) -> None:
     supreme, audited, ids = log.version("nli"), log.version("rag"), log.answers(3)
     log.say_all(supreme, ids, label=GOOD)

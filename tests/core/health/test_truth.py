@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.cli.app import run
 from judgeboard.health.record import State
 from judgeboard.health.report import CHECKS, measure_health
@@ -45,6 +46,7 @@ def test_a_sound_judge_is_hardly_ever_warned_of(truth: ModuleType) -> None:
     assert {name for name in CHECKS if not tally.measured[name]} == {"weaker"}, "no size of a gpt-4o is known"
 
 
+@on_sqlite
 @pytest.mark.parametrize("fault", ["order", "unstable"])
 def test_a_judge_is_found_out_from_answers_to_report(truth: ModuleType, store: Store, fault: str) -> None:
     version = truth.fill(store, fault, 0, answers=60)

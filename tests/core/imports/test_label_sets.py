@@ -120,6 +120,7 @@ def test_an_unknown_label_names_the_option(answers: Store) -> None:
     assert "use --label-set NAME" in summary.first_rejected[0].reason
 
 
+@on_sqlite
 def test_the_command_reads_classes_and_suggests_the_comparison(
     answers: Store, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import JudgeInput, Status, Turn, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import JudgeOptions, fingerprint
@@ -113,6 +114,7 @@ def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
         make_judge("rating", model="m", dialogue="whole")
 
 
+@on_sqlite
 def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_asked_as_it_was(store: Store) -> None:
     messages = ({"role": "user", "content": "Earlier question"}, {"role": "user", "content": "How long is it?"})
     store_answers(store, 1, messages=messages, reference="It has 60 m.")

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import insert, select
 
+from engines import on_sqlite
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import PERMISSIONS, Action, allowed, check_allowed, may, require
@@ -57,6 +58,7 @@ def test_each_role_may_more_than_the_one_before() -> None:
     assert all(permission.words for permission in PERMISSIONS.values())
 
 
+@on_sqlite
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store: Store) -> None:
     remembered = person(store, Role.ADMIN)
     with store.writing() as connection:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Decision, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, list_people, remove_person
@@ -153,6 +154,7 @@ def test_the_list_says_who_may_what_and_when_they_were_here(store: Store) -> Non
     assert seen == {("oidc", ANN): True, ("oidc", BOB): False, ("import", BOB): False}
 
 
+@on_sqlite
 def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) -> None:
     with store.writing() as connection:
         first = imported_reviewers(connection, {"ines", "Ines", "Zoë"})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.roster import add_person, admit, list_people
@@ -14,6 +15,7 @@ def kinds(store: Store) -> list[tuple[str, str]]:
         return [(event.kind, event.actor) for event in latest_events(connection, EventFilter(), limit=100)][::-1]
 
 
+@on_sqlite
 def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -24,6 +26,7 @@ def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
     assert kinds(store) == [("add_person", "ann@example.org"), ("sign_in", "ann@example.org")]
 
 
+@on_sqlite
 def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store) -> None:
     for arrives in (True, False):
         with pytest.raises(NotAllowed, match=r"eve@example\.org may not sign in here yet"):

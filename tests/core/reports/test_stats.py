@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Decision, Estimate, Status
@@ -47,6 +48,7 @@ def busy_log(store: Store) -> GradedLog:
     return log
 
 
+@on_sqlite
 def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
     reported = report(busy_log(store))
     assert list(reported) == KEYS
@@ -66,6 +68,7 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
         assert n == sum(states[state] for states in reported["flags"]["by_rule"].values())
 
 
+@on_sqlite
 def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
     log = busy_log(store)
     rows = report(log)["agreement"]
@@ -108,6 +111,7 @@ def test_both_engines_and_every_call_give_the_same_bytes(sqlite_store: Store, po
     assert len(texts) == 1
 
 
+@on_sqlite
 def test_an_empty_database_is_counted_as_empty(store: Store) -> None:
     reported = report(GradedLog(store))
     assert (reported["responses"], reported["reviews"], reported["judge_versions"], reported["agreement"]) == (

@@ -229,6 +229,7 @@ def test_other_words_on_a_line_that_was_merged_are_a_conflict(case, tmp_path) ->
     assert [row["decision"] for row in case.reviews()] == ["confirm"]
 
 
+@on_sqlite
 def test_in_a_closed_queue_words_are_kept_and_decide_nothing(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()

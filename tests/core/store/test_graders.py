@@ -3,6 +3,7 @@ from graded_log import GOOD, GradedLog
 from judgeboard.store.reviewers import graders_by_name, reviewer_names, store_reviewer
 
 
+@on_sqlite
 def test_graders_are_those_whose_grades_stand(store) -> None:
     log = GradedLog(store)
     first, second = log.answers(2)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import QueueOrder
 from judgeboard.reviews.leases import skip
 from judgeboard.store.engine import Store
@@ -39,6 +40,7 @@ def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_g
     assert found.currents
 
 
+@on_sqlite
 def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     queue = case.queue(needed=2).queue

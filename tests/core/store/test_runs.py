@@ -52,6 +52,7 @@ def add(case, version, run: StoredRun, verdicts: dict[tuple[int, int], Verdict])
         store_judgments(connection, version, run.id, items)
 
 
+@on_sqlite
 def test_a_plain_run_asks_what_this_version_was_never_asked(case, version) -> None:
     a, b, c = (case.answer(name) for name in "abc")
     first = start(case, version, where=RowFilter(ids=("a",)))
@@ -81,6 +82,7 @@ def test_an_interrupted_plain_run_is_continued_unless_the_log_has_grown(case, ve
     assert asks(case, run) == [(b, 0)]  # behind its frontier nothing is its own
 
 
+@on_sqlite
 def test_an_interrupted_rejudge_goes_on_with_its_own_frontier(case, version) -> None:
     a, b = case.answer("a"), case.answer("b")
     case.say(version, a, groundedness=0.1)
