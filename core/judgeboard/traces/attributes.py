@@ -55,7 +55,10 @@ def first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def first_scalar(values: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """Return the first value that is a text or a number, as a text."""
-    return next((text for name in names if (text := as_text(values.get(name))) is not None), None)
+    for name in names if values else ():  # a plain loop: this is called fifty times for each span
+        if (value := values.get(name)) is not None and (text := as_text(value)) is not None:
+            return text
+    return None
 
 
 def under(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -66,9 +69,10 @@ def under(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 def nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     """Return attributes like ``prefix.0.a.b`` as a list of mappings like ``{"a": {"b": …}}``, ordered by number."""
     entries: dict[int, dict[str, Any]] = {}
+    start = prefix + "."
     for name, value in attributes.items():
-        if name.startswith(prefix + "."):
-            number, _, path = name[len(prefix) + 1 :].partition(".")
+        if name.startswith(start):
+            number, _, path = name[len(start) :].partition(".")
             if path and _is_index(number):
                 _set(entries.setdefault(int(number), {}), path.split(".")[:DEEPEST], value)
     return [_listed(entries[number]) for number in sorted(entries)]

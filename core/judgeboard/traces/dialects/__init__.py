@@ -44,20 +44,21 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     first = parts[0]
     for part in parts[1:]:
         gaps = {
-            field.name: getattr(part, field.name)
-            for field in fields(Part)
-            if getattr(first, field.name) in _NOTHING and getattr(part, field.name) not in _NOTHING
+            name: value
+            for name in _FIELDS
+            if (value := getattr(part, name)) not in _NOTHING and getattr(first, name) in _NOTHING
         }
         if first.tool_calls:  # a model that asked for a tool did not answer
             gaps.pop("answer", None)
         unsure = first.dialect == "plain" or (first.operation is Operation.OTHER and not _has_content(first))
         if unsure and part.operation is not Operation.OTHER:
             gaps |= {"operation": part.operation, "dialect": part.dialect}
-        first = replace(first, **gaps)
-    return replace(first, missing=None) if _has_content(first) else first
+        first = replace(first, **gaps) if gaps else first
+    return replace(first, missing=None) if first.missing and _has_content(first) else first
 
 
 _NOTHING: tuple[object, ...] = (None, (), {})
+_FIELDS = tuple(field.name for field in fields(Part))
 
 
 def _has_content(part: Part) -> bool:
