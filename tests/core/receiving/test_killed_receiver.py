@@ -1,22 +1,23 @@
-"""A killed receiver loses nothing that it acknowledged."""
+"""A killed receiver and a lost database lose nothing that was acknowledged."""
 
+import sys
 import threading
-from pathlib import Path
 
 import httpx
-from sqlalchemy import select
+import pytest
+from sqlalchemy import Engine, column, func, select, table
 
-from judgeboard.store.engine import open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.tables import SPAN, TRACE
 from judging_log import judgeboard, until
-from sent_traces import PROTOBUF, gathered, request, trace
+from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from served import answers, free_port
 
 SENDERS, BATCH = 4, 5
 
 
-def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(tmp_path: Path) -> None:
-    database, port = tmp_path / "killed.db", free_port()
+def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(store: Store) -> None:
+    database, port = store.engine.url.render_as_string(hide_password=False), free_port()
     address = f"http://localhost:{port}"
     acknowledged: set[str] = set()
     enough = threading.Event()
@@ -35,7 +36,7 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(tmp
                     enough.set()
 
     senders = [threading.Thread(target=send, args=[number]) for number in range(1, SENDERS + 1)]
-    with judgeboard("receive", "--port", str(port), "--db", str(database)) as process:
+    with judgeboard("receive", "--port", str(port), "--db", database) as process:
         until(lambda: answers(f"{address}/healthz"), "it answers")
         for each in senders:
             each.start()
@@ -43,7 +44,6 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(tmp
         process.kill()  # while requests are in flight
     for each in senders:
         each.join()
-    store = open_store(database)
     with store.reading() as connection:
         stored = set(connection.execute(select(SPAN.c.external_id)).scalars())
         roots = set(connection.execute(select(TRACE.c.external_id)).scalars())
@@ -54,4 +54,32 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(tmp
     with store.reading() as connection:
         made = connection.execute(select(TRACE.c.external_id).where(TRACE.c.state == "made")).scalars()
         assert set(made) == roots
-    store.close()
+    sys.stdout.write(f"{len(acknowledged):,} spans acknowledged, {len(stored):,} stored, {len(roots):,} answers\n")
+
+
+@pytest.mark.postgres
+def test_a_lost_database_asks_for_another_try_and_loses_nothing(postgres_store: Store, postgres_server: Engine) -> None:
+    name, sent = postgres_store.engine.url.database, {number: trace(number) for number in range(1, 40)}
+    acknowledged: list[int] = []
+    refused = 0
+    with receiving(postgres_store) as http:
+        for number, spans in sent.items():
+            if number in {10, 30}:  # it goes, and comes back
+                with postgres_server.connect() as connection:
+                    connection.exec_driver_sql(
+                        f"ALTER DATABASE {name} ALLOW_CONNECTIONS {'false' if number == 10 else 'true'}"
+                    )
+                    ended = select(func.pg_terminate_backend(column("pid"))).select_from(table("pg_stat_activity"))
+                    connection.execute(ended.where(column("datname") == name))
+            reply = http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
+            refused += reply.status_code == 503
+            assert reply.status_code in ({200, 503} if 10 <= number <= 31 else {200})
+            assert reply.status_code == 200 or 0 < int(reply.headers["retry-after"]) <= 3
+            acknowledged += [number] if reply.status_code == 200 else []
+        assert refused >= 20
+        for number in sent.keys() - set(acknowledged):  # as a sender does
+            assert http.post("/v1/traces", content=request(sent[number]), headers=PROTOBUF).status_code == 200
+    assert gathered(postgres_store) == len(sent)
+    with postgres_store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(SPAN)).scalar_one() == sum(map(len, sent.values()))
+    sys.stdout.write(f"{len(acknowledged)} requests acknowledged, {refused} refused while the database was lost\n")
