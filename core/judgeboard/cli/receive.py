@@ -27,7 +27,7 @@ def receive_command(host: str, port: int) -> None:
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
     /v1/logs, and JSON to /api/responses and /api/feedback.
     """
-    from judgeboard.receiving.server import serve_receiver
+    from judgeboard.receiving.app import serve_receiver
 
     store = options.open_store(create=True)
     click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -16,6 +16,7 @@ import orjson
 from pydantic import BaseModel
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
@@ -384,3 +385,22 @@ async def _discard(request: Request, most: int = 64 * 2**20) -> None:
             left -= len(chunk)
             if left < 0:
                 return
+
+
+def serve_receiver(store: Store, address: str, port: int) -> None:
+    """Serve the receiver alone, without the pages, until the process is told to end."""
+    import uvicorn
+
+    receiver = Receiver(lambda: store)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        receiver.start()
+        try:
+            yield
+        finally:
+            receiver.stop()
+
+    app = Starlette(routes=receiver.routes(), lifespan=lifespan)
+    # Without proxy headers: the address of a sender decides whether it needs a key.
+    uvicorn.run(app, host=address, port=port, log_level="warning", access_log=False, proxy_headers=False)

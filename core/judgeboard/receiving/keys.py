@@ -114,7 +114,7 @@ class Door:
     def __init__(self, keys_needed: Callable[[], bool]) -> None:
         self._keys_needed = keys_needed
         self._rates = Rates()
-        self._told: dict[tuple[str, int], float] = {}
+        self._recorded: dict[tuple[str, int], float] = {}
 
     def admit(self, store: Store, headers: Mapping[str, str], client: str | None, scope: str = INGEST) -> Sender:
         """Return the sender of a request. Raises Refused with 401, 403 or 429."""
@@ -137,11 +137,11 @@ class Door:
     def event_of(self, key: str, status: int) -> dict[str, Any] | None:
         """Return the details of the event about a refused request; None if the last one was less than a minute ago."""
         about, now = (key, status), time.monotonic()
-        if now - self._told.get(about, -_EVENT_SECONDS) < _EVENT_SECONDS:
+        if now - self._recorded.get(about, -_EVENT_SECONDS) < _EVENT_SECONDS:
             return None
-        if len(self._told) >= _MOST_REFUSALS:
-            self._told.clear()
-        self._told[about] = now
+        if len(self._recorded) >= _MOST_REFUSALS:
+            self._recorded.clear()
+        self._recorded[about] = now
         return {"action": "send", "status": status}
 
 

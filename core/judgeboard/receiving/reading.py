@@ -83,15 +83,15 @@ def named_response(connection: Connection, sender: Sender, name: str, source: st
     if not name or len(name) > MAX_ID:
         raise BadInput(f"an id is a text of 1 to {MAX_ID} characters")
     wanted = sender.checked_source(source) if sender.owner else source
-    found: list[Named] = []
+    matches: list[Named] = []
     for answers in (responses_named(connection, [name]).get(name, []), responses_of_trace(connection, name.lower())):
-        found = found or [each for each in answers if wanted is None or each.source == wanted]
-    if not found:
+        matches = matches or [each for each in answers if wanted is None or each.source == wanted]
+    if not matches:
         raise NotFound(f"no answer has the id {name!r}")
-    if len(found) > 1:
-        sources = ", ".join(sorted({each.source for each in found}))
+    if len(matches) > 1:
+        sources = ", ".join(sorted({each.source for each in matches}))
         raise BadInput(f"several answers have the id {name!r}: name the source ({sources})")
-    return found[0].id
+    return matches[0].id
 
 
 def _check_names(parameters: Mapping[str, str], known: Mapping[str, Any]) -> None:

@@ -96,11 +96,11 @@ def _taken(tree: Call, source: str) -> Taken:
 
 def _as_json(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields whose values can be stored as JSON: texts may be changed, NaN becomes null."""
-    kept: dict[str, Any] = {}
+    storable_fields: dict[str, Any] = {}
     for name, value in fields.items():
         with suppress(TypeError):  # nested too deep, or an integer of more than 64 bits
-            kept[storable(name)[0]] = storable_json(orjson.loads(orjson.dumps(value, default=str)))[0]
-    return kept
+            storable_fields[storable(name)[0]] = storable_json(orjson.loads(orjson.dumps(value, default=str)))[0]
+    return storable_fields
 
 
 # The answer and the question
@@ -191,7 +191,7 @@ def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, l
 
     Without texts, they are taken from the prompt if it has exactly these passages, numbered; otherwise they are None.
     """
-    found: list[Passage] = []
+    retrieved: list[Passage] = []
     reranked: list[Passage] = []
     read = [call for call in tree.walk() if call.part.passages is not None]
     retrievals = [call for call in read if call.part.operation in {Operation.RETRIEVAL, Operation.RERANKING}]
@@ -201,10 +201,10 @@ def _passages(tree: Call, model: Call, uses: _Uses) -> tuple[list[str] | None, l
         uses.take(call, "passages")
         if call.part.operation is Operation.RERANKING and call.part.passages:
             reranked = _joined([*reranked, *call.part.passages])
-            found = []
+            retrieved = []
         else:
-            found = _joined([*found, *(call.part.passages or ())])
-    passages = [each for each in _joined([*reranked, *found]) if each.text is None or each.text.strip()]
+            retrieved = _joined([*retrieved, *(call.part.passages or ())])
+    passages = [each for each in _joined([*reranked, *retrieved]) if each.text is None or each.text.strip()]
     if not retrievals:
         return None, []
     texts = [each.text for each in passages if each.text is not None]
@@ -226,17 +226,17 @@ def _shown(steps: list[Call]) -> list[Call]:
 
 def _joined(passages: Iterable[Passage]) -> list[Passage]:
     """Return the passages without repeats: nested spans of one retrieval carry the same ones."""
-    kept: list[Passage] = []
+    unique: list[Passage] = []
     for passage in passages:
-        for place, other in enumerate(kept):
+        for place, other in enumerate(unique):
             same_text = passage.text is not None and passage.text == other.text
             same_id = passage.id is not None and passage.id == other.id
             if same_text or (same_id and None in {passage.text, other.text}):
-                kept[place] = other if other.text is not None else passage
+                unique[place] = other if other.text is not None else passage
                 break
         else:
-            kept.append(passage)
-    return kept
+            unique.append(passage)
+    return unique
 
 
 def _details(passage: Passage) -> dict[str, Any]:
@@ -293,15 +293,15 @@ def _tool_calls(tree: Call) -> Iterator[dict[str, Any]]:
     calls = sorted(tree.walk(), key=lambda call: (call.started_ns, call.span.span_id))
     done = [dict(each) for call in calls if call.part.operation is Operation.TOOL for each in call.part.tool_calls]
     asked = [dict(each) for call in calls if call.is_model for each in call.part.tool_calls]
-    kept: list[dict[str, Any]] = []
+    merged: list[dict[str, Any]] = []
     for each in (*asked, *done):
-        same = next((other for other in kept if _is_same(each, other)), None)
+        same = next((other for other in merged if _is_same(each, other)), None)
         known = {name: value for name, value in each.items() if value is not None}
         if same is None:
-            kept.append(known)
+            merged.append(known)
         else:
             same |= {name: value for name, value in known.items() if name not in same}
-    yield from kept
+    yield from merged
 
 
 def _is_same(call: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -314,8 +314,8 @@ def _is_same(call: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _query_type(metadata: dict[str, Any]) -> str | None:
     for name in ("query_type", "queryType", "query-type"):
-        if found := as_text(metadata.get(name)):
-            return storable(found)[0][:MAX_NAME]
+        if query_type := as_text(metadata.get(name)):
+            return storable(query_type)[0][:MAX_NAME]
     for tag in metadata.get("tags", ()):
         name, _, value = tag.replace("=", ":", 1).partition(":")
         if name.strip() in {"query_type", "queryType", "query-type"} and value.strip():

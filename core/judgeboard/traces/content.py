@@ -86,23 +86,23 @@ def tool_calls_in(value: Any) -> tuple[dict[str, Any], ...]:
     return tuple(_answer_calls(parsed(value), 0))
 
 
-def contents(operation: Operation, given: Any, returned: Any, name: str = "") -> dict[str, Any]:
+def contents(operation: Operation, inputs: Any, outputs: Any, name: str = "") -> dict[str, Any]:
     """Return the fields of a `Part` that follow from what went into a span and what came out; ``name`` is a tool's."""
     if operation is Operation.TOOL:
-        call = {"name": name, "arguments": arguments_of(given), "result": parsed(text_of(returned))}
+        call = {"name": name, "arguments": arguments_of(inputs), "result": parsed(text_of(outputs))}
         return {"tool_calls": (call,)}
-    fields: dict[str, Any] = {"question": question_of(given)}
+    fields: dict[str, Any] = {"question": question_of(inputs)}
     if operation in {Operation.RETRIEVAL, Operation.RERANKING}:
-        passages = passages_in(returned)
-        text = text_of(returned) if passages is None else None
+        passages = passages_in(outputs)
+        text = text_of(outputs) if passages is None else None
         return fields | {"passages": (Passage(text),) if text else passages}
-    fields["answer"] = text_of(returned)
+    fields["answer"] = text_of(outputs)
     if operation in {Operation.MODEL, Operation.APP}:
-        fields["messages"] = messages_in(given)
+        fields["messages"] = messages_in(inputs)
     if operation is Operation.APP:
-        fields["passages"] = passages_beside(returned) or passages_beside(given)
+        fields["passages"] = passages_beside(outputs) or passages_beside(inputs)
     if operation is Operation.MODEL:
-        fields["tool_calls"] = tool_calls_in(returned)
+        fields["tool_calls"] = tool_calls_in(outputs)
     return fields
 
 
@@ -184,8 +184,8 @@ def _found_in_list(value: Sequence[Any], keys: Sequence[str], depth: int) -> tup
         return True, next((each for each in texts if " " in each.strip()), texts[0])
     for each in value:
         documents = is_document(each)
-        found, text = (True, None) if documents else _found(each, keys, depth + 1)
-        known |= found
+        inner_known, text = (True, None) if documents else _found(each, keys, depth + 1)
+        known |= inner_known
         if text:
             return True, text
     return known, None
@@ -216,10 +216,10 @@ def _found_in_object(value: dict[str, Any], keys: Sequence[str], depth: int) -> 
     for key in keys:
         if key in value:
             inner = parsed(value[key])
-            found, text = _found(inner, keys, depth + 1)
-            if not found and inner and keys is _ANSWER_KEYS and isinstance(inner, dict):  # a structured answer
+            inner_known, text = _found(inner, keys, depth + 1)
+            if not inner_known and inner and keys is _ANSWER_KEYS and isinstance(inner, dict):  # a structured answer
                 text = value[key] if isinstance(value[key], str) else _dumped(inner)
-            known |= found
+            known |= inner_known
             if text:
                 return True, text
     if not known and keys is _QUESTION_KEYS:

@@ -139,10 +139,10 @@ def _inside(value: Any, names: tuple[str, ...], depth: int) -> Any:
     """Return the first value under one of the names at any depth."""
     if depth > DEEPEST or not isinstance(value, dict | list):
         return None
-    if isinstance(value, dict) and (found := first(value, names)) is not None:
-        return found
+    if isinstance(value, dict) and (inner_value := first(value, names)) is not None:
+        return inner_value
     inner = value.values() if isinstance(value, dict) else value
-    return next((found for each in inner if (found := _inside(each, names, depth + 1)) is not None), None)
+    return next((inner_value for each in inner if (inner_value := _inside(each, names, depth + 1)) is not None), None)
 
 
 def _ids(run: Mapping[str, Any]) -> tuple[str, str, str | None]:

@@ -131,5 +131,5 @@ def _between(prompt: str, starts: Sequence[re.Match[str]]) -> list[str] | None:
 def _tagged(prompt: str, key: str | None) -> str | None:
     if not key:
         return None
-    found = re.findall(rf"<(\w+)[^<>]*[\"'=]{re.escape(key)}[\"']?[^<>]*>(.*?)</\1>", prompt, re.DOTALL)
-    return found[0][1].strip() if len(found) == 1 else None
+    elements = re.findall(rf"<(\w+)[^<>]*[\"'=]{re.escape(key)}[\"']?[^<>]*>(.*?)</\1>", prompt, re.DOTALL)
+    return elements[0][1].strip() if len(elements) == 1 else None

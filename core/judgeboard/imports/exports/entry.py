@@ -134,13 +134,13 @@ def verdict_row(
     Scores between 0 and 1 become scores by name, or the groundedness. A text becomes the label if its name is that of
     a label. The other scores are kept as the judge's reply, because their scale is not known.
     """
-    kept = without_nothing(scores)
-    if not kept and error is None:
+    values = without_nothing(scores)
+    if not values and error is None:
         return []
     row: dict[str, Any] = {"judge": judge[:MAX_NAME]}
     numbers: dict[str, float] = {}
     others: dict[str, Any] = {}
-    for name, value in kept.items():
+    for name, value in values.items():
         number = share(value)
         if number is not None and simple_name(name) in VerdictImport.columns["groundedness"]:
             row["groundedness"] = number

@@ -109,9 +109,9 @@ def read_flat(rows: Iterable[Row]) -> Entries:
         for annotation in sorted(annotations, key=_changed):
             person = str(annotation.get("annotator"))
             questions = {name: value for name, value in annotation.items() if name not in columns | _OF_ANNOTATIONS}
-            told = {name: value for name, value in questions.items() if value not in (None, "", [])}
+            answered = {name: value for name, value in questions.items() if value not in (None, "", [])}
             answers = grades.get(person, ({}, None))[0] | {
-                ("spans" if name == "span" else name): _flat_value(value) for name, value in told.items()
+                ("spans" if name == "span" else name): _flat_value(value) for name, value in answered.items()
             }
             grades[person] = answers, annotation.get("updated_at") or annotation.get("created_at")
         answer = answer_row({name: row.values[name] for name in columns}, external_id=named(row.values, _IDS))

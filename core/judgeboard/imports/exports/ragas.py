@@ -64,7 +64,7 @@ def _read(row: dict[str, Any]) -> Iterator[Entry]:
     scores = {name: value for name, value in shares.items() if _metric(name) in _METRICS | _ASPECTS}
     metadata = dict(as_object(others.get("metadata")))
     read = {*scores, "metadata"} if metadata else {*scores}
-    kept = {name: row.get(name) for name in _SAMPLE - _FIELDS}
+    sample_fields = {name: row.get(name) for name in _SAMPLE - _FIELDS}
     passages, ids = row.get("retrieved_contexts"), row.get("retrieved_context_ids")
     if isinstance(passages, list) and isinstance(ids, list) and len(passages) == len(ids):
         passages = [{"text": text, "id": each} for text, each in zip(passages, ids, strict=True)]
@@ -74,7 +74,7 @@ def _read(row: dict[str, Any]) -> Iterator[Entry]:
         "answer": row.get("response"),
         "context": passages,
         "reference": row.get("reference"),
-        "metadata": without_nothing(kept) | metadata,
+        "metadata": without_nothing(sample_fields) | metadata,
     }
     if isinstance(row.get("user_input"), list):
         answer |= _dialogue(objects(row["user_input"]))

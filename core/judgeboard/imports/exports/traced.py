@@ -67,11 +67,11 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
             if trace is None:
                 yield row, Entry(None, reason=": ".join(fault or ("not a span", "it has no id, or none of its trace")))
                 continue
-            kept = traces.setdefault(trace.spans[0].trace_id, trace)
-            if kept is not trace:
-                kept.spans += trace.spans
-                kept.scores += trace.scores
-                kept.metadata |= trace.metadata
+            earlier = traces.setdefault(trace.spans[0].trace_id, trace)
+            if earlier is not trace:
+                earlier.spans += trace.spans
+                earlier.scores += trace.scores
+                earlier.metadata |= trace.metadata
         for trace in traces.values():
             yield trace.row, entry_of(trace)
 
@@ -91,9 +91,9 @@ def entry_of(trace: Trace) -> Entry:
     judges: dict[str, list[Score]] = {}
     people: dict[str, list[Score]] = {}
     for score in trace.scores:
-        given = thumbs(score.name, score.value)
-        if given is not None:
-            answer.setdefault("feedback", []).append(given)
+        feedback = thumbs(score.name, score.value)
+        if feedback is not None:
+            answer.setdefault("feedback", []).append(feedback)
         elif score.human and score.name in {*REFERENCE, "expected_response"} and isinstance(score.value, str):
             answer.setdefault("reference", score.value)
         else:

@@ -109,14 +109,14 @@ def _operation(fields: Mapping[str, Any], records: _Records) -> Operation:
 
 
 def _content(fields: Mapping[str, Any], records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:
-    """Return the messages that went in, and what came out."""
-    given = first(fields, ("gen_ai.input.messages", "gen_ai.prompt"))
-    output = parsed(first(fields, ("gen_ai.output.messages", "gen_ai.completion")))
-    messages = messages_in(given)
-    if not messages and not output:
-        messages, output = _from_events(records)
+    """Return the input messages and the output."""
+    inputs = first(fields, ("gen_ai.input.messages", "gen_ai.prompt"))
+    outputs = parsed(first(fields, ("gen_ai.output.messages", "gen_ai.completion")))
+    messages = messages_in(inputs)
+    if not messages and not outputs:
+        messages, outputs = _from_events(records)
     instructions = text_of([{"role": "assistant", "content": parsed(fields.get("gen_ai.system_instructions"))}])
-    return (({"role": "system", "content": instructions},) if instructions and messages else ()) + messages, output
+    return (({"role": "system", "content": instructions},) if instructions and messages else ()) + messages, outputs
 
 
 def _from_events(records: _Records) -> tuple[tuple[dict[str, Any], ...], Any]:

@@ -22,31 +22,31 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     """Read a span of Haystack; None if it is of another dialect."""
     attributes = span.attributes
     if "haystack.pipeline.input_data" in attributes or "haystack.pipeline.output_data" in attributes:
-        given, returned = (attributes.get(f"haystack.pipeline.{name}_data") for name in ("input", "output"))
-        return Part("haystack", Operation.APP, **contents(Operation.APP, given, returned))
+        inputs, outputs = (attributes.get(f"haystack.pipeline.{name}_data") for name in ("input", "output"))
+        return Part("haystack", Operation.APP, **contents(Operation.APP, inputs, outputs))
     kind = first_scalar(attributes, ("haystack.component.type",))
     if kind is None:
         return None
     operation = next((each for end, each in _COMPONENTS if kind.endswith(end)), Operation.OTHER)
-    given, returned = attributes.get("haystack.component.input"), attributes.get("haystack.component.output")
-    if operation is Operation.OTHER or (given is None and returned is None):
+    inputs, outputs = attributes.get("haystack.component.input"), attributes.get("haystack.component.output")
+    if operation is Operation.OTHER or (inputs is None and outputs is None):
         return Part("haystack", operation, missing=_MISSING if operation is Operation.MODEL else None)
-    meta = _meta(parsed(returned)) if operation is Operation.MODEL else {}
+    meta = _meta(parsed(outputs)) if operation is Operation.MODEL else {}
     usage = meta.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Part(
         "haystack",
         operation,
-        **contents(operation, given, returned),
+        **contents(operation, inputs, outputs),
         model=first_scalar(meta, ("model",)),
         prompt_tokens=as_count(first(usage, ("prompt_tokens", "input_tokens"))),
         completion_tokens=as_count(first(usage, ("completion_tokens", "output_tokens"))),
     )
 
 
-def _meta(returned: Any) -> dict[str, Any]:
+def _meta(outputs: Any) -> dict[str, Any]:
     """Return what a generator says of its first reply."""
-    fields = returned if isinstance(returned, dict) else {}
+    fields = outputs if isinstance(outputs, dict) else {}
     replies = fields.get("meta") or fields.get("replies")
     reply = replies[0] if isinstance(replies, list) and replies else None
     meta = reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None

@@ -47,15 +47,15 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
     if not any(name.startswith("langfuse.") for name in attributes):
         return None
     operation = _operation(attributes)
-    given, returned = attributes.get(_OBSERVATION + "input"), attributes.get(_OBSERVATION + "output")
+    inputs, outputs = attributes.get(_OBSERVATION + "input"), attributes.get(_OBSERVATION + "output")
     if operation is Operation.APP:  # the trace's own question and answer, if the application set them
-        given = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
-        returned = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
+        inputs = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
+        outputs = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
     prompt_tokens, completion_tokens = _tokens(parsed(attributes.get(_OBSERVATION + "usage_details")))
     return Part(
         "langfuse",
         operation,
-        **contents(operation, given, returned, span.name),
+        **contents(operation, inputs, outputs, span.name),
         model=first_scalar(attributes, (_OBSERVATION + "model.name",)),
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,

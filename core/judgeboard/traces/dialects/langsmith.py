@@ -41,13 +41,13 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     attributes |= span.attributes
     if not any(name.startswith("langsmith.") for name in attributes):
         return None
-    given = first(attributes, _INPUTS) or [{"role": "user", **each} for each in nested(attributes, "gen_ai.prompt")]
-    returned = first(attributes, _OUTPUTS) or [
+    inputs = first(attributes, _INPUTS) or [{"role": "user", **each} for each in nested(attributes, "gen_ai.prompt")]
+    outputs = first(attributes, _OUTPUTS) or [
         {"role": "assistant", **each} for each in nested(attributes, "gen_ai.completion")[:1]
     ]
     kind = attributes.get("langsmith.span.kind")
     operation = RUN_TYPES.get(str(kind).lower(), Operation.OTHER)
-    if kind is None and (given or returned):
+    if kind is None and (inputs or outputs):
         operation = Operation.MODEL if "gen_ai.request.model" in attributes else Operation.APP
     metadata = under(attributes, "langsmith.metadata.")
     # The session_id of a run is the project; the session of a dialogue is in its metadata.
@@ -56,13 +56,13 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     return Part(
         "langsmith",
         operation,
-        **contents(operation, given, returned, str(attributes.get("langsmith.trace.name", span.name))),
+        **contents(operation, inputs, outputs, str(attributes.get("langsmith.trace.name", span.name))),
         **(_usage(attributes, metadata) if operation is Operation.MODEL else {}),
         session=session or first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
         user=user or first_scalar(attributes, ("user.id",)),
         tags=tags_in(attributes.get("langsmith.span.tags")),
         metadata=own_metadata(metadata) | ({"run_id": run_id} if run_id else {}),
-        missing=_MISSING if given == returned == "{}" else None,
+        missing=_MISSING if inputs == outputs == "{}" else None,
     )
 
 

@@ -29,7 +29,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
         return _without_documents(span)
     attributes = {name: parsed(value) for name, value in span.attributes.items()}
     operation = _TYPES.get(str(attributes.get("mlflow.spanType")).upper(), Operation.APP)
-    returned = attributes.get("mlflow.spanOutputs")
+    outputs = attributes.get("mlflow.spanOutputs")
     usage, cost = attributes.get("mlflow.chat.tokenUsage"), attributes.get("mlflow.llm.cost")
     usage, cost = usage if isinstance(usage, dict) else {}, cost if isinstance(cost, dict) else {}
     models = ("mlflow.llm.model", "model") if operation is Operation.MODEL else ()
@@ -38,7 +38,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
     return Part(
         "mlflow",
         operation,
-        **contents(operation, attributes.get("mlflow.spanInputs"), returned, span.name),
+        **contents(operation, attributes.get("mlflow.spanInputs"), outputs, span.name),
         model=first_scalar(attributes, models),
         prompt_tokens=as_count(usage.get("input_tokens")),
         completion_tokens=as_count(usage.get("output_tokens")),
@@ -59,8 +59,8 @@ def _without_documents(span: Span) -> Part | None:
     if not span.scope.startswith("mlflow") or "gen_ai.tool.call.result" in attributes:
         return None
     operation = attributes.get("gen_ai.operation.name")
-    kept = operation in {"chat", "generate_content", "text_completion", "embeddings"}
-    if kept or {"gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"} & attributes.keys():
+    is_call = operation in {"chat", "generate_content", "text_completion", "embeddings"}
+    if is_call or {"gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"} & attributes.keys():
         return None
     return Part(
         "mlflow",

@@ -131,11 +131,11 @@ def _passages(fields: Mapping[str, Any], operation: Operation) -> tuple[Passage,
 
 def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     name = as_text(fields.get("tool.name"))
-    given, parameters = arguments_of(fields.get("input.value")), parsed(fields.get("tool.parameters"))
+    arguments, parameters = arguments_of(fields.get("input.value")), parsed(fields.get("tool.parameters"))
     # Some instrumentations put the arguments into the parameters, others the schema of the arguments.
-    if not isinstance(given, dict) and isinstance(parameters, dict) and "properties" not in parameters:
-        given = parameters
-    values = {"arguments": given, "result": parsed(fields.get("output.value"))}
+    if not isinstance(arguments, dict) and isinstance(parameters, dict) and "properties" not in parameters:
+        arguments = parameters
+    values = {"arguments": arguments, "result": parsed(fields.get("output.value"))}
     content = {key: value for key, value in values.items() if value is not None}
     return ({"id": as_text(fields.get("tool_call.id")), "name": name, **content},) if name else ()
 

@@ -57,9 +57,9 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
         fields = _model_call(attributes)
     else:
         operation, fields = _entity(operation, attributes)
-    given = parsed(attributes.get("traceloop.entity.input"))
-    given = given if isinstance(given, dict) else {}
-    metadata = given.get("metadata")  # of LangChain's configuration
+    inputs = parsed(attributes.get("traceloop.entity.input"))
+    inputs = inputs if isinstance(inputs, dict) else {}
+    metadata = inputs.get("metadata")  # of LangChain's configuration
     properties = metadata if isinstance(metadata, dict) else {}
     properties |= under(attributes, "traceloop.association.properties.")
     session, user = session_and_user(properties)
@@ -69,7 +69,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
         **fields,
         session=session or first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
         user=user or first_scalar(attributes, ("user.id", "enduser.id", "gen_ai.user", "llm.user")),
-        tags=tags_in(given.get("tags")),
+        tags=tags_in(inputs.get("tags")),
         metadata=own_metadata(properties),
         missing=_MISSING if operation is Operation.MODEL and not span.error and not any(fields.values()) else None,
         **(_usage(attributes) if operation is Operation.MODEL else {}),
@@ -86,19 +86,19 @@ def _operation(attributes: Mapping[str, Any]) -> Operation:
 
 def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return what went into and came out of a model call, in the newest form that the span has."""
-    given, returned = attributes.get("gen_ai.input.messages"), attributes.get("gen_ai.output.messages")
-    if given is not None or returned is not None:
+    inputs, outputs = attributes.get("gen_ai.input.messages"), attributes.get("gen_ai.output.messages")
+    if inputs is not None or outputs is not None:
         system = parsed(attributes.get("gen_ai.system_instructions"))
-        given = parsed(given)
-        if system and isinstance(given, list):
-            given = [{"role": "system", "content": system}, *given]
-        return given, returned
+        inputs = parsed(inputs)
+        if system and isinstance(inputs, list):
+            inputs = [{"role": "system", "content": system}, *inputs]
+        return inputs, outputs
     for prompt, completion in _OLD_PREFIXES:
-        given, returned = nested(attributes, prompt), nested(attributes, completion)
-        if given or returned:
+        inputs, outputs = nested(attributes, prompt), nested(attributes, completion)
+        if inputs or outputs:
             # A completion may lack its role. The first choice of a model counts.
-            return [_old_message(each, "user") for each in given], [
-                _old_message(each, "assistant") for each in returned[:1]
+            return [_old_message(each, "user") for each in inputs], [
+                _old_message(each, "assistant") for each in outputs[:1]
             ]
     return None, None
 
@@ -109,10 +109,10 @@ def _old_message(message: Mapping[str, Any], role: str) -> dict[str, Any]:
 
 
 def _model_call(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    given, returned = _messages_of(attributes)
-    if given is None and returned is None:  # frameworks may log a model call as a task
-        given, returned = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
-    return contents(Operation.MODEL, given, returned)
+    inputs, outputs = _messages_of(attributes)
+    if inputs is None and outputs is None:  # frameworks may log a model call as a task
+        inputs, outputs = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
+    return contents(Operation.MODEL, inputs, outputs)
 
 
 def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
@@ -120,25 +120,25 @@ def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operat
 
     OpenLLMetry has no kind for retrievers: a step that returns documents is one.
     """
-    given = parsed(attributes.get("traceloop.entity.input"))
-    returned = parsed(attributes.get("traceloop.entity.output"))
-    if isinstance(returned, dict) and "outputs" in returned:  # LangChain: {"outputs": …, "kwargs": {…}}
-        named, returned = returned.get("kwargs"), returned["outputs"]
+    inputs = parsed(attributes.get("traceloop.entity.input"))
+    outputs = parsed(attributes.get("traceloop.entity.output"))
+    if isinstance(outputs, dict) and "outputs" in outputs:  # LangChain: {"outputs": …, "kwargs": {…}}
+        named, outputs = outputs.get("kwargs"), outputs["outputs"]
         # A streamed chain has its question only beside its output.
-        if question_of(given) is None and isinstance(named, dict) and named.get("inputs"):
-            given = {"inputs": named["inputs"]}
+        if question_of(inputs) is None and isinstance(named, dict) and named.get("inputs"):
+            inputs = {"inputs": named["inputs"]}
     if operation is Operation.TOOL:
-        given = attributes.get("gen_ai.tool.call.arguments") if given is None else given
-        returned = attributes.get("gen_ai.tool.call.result") if returned is None else returned
+        inputs = attributes.get("gen_ai.tool.call.arguments") if inputs is None else inputs
+        outputs = attributes.get("gen_ai.tool.call.result") if outputs is None else outputs
     name = first_scalar(attributes, ("traceloop.entity.name", "gen_ai.tool.name")) or ""
-    named_so = isinstance(returned, list) and bool(_RETRIEVES.search(name))
-    if attributes.get("traceloop.span.kind") == "task" and passages_in(returned, retriever=named_so) is not None:
+    named_so = isinstance(outputs, list) and bool(_RETRIEVES.search(name))
+    if attributes.get("traceloop.span.kind") == "task" and passages_in(outputs, retriever=named_so) is not None:
         operation = Operation.RETRIEVAL
-    if isinstance(given, dict):  # LangChain: {"inputs": …, "tags": …, "metadata": …}
-        given = first(given, ("inputs", "input_str")) or given
-    fields = contents(operation, given, returned, name)
+    if isinstance(inputs, dict):  # LangChain: {"inputs": …, "tags": …, "metadata": …}
+        inputs = first(inputs, ("inputs", "input_str")) or inputs
+    fields = contents(operation, inputs, outputs, name)
     if operation is Operation.APP:  # older versions log no retriever, but the steps that got its documents
-        arguments = given.get("args") if isinstance(given, dict) else given
+        arguments = inputs.get("args") if isinstance(inputs, dict) else inputs
         fields["passages"] = passages_in(arguments, retriever=False) or fields["passages"]
     return operation, fields
 

@@ -38,18 +38,18 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
     if not own:
         return None
     operation = _TYPES.get(str(own.get("span_type")).lower(), Operation.OTHER)
-    given: Any = first(own, _INPUTS)
-    if given is None:
-        given = under(own, "call.kwargs.")
-    returned = first(own, _OUTPUTS)
-    if returned is None and operation is Operation.RETRIEVAL:
-        returned = span.attributes.get("gen_ai.retrieval.documents")  # here plain texts
+    inputs: Any = first(own, _INPUTS)
+    if inputs is None:
+        inputs = under(own, "call.kwargs.")
+    outputs = first(own, _OUTPUTS)
+    if outputs is None and operation is Operation.RETRIEVAL:
+        outputs = span.attributes.get("gen_ai.retrieval.documents")  # here plain texts
     resource = {name.removeprefix(_BASE): value for name, value in span.resource.items() if name.startswith(_BASE)}
     named = ("app_name", "app_version", "run.name", "input_id", "record_root.ground_truth_output")
     return Part(
         "trulens",
         operation,
-        **contents(operation, given, returned, span.name),
+        **contents(operation, inputs, outputs, span.name),
         model=first_scalar(own, ("cost.model",)),
         prompt_tokens=as_count(own.get("cost.num_prompt_tokens")),
         completion_tokens=as_count(own.get("cost.num_completion_tokens")),
