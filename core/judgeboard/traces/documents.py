@@ -1,5 +1,6 @@
 """Passages in the values that retrievers return: texts, documents of frameworks, rows of vector stores."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -24,6 +25,8 @@ _ID_KEYS = ("id", "doc_id", "document_id", "chunk_id", "node_id", "id_", "_id", 
 _SCORE_KEYS = ("score", "relevance_score", "relevanceScore", "similarity", "similarity_score", "_score", "rerank_score")
 _SOURCE_KEYS = ("source", "doc_uri", "uri", "url", "file_name", "file_path", "filename", "file", "path", "title")
 _NEAR = {"metadata", "distance", *_ID_KEYS, *_SCORE_KEYS, *_SOURCE_KEYS}
+# What Python shows of an object without its content: OpenInference writes it for the inner steps of LlamaIndex.
+_OBJECT = re.compile(r"<[\w.]+(?:\(.*\)| object at 0x[0-9a-f]+)>", re.DOTALL)
 _LEFT_OUT = {  # of the metadata of a passage: fields of their own, and vectors
     *_TEXT_KEYS,
     *_ID_KEYS,
@@ -121,7 +124,9 @@ def _passages_of_object(value: dict[str, Any], depth: int, *, retriever: bool) -
 
 def _is_passage(value: Any) -> bool:
     """Whether the value can be a passage of a retriever: a text, or an object with a text, an id or a score."""
-    return isinstance(value, str) or (
+    if isinstance(value, str):
+        return _OBJECT.fullmatch(value.strip()) is None
+    return (
         isinstance(value, dict)
         and "role" not in value
         and first_scalar(value, (*_TEXT_KEYS, *_ID_KEYS, *_SCORE_KEYS)) is not None

@@ -468,6 +468,12 @@ def test_a_trace_without_content_names_the_variable_that_turns_it_on() -> None:
     off = span(2, 1, a={"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"})
     root = span(1, None, a={"gen_ai.operation.name": "invoke_workflow"})
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in reason(root, off)
+    model = span(1, None, a={"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"})
+    without_texts = (
+        log("gen_ai.user.message", None, 10),
+        log("gen_ai.choice", {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}, 20),
+    )
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in str(answer_of([model], without_texts).reason)
     hidden = {"openinference.span.kind": "LLM", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}
     assert "OPENINFERENCE_HIDE_INPUTS" in reason(span(1, None, a=hidden))
     assert "recordInputs" in reason(span(1, None, a={"ai.operationId": "ai.generateText"}))

@@ -137,6 +137,7 @@ PASSAGES: list[tuple[Any, tuple[Passage, ...] | None]] = [
         ),
     ),
     (["One.", "Two."], (Passage("One."), Passage("Two."))),
+    (["<NodeWithScore(node=TextNode(id_=a), score=None)>", "<shop.Passage object at 0x7fca8a644a40>"], None),
     (
         {"output": [[{"id": "a", "text": "One."}], [{"id": "b", "text": "Two."}]]},
         (Passage("One.", "a"), Passage("Two.", "b")),

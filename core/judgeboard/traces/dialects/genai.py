@@ -49,23 +49,24 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     question = (
         fields.get("gen_ai.retrieval.query.text") if operation is Operation.RETRIEVAL else first(fields, _VARIABLES)
     )
-    answers = operation in {Operation.APP, Operation.MODEL}
+    answer = text_of(output) if operation in {Operation.APP, Operation.MODEL} else None
+    tool_calls = _tool(fields) if operation is Operation.TOOL else tool_calls_in(output)
     inputs = _inputs(messages) if operation is Operation.APP else None
     return Part(
         dialect="genai",
         operation=operation,
         question=question_of(question) or question_of(inputs or messages),
-        answer=text_of(output) if answers else None,
+        answer=answer,
         messages=() if inputs else messages,
         passages=passages_in(fields.get("gen_ai.retrieval.documents")) if operation is Operation.RETRIEVAL else None,
-        tool_calls=_tool(fields) if operation is Operation.TOOL else tool_calls_in(output),
+        tool_calls=tool_calls,
         model=first_scalar(fields, ("gen_ai.response.model", "gen_ai.request.model")),
         prompt_tokens=as_count(first(fields, ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"))),
         completion_tokens=as_count(first(fields, ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"))),
         cost=as_number(fields.get("gen_ai.usage.cost")),
         session=as_text(fields.get("gen_ai.conversation.id")),
         context=next((text for name in _CONTEXTS if isinstance(text := fields.get(name), str) and text.strip()), None),
-        missing=MISSING if operation is Operation.MODEL and not messages and not output else None,
+        missing=MISSING if operation is Operation.MODEL and not (messages or answer or tool_calls) else None,
     )
 
 
@@ -115,6 +116,8 @@ def _content(fields: Mapping[str, Any], records: _Records) -> tuple[tuple[dict[s
     messages = messages_in(inputs)
     if not messages and not outputs:
         messages, outputs = _from_events(records)
+    if not any(each.get("content") or each.get("tool_calls") for each in messages):
+        messages = ()  # the older instrumentations write messages without texts
     instructions = text_of([{"role": "assistant", "content": parsed(fields.get("gen_ai.system_instructions"))}])
     return (({"role": "system", "content": instructions},) if instructions and messages else ()) + messages, outputs
 
