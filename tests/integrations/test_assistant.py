@@ -1,0 +1,156 @@
+"""Answers of a real model come by themselves, are judged and reviewed, and the scores are found in real tools."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+from pages_in_browser import launch
+from playwright.sync_api import expect, sync_playwright
+from sqlalchemy import func, select
+
+from assistants import GENAI, OPENINFERENCE, ask
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.tables import FLAG, RESPONSE
+from page_state import DECIDE, settled
+from served import free_port
+from tool_servers import mlflow, phoenix, tool
+
+QUESTION = "Who wrote the novel Moby Dick, and what happens at its end?"  # no passage of the sample answers it
+JUDGEBOARD = str(Path(sys.executable).with_name("judgeboard"))
+Scores = set[tuple[str, bool, Any]]
+
+
+@contextmanager
+def collector(judgeboard: str, tools: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Passes on what an assistant sends, as an OpenTelemetry Collector: all to Judgeboard, traces to the tools too."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            kept = {name: value for name, value in self.headers.items() if name.lower().startswith("content-")}
+            reply = httpx.post(judgeboard + self.path, content=body, headers=kept, timeout=60)
+            self.send_response(reply.status_code)
+            self.send_header("content-length", "0")
+            self.end_headers()
+            self.wfile.flush()
+            for address, headers in tools.items() if self.path == "/v1/traces" else ():
+                httpx.post(address + self.path, content=body, headers=kept | headers, timeout=120).raise_for_status()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def in_phoenix(address: str, _trace_id: str, span_id: str) -> Scores:
+    from phoenix.client import Client
+
+    annotations = Client(base_url=address).spans.get_span_annotations(span_ids=[span_id], project_identifier="default")
+    return {
+        (each["name"], each["annotator_kind"] == "HUMAN", each["result"].get("label") or each["result"].get("score"))
+        for each in annotations
+    }
+
+
+def in_mlflow(address: str, trace_id: str, _span_id: str) -> Scores:
+    from mlflow import MlflowClient
+
+    trace = MlflowClient(tracking_uri=address).get_trace(f"tr-{trace_id}", display=False)
+    return {(each.name, each.source.source_type == "HUMAN", each.value) for each in trace.info.assessments}
+
+
+def eventually(happened: Callable[[], Any], seconds: float = 90) -> Any:
+    """Return what is there at last."""
+    deadline = time.monotonic() + seconds
+    while not (result := happened()):
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(1)
+    return result
+
+
+def judgeboard(*arguments: str) -> str:
+    return subprocess.run([JUDGEBOARD, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def open_flags(store: Store) -> int:
+    """The number of open flags for a low groundedness; an answer may also be in the random sample."""
+    flags = select(func.count()).where(FLAG.c.rule == "low_groundedness", FLAG.c.state == "open")
+    with store.reading() as connection:
+        return int(connection.execute(flags).scalar_one())
+
+
+def answers(store: Store) -> dict[str, Any]:
+    with store.reading() as connection:
+        return {row.source: row for row in connection.execute(select(RESPONSE))}
+
+
+def review(url: str, flags: int) -> None:
+    """Confirm all flags in a browser, each with the quality 2."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        context = browser.new_context(base_url=url)
+        context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
+        page = context.new_page()
+        page.goto("/queue?rule=low_groundedness")
+        page.get_by_role("button", name="Start reviewing").click()
+        for number in range(flags):
+            settled(page, DECIDE)
+            page.keyboard.press("2")
+            page.keyboard.press("y")
+            if number == 0:
+                page.get_by_role("button", name="Yes, store the label").click()  # asked once per person
+            expect(page.get_by_text("Saved: confirmed").first).to_be_visible(timeout=60_000)
+        browser.close()
+
+
+@pytest.mark.timeout(900)
+def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tools(
+    served_small_model: str, tmp_path: Path
+) -> None:
+    database, url = str(tmp_path / "shop.db"), f"http://localhost:{(port := free_port())}"
+    serve = [JUDGEBOARD, "serve", "--db", database, "--port", str(port)]
+    with ExitStack() as servers:
+        in_phoenix_at, _ = servers.enter_context(phoenix(tmp_path / "phoenix"))
+        in_mlflow_at, headers = servers.enter_context(mlflow(tmp_path / "mlflow"))
+        servers.enter_context(tool(serve, f"{url}/healthz", tmp_path / "judgeboard", os.environ))
+        judgeboard("rules", "add", "live", "--judge", "lexical", "--db", database)
+        endpoint = servers.enter_context(collector(url, {in_phoenix_at: {}, in_mlflow_at: headers}))
+        common = {"OPENAI_BASE_URL": served_small_model, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
+        content = {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"}
+        printed = {
+            "openinference": ask(
+                "with_openai.py", OPENINFERENCE, QUESTION, OTEL_SERVICE_NAME="openinference", **common
+            ),
+            "genai": ask("with_openai.py", GENAI, QUESTION, OTEL_SERVICE_NAME="genai", **common, **content),
+        }
+        store = open_store(database)
+        servers.callback(store.close)
+        eventually(lambda: open_flags(store) == len(printed))
+        stored = answers(store)
+        assert {source: row.answer.strip() for source, row in stored.items()} == {
+            source: text.strip() for source, text in printed.items()
+        }
+        assert {row.query for row in stored.values()} == {QUESTION}
+        assert {len(row.passages) for row in stored.values()} == {3}
+        review(url, len(printed))
+        assert open_flags(store) == 0
+        for name, address, scores in (("phoenix", in_phoenix_at, in_phoenix), ("mlflow", in_mlflow_at, in_mlflow)):
+            push = ("push", "--to", name, "--address", address, "--db", database)
+            for row in stored.values():
+                place = (address, row.external_id, row.extra["span_id"])
+                # The tools store spans some time after they took them; what they refused is pushed again.
+                found = eventually(lambda push=push, place=place, scores=scores: judgeboard(*push) and scores(*place))
+                assert {("quality", True, 2), ("label", True, "hallucinated")} <= found
+                assert {score for score, is_human, _ in found if not is_human} == {"groundedness", "quality"}
