@@ -67,9 +67,9 @@ class Settings(BaseModel):
     feedback_days: float | None = Field(None, gt=0, le=36_500)
     requests_per_minute: tuple[str, ...] | None = None
     tokens_per_minute: tuple[str, ...] | None = None
-    smtp: str | None = None
+    smtp: str | None = Field(None, repr=False)
     smtp_from: str | None = None
-    alert_command: str | None = None
+    alert_command: str | None = Field(None, repr=False)
     alert_networks: tuple[str, ...] | None = None
 
     @field_validator("admin")
@@ -116,9 +116,9 @@ def config_values(settings: Settings, providers: Iterable[str]) -> dict[str, str
         key, address = provider_key(provider), provider_address(provider)
         values[f"{provider.upper()}_API_KEY"] = key and f"{'*' * 8}{key[-4:] if len(key) >= 16 else ''}"
         values[f"{provider.upper()}_BASE_URL"] = address and masked(address)
-    for field in type(settings).model_fields:
+    for field, about in type(settings).model_fields.items():
         value = getattr(settings, field)
-        shown = ", ".join(value) if isinstance(value, tuple) else masked(str(value))
+        shown = ", ".join(value) if isinstance(value, tuple) else masked(str(value)) if about.repr else "*" * 8
         values[variable_of(field)] = None if value is None else shown
     return values
 

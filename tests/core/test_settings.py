@@ -33,11 +33,14 @@ def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://mara:hunter2@db/case?sslpassword=hunter3")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
+    monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "send --token S3CRET")
     settings = load_settings()
     shown = config_values(settings, ["openai"])
+    assert shown["JUDGEBOARD_ALERT_COMMAND"] == "********"
     assert shown["JUDGEBOARD_DB"] == "postgresql://mara:***@db/case?sslpassword=***"
     assert shown["OPENAI_API_KEY"] == "********wxyz"
     assert "sk-abc" not in repr(settings)
+    assert "S3CRET" not in repr(settings)
     assert masked("a/path.db") == "a/path.db"
 
 

@@ -36,15 +36,15 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def deliver_due(store: Store, now: datetime) -> int:
+def deliver_due(store: Store, clock: Callable[[], datetime]) -> int:
     """Send the messages that are due and return how many were sent.
 
     Each attempt is stored before it is made. If the process ends during an attempt, nobody knows whether the message
     arrived: it is sent again later, with the same id.
     """
     with store.reading() as connection:
-        due = due_deliveries(connection, now)
-    return sum(deliver(store, each, now) is None for each in due)
+        due = due_deliveries(connection, clock())
+    return sum(deliver(store, each, clock()) is None for each in due)
 
 
 def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:

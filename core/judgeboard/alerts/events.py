@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
+from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, Actor, allowed
 from judgeboard.store.alerts import (
     AlertEvent,
@@ -25,6 +26,7 @@ from judgeboard.store.alerts import (
     get_delivery,
     list_alert_rules,
     resolve_event,
+    set_alert_problem,
     store_delivery,
     store_event,
     store_message,
@@ -107,10 +109,15 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
     with store.writing() as connection:
         rules = claim_alert_rules(connection, due, now)
     for rule in rules:
+        problem = None
         try:
             _evaluate_rule(store, rule, now)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: the other rules go on
+            problem = str(error) if isinstance(error, JudgeboardError) else f"{type(error).__name__}, see the log"
             _log.warning("alert rule %s: %s; trying again", rule.id, type(error).__name__, exc_info=error)
+        if problem != rule.problem:
+            with store.writing() as connection:
+                set_alert_problem(connection, rule.id, problem)
 
 
 def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
@@ -140,19 +147,26 @@ def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetim
             close_event(connection, event.id)
 
 
-def check(store: Store, now: datetime, *, every: timedelta = timedelta(0)) -> int:
-    """Evaluate all active rules, send what is due, and return the number of messages that were sent."""
-    evaluate(store, now, every=every)
-    return deliver_due(store, now)
+def check(store: Store, now: datetime | None = None, *, every: timedelta = timedelta(0)) -> int:
+    """Evaluate all active rules, send what is due, and return the number of messages that were sent.
+
+    ``now`` replaces the clock.
+    """
+
+    def clock() -> datetime:
+        return now or datetime.now(UTC)
+
+    evaluate(store, clock(), every=every)
+    return deliver_due(store, clock)
 
 
-def follow(store: Store, closing: threading.Event, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+def follow(store: Store, closing: threading.Event) -> None:
     """Evaluate the rules and send their messages until ``closing`` is set. Errors are logged and tried again."""
     wait = LOOK_SECONDS
     while not closing.wait(wait):
         started = time.monotonic()
         try:
-            check(store, clock(), every=EVERY)
+            check(store, every=EVERY)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
             _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
         wait = max(LOOK_SECONDS, (time.monotonic() - started) / LOOK_SHARE)

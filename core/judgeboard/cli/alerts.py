@@ -1,7 +1,6 @@
 """The commands of `judgeboard alerts`: messages while a condition is met."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
-    from judgeboard.store.engine import Store
 
 
 @options.group(
@@ -96,6 +94,8 @@ def rule_lines(rules: "Iterable[AlertRule]") -> Iterator[str]:
     for rule in rules:
         yield f"{rule.name}: {rule.state.value}; {limits_words(rule)}"
         quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
+        if rule.problem:
+            yield f"  problem: {rule.problem}"
         yield f"  to: {', '.join(rule.destinations)}; reminder: {reminder_words(rule)}{quiet}"
 
 
@@ -167,15 +167,17 @@ def delivery_lines(deliveries: "Iterable[Delivery]") -> Iterator[str]:
 def check() -> int:
     """Evaluate all active rules now, and send the messages that are due: for cron, where no worker runs.
 
-    Exit code 1 if an event is open.
+    Exit code 1 if an event is open, or a rule cannot be evaluated.
     """
     from judgeboard.alerts.events import check
-    from judgeboard.store.alerts import open_events
+    from judgeboard.store.alerts import list_alert_rules, open_events
 
-    store: Store = options.open_store()
-    sent = check(store, datetime.now(UTC))
+    store = options.open_store()
+    sent = check(store)
     with store.reading() as connection:
-        events = open_events(connection)
-    lines = [*event_lines(events), f"{counted(len(events), 'open event')}, {counted(sent, 'message')} sent"]
-    options.show({"open": [event for _, event in events], "sent": sent}, lines)
-    return int(bool(events))
+        events, rules = open_events(connection), list_alert_rules(connection)
+    problems = {rule.name: rule.problem for rule in rules if rule.problem and rule.state is RuleState.ACTIVE}
+    lines = [*event_lines(events), *(f"{name} cannot be evaluated: {problem}" for name, problem in problems.items())]
+    lines.append(f"{counted(len(events), 'open event')}, {counted(sent, 'message')} sent")
+    options.show({"open": [event for _, event in events], "problems": problems, "sent": sent}, lines)
+    return int(bool(events or problems))

@@ -36,11 +36,12 @@ class NewAlertRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRule(NewAlertRule):
-    """A stored alert rule; ``evaluated_at`` is when a worker last took it."""
+    """A stored alert rule; ``evaluated_at`` is when a worker last took it, ``problem`` why it cannot be evaluated."""
 
     id: int
     state: RuleState
     evaluated_at: datetime | None
+    problem: str | None
     by: str
     at: datetime
 
@@ -135,6 +136,11 @@ def claim_alert_rules(connection: Connection, due: Collection[AlertRule], now: d
     return claimed
 
 
+def set_alert_problem(connection: Connection, rule_id: int, problem: str | None) -> None:
+    """Store why a rule cannot be evaluated; None if it can."""
+    connection.execute(update(ALERT_RULE).where(ALERT_RULE.c.id == rule_id).values(problem=problem))
+
+
 _EVENTS = select(*columns_of(AlertEvent, ALERT_EVENT))
 
 
@@ -148,8 +154,8 @@ def unclosed_events(connection: Connection, rule_id: int) -> list[AlertEvent]:
 
 
 def open_events(connection: Connection) -> list[tuple[str, AlertEvent]]:
-    """Return the open events with the names of their rules, oldest first."""
-    names = {rule.id: rule.name for rule in list_alert_rules(connection)}
+    """Return the open events of active rules with the names of the rules, oldest first."""
+    names = {rule.id: rule.name for rule in list_alert_rules(connection) if rule.state is RuleState.ACTIVE}
     events = _read_events(connection, _EVENTS.where(~ALERT_EVENT.c.closed, ALERT_EVENT.c.resolved_at.is_(None)))
     return [(names[event.alert_rule_id], event) for event in events if event.alert_rule_id in names]
 

@@ -60,7 +60,7 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.FLAG: ("state", "leads"),
     tables.JOB: ("run_id", "cancelled_at", "failed"),
     tables.JUDGING_RULE: ("state", "problem"),
-    tables.ALERT_RULE: ("state", "evaluated_at"),
+    tables.ALERT_RULE: ("state", "evaluated_at", "problem"),
     tables.ALERT_EVENT: ("sentence", "value", "seen_at", "resolved_at", "notified_at", "messages", "closed"),
     tables.ALERT_DELIVERY: ("state", "attempts", "next_at", "sent_at", "error"),
     tables.QUEUE: ("state",),

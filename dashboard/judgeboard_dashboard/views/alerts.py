@@ -17,6 +17,7 @@ from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery, latest_deliveries, list_alert_rules, open_events
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_reviewer,
@@ -38,7 +39,9 @@ EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
 }
 RULE_COLUMNS: Columns[AlertRule] = {
     Column("Rule", width=160): lambda rule: rule.name,
-    Column("State", width=80): lambda rule: rule.state.value,
+    Column("State", width=80): (
+        lambda rule: "problem" if rule.problem and rule.state is RuleState.ACTIVE else rule.state.value
+    ),
     Column("Condition", width=270): lambda rule: rule_words(limits_words(rule)),
     Column("To", width=270): lambda rule: ", ".join(rule.destinations),
     Column("Reminder", width=90): reminder_words,
@@ -68,6 +71,8 @@ def alerts() -> None:
     heading("Rules")
     if rules:
         chosen = rules[choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)]
+        if chosen.problem:
+            show(tag("div", f"{chosen.name}: {chosen.problem}", cls="jb-wrong"))
         foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
         _buttons(chosen)
     else:

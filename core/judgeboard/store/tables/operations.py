@@ -156,6 +156,7 @@ ALERT_RULE = table(
     Column("quiet", String, comment="Daily hours without messages, with their time zone."),
     Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
     Column("evaluated_at", Utc, comment="When a worker last took the rule to evaluate it."),
+    Column("problem", String, comment="Why the rule cannot be evaluated now."),
     Column("at", Utc, nullable=False),
     Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
     comment="Sends messages while a condition is met. Contains no texts.",

@@ -32,6 +32,7 @@ def upgrade() -> None:
         sa.Column("quiet", sa.String),
         sa.Column("state", _one_of("state", "active", "paused", "removed"), nullable=False),
         sa.Column("evaluated_at", Utc),
+        sa.Column("problem", sa.String),
         sa.Column("at", Utc, nullable=False),
     )
     op.create_index("uq_alert_rule_name", "alert_rule", ["name"], unique=True, **partial("state <> 'removed'"))
