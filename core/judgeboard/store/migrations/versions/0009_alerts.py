@@ -1,4 +1,4 @@
-"""Alert rules, their events and the delivery of their messages."""
+"""Alert rules, their events and the delivery of their messages; the shares of workers in runs."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,7 +16,7 @@ def _one_of(name: str, *values: str) -> sa.Enum:
 
 
 def upgrade() -> None:
-    """Create three tables."""
+    """Create the tables."""
     conditions = ("alarm", "old_flags", "open_flags", "waiting_answers", "unusable_verdicts", "spend")
     op.create_table(
         "alert_rule",
@@ -74,3 +74,13 @@ def upgrade() -> None:
         sa.CheckConstraint("state IN ('waiting', 'sent', 'failed')", name="state"),
     )
     op.create_index("ix_alert_delivery_waiting", "alert_delivery", ["next_at"], **partial("state = 'waiting'"))
+    counts = ("ok", "unparsable", "refused", "error", "unpriced")
+    op.create_table(
+        "run_share",
+        sa.Column("run_id", BigId, sa.ForeignKey("run.id"), primary_key=True),
+        sa.Column("executor_id", sa.String, primary_key=True),
+        *(sa.Column(name, sa.Integer, nullable=False) for name in counts),
+        sa.Column("cost_micro", BigId, nullable=False),
+        sa.Column("last_at", Utc, nullable=False),
+    )
+    op.create_index("ix_judging_claim_run", "judging_claim", ["run_id"])
