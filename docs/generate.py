@@ -357,6 +357,7 @@ RESULTS: Mapping[str, str] = {
     "suite run": "judgeboard.run_suite",
     "trends": "judgeboard.trends.trend",
     "push --to": "judgeboard.targets.push.push",
+    "pull": "judgeboard.imports.history.pull.pull",
     "trends --corrected": "judgeboard.agreement.corrected_trend.corrected_trend",
     "trends --corrected --before": "judgeboard.agreement.corrected_trend.compare_windows",
     "watch": "judgeboard.agreement.alarms.watch",

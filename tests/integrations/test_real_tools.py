@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.store.tables import RESPONSE
+from judgeboard.imports.history.pull import pull
+from judgeboard.store.engine import open_store
+from judgeboard.store.tables import RESPONSE, REVIEW
 from judgeboard.targets.push import push
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 from tool_servers import mlflow, phoenix
@@ -32,6 +34,25 @@ def in_mlflow(address: str) -> set[tuple[Any, ...]]:
     found = httpx.get(f"{address}/api/3.0/mlflow/traces/tr-{ROOT.trace_id}").json()["trace"]["trace_info"]
     values = ((each, each["feedback"]["value"], each.get("rationale") or None) for each in found["assessments"])
     return {(each["assessment_name"], each["source"]["source_type"] == "HUMAN", *of) for each, *of in values}
+
+
+def add_scores(name: str, address: str) -> None:
+    """Let a person and a judge of the tool score the trace."""
+    if name == "phoenix":
+        common = {"span_id": ROOT.span_id, "metadata": {}}
+        label = {"name": "label", "annotator_kind": "HUMAN", "result": {"label": "grounded"}, "identifier": "ada"}
+        score = {"name": "relevance", "annotator_kind": "LLM", "result": {"score": 0.5}, "identifier": ""}
+        body = {"data": [common | label, common | score]}
+        assert httpx.post(f"{address}/v1/span_annotations?sync=true", json=body).is_success
+        return
+    for assessment in (
+        {"assessment_name": "label", "source": {"source_type": "HUMAN", "source_id": "ada"}}
+        | {"feedback": {"value": "grounded"}},
+        {"assessment_name": "relevance", "source": {"source_type": "LLM_JUDGE", "source_id": "scorer"}}
+        | {"feedback": {"value": 0.5}},
+    ):
+        path = f"{address}/api/3.0/mlflow/traces/tr-{ROOT.trace_id}/assessments"
+        assert httpx.post(path, json={"assessment": assessment}).is_success
 
 
 @pytest.mark.timeout(600)
@@ -78,3 +99,20 @@ def test_scores_are_found_in_the_real_tool(
             ("quality", True, 3.0, "no source"),
             ("label", True, "grounded", None),
         }
+        add_scores(name, address)
+        for store, answers in ((sqlite_store, 0), (open_store(tmp_path / "other.db", create=True), 1)):
+            result = pull(store, name, address=address, environment={}, actor="test")
+            assert result.stopped is None, result
+            # The scores that Judgeboard sent are not among them.
+            assert {kind: count for kind, count in result.new.items() if count} == (
+                {"verdicts": 1, "grades": 1} | ({"responses": answers} if answers else {})
+            ), result
+            again = pull(store, name, address=address, environment={}, actor="test")
+            assert sum(again.new.values()) == 0
+        with store.reading() as connection:
+            pulled = connection.execute(select(RESPONSE)).one()
+            grade = connection.execute(select(REVIEW.c.label)).scalar_one()
+        assert (pulled.external_id, pulled.query, pulled.answer) == (ROOT.trace_id, "question 7", "answer 7")
+        assert pulled.passages == ("passage 1 of 7",)
+        assert grade == GOOD
+        store.close()

@@ -60,6 +60,7 @@ COMMANDS: dict[str, str] = {
     "versions": "administration",
     "export": "administration",
     "push": "push",
+    "pull": "pull",
     "forget": "administration",
     "migrate": "administration",
     "index": "administration",

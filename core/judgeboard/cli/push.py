@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ KINDS = ("judgments", "reviews", "gold")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def _seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+def as_seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
     """Return a duration such as 90, 60s, 5m, 1h or 1d in seconds."""
     if text is None:
         return None
@@ -46,9 +46,11 @@ def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple
     return tuple(kinds)
 
 
-since = click.option(
-    "--since", metavar="TIME", callback=_time, help="Only what was judged or reviewed from this day or time on (UTC)."
-)
+def since_option(help_text: str) -> Callable[[options.F], options.F]:
+    """Return the option ``--since``, a day or a time."""
+    return click.option("--since", metavar="TIME", callback=_time, help=help_text)
+
+
 _chosen = options.decorator(
     options.with_default(
         "--what",
@@ -57,7 +59,7 @@ _chosen = options.decorator(
         callback=_kinds,
         help="Kinds to send, separated by commas. gold: adjudications.",
     ),
-    since,
+    since_option("Only what was judged or reviewed from this day or time on (UTC)."),
     click.option(
         "--judge",
         "judges",
@@ -83,7 +85,7 @@ _chosen = options.decorator(
 @click.option(
     "--every",
     metavar="DURATION",
-    callback=_seconds,
+    callback=as_seconds,
     help="Push again and again until Ctrl-C, for example every 60s. Workers do it for `push add`.",
 )
 @click.pass_context
@@ -168,7 +170,7 @@ def _show_states() -> int:
     "--every",
     metavar="DURATION",
     default="60s",
-    callback=_seconds,
+    callback=as_seconds,
     help="Time between two pushes, such as 60s or 5m.",
 )
 def add(to: str, name: str | None, every: float, **chosen: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TextIO
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
-from judgeboard.imports.exports import ExportRows, recognised
+from judgeboard.imports.exports import Export, ExportRows, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
 from judgeboard.imports.labels import LabelWord
@@ -124,6 +124,8 @@ def import_file(
     rejected: Path | None = None,
     actor: Actor = "library",
     name: str | None = None,
+    export: Export | None = None,
+    newer_counts: bool = False,
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> ImportSummary:
@@ -138,8 +140,9 @@ def import_file(
     for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field.
     ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
     pairs, it is the log with these (default: any). With a ``label_set``, the labels of grades and verdicts are options
-    of a label schema with this name. A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each rejected row,
-    also in a dry run, and replaces the file of rejected rows.
+    of a label schema with this name. ``export`` reads the rows of another tool (default: it is recognised). With
+    ``newer_counts``, a verdict that differs from the stored one is stored as a newer one. A ``dry_run`` stores and
+    writes nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -156,6 +159,8 @@ def import_file(
         label_set=label_set,
         name=name,
         actor=actor_name(actor),
+        export=export,
+        newer_counts=newer_counts,
     ) as reading:
         summary = ImportSummary(file=reading.name, kind=kind, dry_run=dry_run, format=reading.format.title)
         if digest is not None:
@@ -363,6 +368,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         mapping: Mapping[str, str] | None,
         meanings: Meanings,
         recognises: str | None,
+        export: ExportRows | None = None,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -379,7 +385,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reads_left_over=kind.reads_left_over,
             meanings=meanings,
         )
-        self.export: ExportRows | None = None
+        self.export = export
         self._recognises = recognises
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
@@ -437,7 +443,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
         ahead = list(itertools.islice(items, 1))
-        if self._recognises and ahead and isinstance(ahead[0], Row):
+        if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
             self.export = recognised(ahead[0].values, self._recognises)
         rows = itertools.chain(ahead, items)
         return rows if self.export is None else self.export.rows(rows)
@@ -480,6 +486,8 @@ def read_records(
     label_set: str | None = None,
     name: str | None = None,
     actor: str = "library",
+    export: Export | None = None,
+    newer_counts: bool = False,
 ) -> Reading:
     """Read a file of one kind lazily. The arguments are those of `import_file`."""
     chosen = kind_class(kind)
@@ -491,12 +499,14 @@ def read_records(
         raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
     importing = chosen(source, actor)
     importing.labels.label_set = label_set
+    importing.newer_counts = newer_counts
     meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
     opened = ByteSource(file, name)
     try:
         # A format or a mapping says how to read the file, so that nothing has to be recognised.
         recognises = kind if format == AUTO and not mapping else None
-        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises)
+        rows = None if export is None else ExportRows(export, kind)
+        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises, rows)
     except BaseException:
         opened.close()
         raise

@@ -124,7 +124,8 @@ class ImportKind(ABC, Generic[Record]):
     source (None: any). ``columns`` has the other names of each field. The fields ``needed`` show the kind of a row.
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
     only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
-    words for labels. ``batch_id`` is the import batch of the records that are stored next.
+    words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
+    the import batch of the records that are stored next.
     """
 
     columns: ClassVar[ColumnNames]
@@ -139,6 +140,7 @@ class ImportKind(ABC, Generic[Record]):
         self.actor = actor
         self.seen = SeenIds()
         self.labels = LabelWords()
+        self.newer_counts = False
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them

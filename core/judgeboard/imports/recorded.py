@@ -36,7 +36,7 @@ from judgeboard.store.comparisons import (
     stored_comparisons,
 )
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version
-from judgeboard.store.judgments import NewJudgment, first_recorded_verdicts
+from judgeboard.store.judgments import NewJudgment, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs, responses_named
 from judgeboard.store.runs import finish_run, is_run_of, start_import_run
@@ -213,7 +213,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             by_judge.setdefault(records[index].judge, {})[index] = response.id
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
-            known = first_recorded_verdicts(connection, version.id, set(response_ids.values()))
+            known = recorded_verdicts(connection, version.id, set(response_ids.values()), latest=self.newer_counts)
             new: dict[int, NewJudgment] = {}
             with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
             inputs = judge_inputs(connection, with_claims) if with_claims else {}
@@ -225,9 +225,12 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 if verdict.claims and (item := inputs.get(response_id)) is not None:
                     claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
                     verdict = replace(verdict, claims=claims)
-                if response_id not in known:
-                    new[index] = NewJudgment(response_id, 0, 0, verdict)
-                elif not known[response_id].equals(verdict):
+                stored_verdict = known.get(response_id)
+                differs = stored_verdict is not None and not stored_verdict.equals(verdict)
+                if stored_verdict is None or (differs and self.newer_counts):
+                    ask = 0 if stored_verdict is None else stored_verdict.ask + 1
+                    new[index] = NewJudgment(response_id, ask, 0, verdict)
+                elif differs:
                     reason = f"{version.name} has another verdict on {records[index].response_id!r}"
                     rows.refuse(index, "external_id", reason, differs=True)
             if new:

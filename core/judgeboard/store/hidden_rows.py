@@ -46,7 +46,7 @@ OPEN: frozenset[str] = frozenset(
         *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
         *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
         *("alert_rule", "alert_event", "alert_delivery"),
-        *("push_target", "api_key", "span", "waiting_feedback"),
+        *("pull", "push_target", "api_key", "span", "waiting_feedback"),
         "draft",  # is read by its author alone
     }
 )

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import Attempt, Claim, ClaimStatus, DimensionScore, Feedback, Label, Status, StepRecord, Verdict
 from judgeboard.errors import NotFound
-from judgeboard.store.statements import columns_of, insert_or_skip, rows_with, upsert
+from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with, upsert
 from judgeboard.store.tables import CURRENT, FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, VERSION
 from judgeboard.text import storable_or_none
 
@@ -275,6 +275,7 @@ class RecordedVerdict(NamedTuple):
     reasoning: str | None
     raw: str | None
     forgotten: bool
+    ask: int
     scores: dict[str, float | None]
 
     def equals(self, verdict: Verdict) -> bool:
@@ -286,23 +287,25 @@ class RecordedVerdict(NamedTuple):
         return self.forgotten or (self.reasoning, self.raw) == (verdict.reasoning, verdict.raw)
 
 
-def first_recorded_verdicts(
-    connection: Connection, version_id: int, response_ids: Collection[int]
+def recorded_verdicts(
+    connection: Connection, version_id: int, response_ids: Collection[int], *, latest: bool
 ) -> dict[int, RecordedVerdict]:
-    """Return the first judgment (ask 0, repeat 0) of a version on each of these responses, by response id."""
-    names = ("response_id", "status", "label", "groundedness", "quality", "reasoning", "raw")
+    """Return the first or the latest judgment of a version (repeat 0) on each of these responses, by response id."""
+    names = ("status", "label", "groundedness", "quality", "reasoning", "raw")
+    of_version = JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.in_(response_ids)
     query: Select[Any] = (
-        select(*(JUDGMENT.c[name] for name in names), RESPONSE.c.answer.is_(None))
+        select(JUDGMENT.c.id, JUDGMENT.c.response_id, *(JUDGMENT.c[name] for name in names))
+        .add_columns(RESPONSE.c.answer.is_(None).label("forgotten"), JUDGMENT.c.ask)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-        .where(
-            JUDGMENT.c.judge_version_id == version_id,
-            JUDGMENT.c.response_id.in_(response_ids),
-            JUDGMENT.c.ask == 0,
-            JUDGMENT.c.repeat == 0,
-        )
+        .where(*of_version, JUDGMENT.c.repeat == 0)
+        .order_by(JUDGMENT.c.ask)
     )
-    scores = recorded_scores(connection, version_id, response_ids)
-    return {row[0]: RecordedVerdict._make((*row[1:], scores[row[0], 0])) for row in connection.execute(query)}
+    rows = connection.execute(query if latest else query.where(JUDGMENT.c.ask == 0)).all()
+    newest = {row.response_id: row for row in rows}
+    scores: dict[int, dict[str, float | None]] = {row.id: {} for row in newest.values()}
+    for score in rows_with(connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, scores):
+        scores[score.judgment_id][score.dimension] = score.value
+    return {id_: record_of(RecordedVerdict, row, scores=scores[row.id]) for id_, row in newest.items()}
 
 
 def recorded_scores(

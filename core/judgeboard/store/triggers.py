@@ -79,7 +79,7 @@ _FREE = frozenset(
     {
         *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),
         *(tables.LEASE, tables.DRAFT, tables.JUDGING_CLAIM, tables.RATE_LIMIT, tables.SPAN),
-        *(tables.RUN_SHARE, tables.WAITING_FEEDBACK),
+        *(tables.RUN_SHARE, tables.WAITING_FEEDBACK, tables.PULL),
     }
 )
 

@@ -40,6 +40,7 @@ class RecordingTool:
         self.requests: list[ToolRequest] = []
         self.scores: dict[Any, dict[str, Any]] = {}
         self.failing: list[int] = []
+        self.retry_after = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -87,7 +88,7 @@ def _handler(tool: RecordingTool) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
             if reply.status in {429, 503}:
-                self.send_header("retry-after", "0")
+                self.send_header("retry-after", str(tool.retry_after))
             self.end_headers()
             self.wfile.write(content)
 

@@ -128,7 +128,7 @@ class Http:
                 break
             if number < _TRIES - 1:
                 self._wait(min(asked if asked is not None else 0.5 * 2**number, _LONGEST_WAIT_S))
-        raise NotSent(f"{self.address} did not take the scores: {reason}")
+        raise NotSent(f"{self.address} does not answer: {reason}")
 
     def _content(self, reply: httpx.Response) -> Any:
         content = _json(reply)

@@ -48,8 +48,9 @@ def _read_observation(row: Row) -> Trace | None:
     values = row.values
     if not values.get("traceId") or not values.get("id"):
         return None
-    scores, others = _other_columns(values)
-    return Trace(row, [_span(values, str(values["traceId"]))], scores, others)
+    of_columns, others = _other_columns(values)
+    scores = [_score(each) for each in objects(values.get("scores")) if each.get("name")]
+    return Trace(row, [_span(values, str(values["traceId"]))], [*scores, *of_columns], others)
 
 
 def _read_trace(row: Row) -> Iterator[Trace]:
@@ -143,7 +144,9 @@ def _other_columns(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, An
 
 def _score(score: Mapping[str, Any]) -> Score:
     human = score.get("source") == "ANNOTATION"
-    value = score.get("stringValue") if score.get("dataType") == "CATEGORICAL" else score.get("value")
+    value = score.get("value")
+    if score.get("dataType") == "CATEGORICAL" and score.get("stringValue") is not None:
+        value = score["stringValue"]
     author = score.get("authorUserId") if human else None
     return Score(
         name=str(score["name"]),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object
+from judgeboard.imports.exports.entry import as_object, objects
 from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
 from judgeboard.store.filters import value_at
 from judgeboard.traces.langsmith_runs import run_attributes
@@ -43,7 +43,24 @@ read = each_span(_read)
 
 
 def _scores(values: Mapping[str, Any]) -> list[Score]:
-    """Return the mean scores of a run's feedback."""
+    """Return the feedback on a run, or else its mean scores."""
+    if isinstance(values.get("feedback"), list):
+        return [_score(each) for each in objects(values["feedback"]) if each.get("key")]
     feedback = as_object(values.get("feedback_stats"))
     means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
     return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
+
+
+def _score(feedback: Mapping[str, Any]) -> Score:
+    """Return one feedback. What people enter on LangSmith's pages has the source "app"."""
+    source = as_object(feedback.get("feedback_source"))
+    human = source.get("type") == "app"
+    score = feedback.get("score")
+    return Score(
+        name=str(feedback["key"]),
+        value=feedback.get("value") if score is None else score,
+        by=str((human and (source.get("user_name") or source.get("user_id"))) or "LangSmith"),
+        human=human,
+        reason=feedback.get("comment"),
+        at=feedback.get("modified_at") or feedback.get("created_at"),
+    )

@@ -76,7 +76,7 @@ def _hexadecimal(value: Any) -> str | None:
 
 def _span(span: Mapping[str, Any], trace_id: str, of_trace: Mapping[str, Any]) -> Span:
     parent = _hexadecimal(span.get("parent_span_id") or span.get("parent_id"))
-    attributes = as_object(span.get("attributes"))
+    attributes = _attributes(span.get("attributes"))
     code = value_at(span, ("status", "code")) or span.get("status_code")
     failed = str(code).endswith("ERROR")
     message = value_at(span, ("status", "message")) or span.get("status_message") or "error"
@@ -85,12 +85,24 @@ def _span(span: Mapping[str, Any], trace_id: str, of_trace: Mapping[str, Any]) -
         span_id=str(_span_id(span)),
         parent_id=parent,
         name=str(span.get("name") or ""),
-        started_ns=nanoseconds(span.get("start_time_unix_nano") or span.get("start_time")),
-        ended_ns=nanoseconds(span.get("end_time_unix_nano") or span.get("end_time")),
+        started_ns=nanoseconds(_number(span.get("start_time_unix_nano")) or span.get("start_time")),
+        ended_ns=nanoseconds(_number(span.get("end_time_unix_nano")) or span.get("end_time")),
         scope="mlflow",
         attributes=attributes if parent else {**attributes, **of_trace},
         error=str(message) if failed else None,
     )
+
+
+def _number(value: Any) -> Any:
+    """Return an integer, which JSON may have as a text."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of a span: an object, or a list of keys and values as the REST interface has it."""
+    if not isinstance(value, list):
+        return as_object(value)
+    return {str(each.get("key")): value_at(each, ("value", "string_value")) for each in objects(value)}
 
 
 def _counts(assessment: Mapping[str, Any]) -> bool:

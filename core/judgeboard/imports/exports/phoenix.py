@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import objects
-from judgeboard.imports.exports.traced import Trace, each_span, nanoseconds
+from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
 from judgeboard.store.filters import value_at
 from judgeboard.traces.spans import Span
 
@@ -44,7 +44,20 @@ def _read(row: Row) -> Trace | None:
         attributes=attributes,
         error=(str(values.get("status_message") or "error")) if failed else None,
     )
-    return Trace(row, [span])
+    return Trace(row, [span], [_score(each) for each in objects(values.get("annotations")) if each.get("name")])
+
+
+def _score(annotation: Mapping[str, Any]) -> Score:
+    """Return the score of an annotation. Its author is the user, or else the identifier."""
+    score, label = (value_at(annotation, ("result", name)) for name in ("score", "label"))
+    return Score(
+        name=str(annotation["name"]),
+        value=label if score is None else score,
+        by=str(annotation.get("user_id") or annotation.get("identifier") or "Phoenix"),
+        human=annotation.get("annotator_kind") == "HUMAN",
+        reason=value_at(annotation, ("result", "explanation")),
+        at=annotation.get("updated_at"),
+    )
 
 
 read = each_span(_read)

@@ -211,6 +211,16 @@ PUSHED = Table(
     comment="What a tool got back about an answer from each author; the latest attempt counts.",
 )
 
+PULL = Table(
+    "pull",
+    METADATA,
+    *(Column(name, String, primary_key=True) for name in ("tool", "project")),
+    *optional(Utc, "done_until", "since", "until"),
+    Column("position", String, comment="The next page of the window from `since` to `until`, in the tool's words."),
+    Column("at", Utc, nullable=False),
+    comment="How far the history of a project of a tool was pulled.",
+)
+
 PUSH_TARGET = table(
     "push_target",
     *required(String, "name", "tool", "address", "by"),

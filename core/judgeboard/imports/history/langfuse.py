@@ -1,0 +1,100 @@
+"""Langfuse: observations and scores. Servers of version 3 without these routes give whole traces instead."""
+
+from typing import Any
+
+from judgeboard.imports.exports.entry import objects
+from judgeboard.imports.history.pages import History, Names, Page, Row, Window, is_own, whole_traces
+from judgeboard.targets.langfuse import LANGFUSE
+from judgeboard.targets.target import Http, Refused
+
+_OBSERVATIONS, _TRACES, _SCORES = 500, 50, 100
+_FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
+_NAMES = Names("traceId", "parentObservationId", "startTime", "endTime")
+_NOT_FOUND = 404
+_OLD = "page "  # begins the positions of servers that give whole traces
+
+
+class LangfuseHistory(History):
+    """The project of the keys."""
+
+    target = LANGFUSE
+
+    def __init__(self, http: Http, project: str | None) -> None:
+        own = objects(self._projects(http))
+        super().__init__(http, project or (str(own[0].get("name") or own[0].get("id")) if own else None))
+
+    @staticmethod
+    def _projects(http: Http) -> Any:
+        content = http.send("GET", "/api/public/projects")
+        return content.get("data") if isinstance(content, dict) else None
+
+    def page(self, window: Window, position: str | None) -> Page:
+        """Return the traces at a position, newest first; on older servers, oldest first."""
+        if position is None or not position.startswith(_OLD):
+            try:
+                return self._of_observations(window, position)
+            except Refused as error:
+                if error.status != _NOT_FOUND or position is not None:
+                    raise
+        return self._of_traces(window, int((position or f"{_OLD}1").removeprefix(_OLD)))
+
+    def _of_observations(self, window: Window, cursor: str | None) -> Page:
+        times = window.named("fromStartTime", "toStartTime")
+        reply = self._observations(limit=_OBSERVATIONS, cursor=cursor, **times)
+        traces, divided = whole_traces(objects(reply.get("data")), _NAMES)
+        for trace_id in divided:
+            traces[trace_id] = self._observations_of(trace_id)
+        scores = self._scores(list(traces))
+        for trace_id, rows in traces.items():
+            root = next((row for row in rows if not row.get("parentObservationId")), rows[0])
+            root["scores"] = scores.get(trace_id, [])
+        return Page("Langfuse observations", traces, (reply.get("meta") or {}).get("cursor"))
+
+    def _observations(self, **query: Any) -> Any:
+        return self.get("/api/public/v2/observations", fields=_FIELDS, **query)
+
+    def _observations_of(self, trace_id: str) -> list[Row]:
+        rows: list[Row] = []
+        cursor = None
+        while True:
+            reply = self._observations(limit=_OBSERVATIONS, cursor=cursor, traceId=trace_id)
+            rows += objects(reply.get("data"))
+            cursor = (reply.get("meta") or {}).get("cursor")
+            if not cursor:
+                return rows
+
+    def _scores(self, trace_ids: list[str]) -> dict[str, list[Row]]:
+        scores: dict[str, list[Row]] = {}
+        for start in range(0, len(trace_ids), _TRACES):
+            cursor = None
+            while True:
+                reply = self.get(
+                    "/api/public/v3/scores",
+                    traceId=",".join(trace_ids[start : start + _TRACES]),
+                    fields="details,subject,annotation",
+                    limit=_SCORES,
+                    cursor=cursor,
+                )
+                for score in objects(reply.get("data")):
+                    subject = score.get("subject") or {}
+                    of_trace = subject.get("traceId") or (subject.get("id") if subject.get("kind") == "trace" else None)
+                    if of_trace and not is_own(score.get("metadata")):
+                        scores.setdefault(str(of_trace), []).append(score)
+                cursor = (reply.get("meta") or {}).get("cursor")
+                if not cursor:
+                    break
+        return scores
+
+    def _of_traces(self, window: Window, number: int) -> Page:
+        times = window.named("fromTimestamp", "toTimestamp")
+        reply = self.get("/api/public/traces", page=number, limit=_TRACES, orderBy="timestamp.asc", **times)
+        listed = objects(reply.get("data"))
+        traces: dict[str, list[Row]] = {}
+        for each in listed:
+            try:
+                trace = self.get(f"/api/public/traces/{each['id']}")
+            except Refused:  # it is reported without its observations
+                trace = each
+            scores = [score for score in objects(trace.get("scores")) if not is_own(score.get("metadata"))]
+            traces[str(each["id"])] = [trace | {"scores": scores}]
+        return Page("Langfuse traces", traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES else None)

@@ -1,0 +1,130 @@
+"""What the histories of all tools share: windows, pages of whole traces, and scores that Judgeboard itself sent."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import urlencode
+
+from judgeboard.errors import NotSent
+from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.targets.target import OWN, SENT_BY, Http, Target
+from judgeboard.text import as_utc, iso_z
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The time in which traces began: from ``since`` (None: the first trace) up to ``until``, without it."""
+
+    since: datetime | None
+    until: datetime
+
+    def named(self, since: str, until: str) -> dict[str, str]:
+        """Return the bounds as ISO texts with these names."""
+        return {until: iso_z(self.until)} | ({since: iso_z(self.since)} if self.since else {})
+
+
+class Page(NamedTuple):
+    """Whole traces by trace id, each as rows of the tool's export, and the position of the next page (None: the end).
+
+    ``export`` is the title of the export in `EXPORTS` that reads such rows.
+    """
+
+    export: str
+    traces: Mapping[str, Sequence[Row]]
+    next: str | None
+
+
+class History(ABC):
+    """The traces of one project of a tool, read through its REST interface.
+
+    ``project`` is the full name of the project. A subclass finds it in ``__init__``.
+    """
+
+    target: ClassVar[Target]
+    default_project: ClassVar[str] = "default"
+
+    def __init__(self, http: Http, project: str | None) -> None:
+        self.http = http
+        self.project = project or self.default_project
+
+    @abstractmethod
+    def page(self, window: Window, position: str | None) -> Page:
+        """Return the traces at a position of a window (None: its first page).
+
+        Raises:
+            Refused: The tool does not know the project, or the position any more.
+            NotSent: The tool does not answer.
+        """
+
+    def get(self, path: str, **query: Any) -> Any:
+        """Return the JSON object at a path. Values that are None are left out, and lists are repeated."""
+        given = {name: value for name, value in query.items() if value is not None}
+        return self.read("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path)
+
+    def read(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the JSON of a reply. Raises NotSent if it is neither an object nor a list."""
+        content = self.http.send(method, path, body)
+        if not isinstance(content, dict | list):
+            raise NotSent(f"{self.http.address} answered {path.partition('?')[0]} with something else than an object")
+        return content
+
+
+def is_own(metadata: Any) -> bool:
+    """Whether the metadata of a score says that Judgeboard sent it."""
+    return as_object(metadata).get(SENT_BY) == OWN
+
+
+class Names(NamedTuple):
+    """The names of these fields in the rows of a tool."""
+
+    trace: str
+    parent: str
+    start: str
+    end: str
+
+
+def whole_traces(rows: Sequence[Row], names: Names) -> tuple[dict[str, list[Row]], list[str]]:
+    """Divide a page of spans, newest first: traces that are whole in it, and ids of those that also are in newer pages.
+
+    A trace belongs to the page of its root. It is whole if its root ended before the newest span of the page began.
+    Traces whose root has not ended are left out.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in objects(list(rows)):
+        groups.setdefault(str(row.get(names.trace)), []).append(row)
+    newest = max((time for row in rows if (time := _time(row.get(names.start)))), default=None)
+    whole: dict[str, list[Row]] = {}
+    divided: list[str] = []
+    for trace_id, group in groups.items():
+        root = next((row for row in group if not row.get(names.parent)), None)
+        end = None if root is None else _time(root.get(names.end))
+        if end is None:
+            continue
+        if newest is not None and end < newest:
+            whole[trace_id] = group
+        else:
+            divided.append(trace_id)
+    return whole, divided
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        return as_utc(value) if value else None
+    except ValueError:
+        return None
+
+
+def by_key(rows: Iterable[Any], *path: str) -> dict[str, list[Row]]:
+    """Return the objects among the rows by the value at a path of names; rows without it are left out."""
+    groups: dict[str, list[Row]] = {}
+    for row in objects(list(rows)):
+        value: Any = row
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            groups.setdefault(str(value), []).append(row)
+    return groups

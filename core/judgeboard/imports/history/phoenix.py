@@ -1,0 +1,72 @@
+"""Phoenix: traces of a project, their spans, and the annotations of spans and traces."""
+
+from typing import Any
+from urllib.parse import quote
+
+from judgeboard.imports.history.pages import History, Page, Row, Window, by_key, is_own
+from judgeboard.targets.phoenix import PHOENIX
+from judgeboard.targets.target import Refused
+
+_TRACES = 100  # of one page: their spans are selected by ids in the address
+_MOST = 1_000
+_IDS = 100  # in one address
+_NOT_FOUND = 404
+
+
+class PhoenixHistory(History):
+    """A project, by its name or id."""
+
+    target = PHOENIX
+
+    def page(self, window: Window, position: str | None) -> Page:
+        """Return the traces at a position, oldest first."""
+        times = window.named("start_time", "end_time")
+        reply = self._get("traces", limit=_TRACES, cursor=position, sort="start_time", order="asc", **times)
+        ids = [str(trace.get("trace_id")) for trace in reply.get("data") or ()]
+        if not ids:
+            return Page("Phoenix spans", {}, None)
+        spans = self._all("spans", limit=_MOST, trace_id=ids)
+        traces = by_key(spans, "context", "trace_id")
+        self._annotate(traces)
+        # A trace without spans is reported, like every item that cannot be used.
+        missing: dict[str, list[Row]] = {trace_id: [{"context.trace_id": trace_id}] for trace_id in ids}
+        return Page("Phoenix spans", missing | traces, reply.get("next_cursor"))
+
+    def _annotate(self, traces: dict[str, list[Row]]) -> None:
+        """Add the annotations of each span to its row, and those of a trace to the row of its root."""
+        rows = {str(row["context"].get("span_id")): row for group in traces.values() for row in group}
+        roots = {
+            trace_id: next((row for row in group if not row.get("parent_id")), group[0])
+            for trace_id, group in traces.items()
+        }
+        for path, name, owners in (
+            ("span_annotations", "span_ids", rows),
+            ("trace_annotations", "trace_ids", roots),
+        ):
+            ids = list(owners)
+            for start in range(0, len(ids), _IDS):
+                for annotation in self._annotations(path, {name: ids[start : start + _IDS]}):
+                    row = owners.get(str(annotation.get(name.removesuffix("s"))))
+                    if row is not None and not is_own(annotation.get("metadata")):
+                        row.setdefault("annotations", []).append(annotation)
+
+    def _annotations(self, path: str, ids: dict[str, list[str]]) -> list[Row]:
+        try:
+            return self._all(path, limit=_MOST, **ids)
+        except Refused as error:
+            if error.status != _NOT_FOUND:  # older servers have no annotations of traces
+                raise
+            return []
+
+    def _all(self, path: str, **query: Any) -> list[Row]:
+        rows: list[Row] = []
+        cursor = None
+        while True:
+            reply = self._get(path, cursor=cursor, **query)
+            rows += reply.get("data") or ()
+            cursor = reply.get("next_cursor")
+            if not cursor:
+                return rows
+
+    def _get(self, path: str, **query: Any) -> Any:
+        return self.get(f"/v1/projects/{quote(self.project, safe='')}/{path}", **query)

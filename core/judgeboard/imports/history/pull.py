@@ -1,0 +1,218 @@
+"""Pulls the history of a tool: its traces become answers, its scores verdicts and grades, as those of its exports."""
+
+import io
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from judgeboard.domain import Rejected
+from judgeboard.errors import BadInput, NotSent
+from judgeboard.imports.exports import EXPORTS, KINDS_OF_EXPORTS
+from judgeboard.imports.history.langfuse import LangfuseHistory
+from judgeboard.imports.history.langsmith import LangsmithHistory
+from judgeboard.imports.history.mlflow import MlflowHistory
+from judgeboard.imports.history.pages import History, Page, Row, Window
+from judgeboard.imports.history.phoenix import PhoenixHistory
+from judgeboard.imports.importing import import_file
+from judgeboard.people.permissions import Action, Actor, check_allowed
+from judgeboard.settings import ENVIRONMENT
+from judgeboard.store.engine import Store
+from judgeboard.store.pulls import PullState, get_pull, save_pull
+from judgeboard.store.responses import responses_named
+from judgeboard.targets.target import Http, Refused
+
+TOOLS: Mapping[str, type[History]] = {
+    each.target.name: each for each in (PhoenixHistory, MlflowHistory, LangfuseHistory, LangsmithHistory)
+}
+"""The tools by name. A new tool is one file and its class here."""
+
+QUIET = timedelta(seconds=60)  # younger traces may still get spans
+AGAIN_S = 86_400.0  # traces of this time before the last pull are read again: scores come later than traces
+_EXPORTS = {export.title: export for export in EXPORTS}
+
+
+@dataclass(slots=True)
+class PullResult:
+    """What one pull brought.
+
+    ``traces`` were read, and gave ``new`` records by kind; ``unchanged`` were stored already. ``differing`` answers are
+    stored with other content, and were not changed. ``rejected`` counts items that cannot be used, by reason; the first
+    of each are named in ``examples``. ``stopped`` says why the pull stopped before its end.
+    """
+
+    tool: str
+    project: str
+    source: str
+    traces: int = 0
+    new: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    unchanged: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    differing: int = 0
+    rejected: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    examples: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+
+    def reject(self, rejected: Rejected, trace_id: str) -> None:
+        """Count an item that cannot be used."""
+        if rejected.differs:
+            self.differing += 1
+            return
+        reason = f"{rejected.field}: {rejected.reason}" if rejected.field else rejected.reason
+        self.rejected[reason] += 1
+        self.examples.setdefault(reason, trace_id)
+
+
+def pull(
+    store: Store,
+    tool: str,
+    *,
+    project: str | None = None,
+    since: datetime | None = None,
+    again_s: float = AGAIN_S,
+    source: str | None = None,
+    address: str | None = None,
+    actor: Actor = "library",
+    environment: Mapping[str, str] = ENVIRONMENT,
+    progress: Callable[[int], None] = lambda _traces: None,
+    wait: Callable[[float], object] = time.sleep,
+    now: datetime | None = None,
+) -> PullResult:
+    """Import the traces and scores of a tool that were not pulled yet.
+
+    The position is stored after each page: a pull that was killed is continued by the next one, and a second pull
+    changes nothing. Verdicts, grades and feedback that are new or changed are stored; an answer never changes.
+    Traces that were also received keep their answer, and get the verdicts and grades. Scores that Judgeboard has sent
+    to the tool are left out.
+
+    Args:
+        store: The database.
+        tool: A name in `TOOLS`.
+        project: The project or experiment (default: that of the tool).
+        since: Traces that began from this time on (default: everything that was not pulled yet).
+        again_s: Traces of so many seconds before the last pull are read again, for their later scores.
+        source: The source of the answers (default: ``TOOL:PROJECT``).
+        address: Address of the tool (default: of its own environment variable).
+        actor: Who pulls.
+        environment: Where the keys of the tool are.
+        progress: Is called with the number of traces so far.
+        wait: Waits some seconds before a request is repeated.
+        now: The time of the pull.
+
+    Raises:
+        NotAllowed: The actor is neither lead nor admin.
+        BadInput: A key is missing, or the tool does not know the project.
+    """
+    check_allowed(store, actor, Action.IMPORT)
+    now = now or datetime.now(UTC)
+    target = TOOLS[tool].target
+    access = target.access(target.find_address(address, environment), environment)
+    name = f"{tool} {access.address}"
+    result = PullResult(name, project or "", source or "")
+    with Http(access, wait) as http:
+        try:
+            history = TOOLS[tool](http, project)
+            result.project = history.project
+            result.source = source or f"{tool}:{history.project}"
+            with store.reading() as connection:
+                state = get_pull(connection, name, history.project)
+            for begun in _windows(state, since, timedelta(seconds=again_s), now):
+                _pull_window(store, history, begun, result, actor, progress)
+        except NotSent as error:
+            result.stopped = str(error)
+        except Refused as error:
+            raise BadInput(f"{name} refuses project {result.project or project!r}: {error}") from None
+    return result
+
+
+def _windows(state: PullState, since: datetime | None, again: timedelta, now: datetime) -> list[PullState]:
+    """Return what to pull: the window that is under way, unless an earlier one is requested, and the time after it."""
+    begun = state.until is not None and (since is None or state.since is None or state.since <= since)
+    done = state.until if begun else state.done_until
+    begin = since
+    if begun or since is None:
+        begin = None if done is None else done - again
+    new = replace(state, done_until=done, since=begin, until=now - QUIET, position=None)
+    return [state, new] if begun else [new]
+
+
+def _pull_window(
+    store: Store,
+    history: History,
+    state: PullState,
+    result: PullResult,
+    actor: Actor,
+    progress: Callable[[int], None],
+) -> None:
+    if state.until is None:
+        return
+    window = Window(state.since, state.until)
+    while True:
+        try:
+            page = history.page(window, state.position)
+        except Refused:
+            if state.position is None:
+                raise
+            state = replace(state, position=None)  # the tool has forgotten the position: from the beginning
+            continue
+        _import_page(store, page, result, actor)
+        result.traces += len(page.traces)
+        progress(result.traces)
+        if page.next is None:
+            state = replace(state, done_until=state.until, since=None, until=None, position=None)
+        else:
+            state = replace(state, position=page.next)
+        with store.writing() as connection:
+            save_pull(connection, state, datetime.now(UTC))
+        if page.next is None:
+            return
+
+
+def _import_page(store: Store, page: Page, result: PullResult, actor: Actor) -> None:
+    """Import the traces of a page; those that came another way only give verdicts and grades."""
+    with store.reading() as connection:
+        known = responses_named(connection, set(page.traces)) if page.traces else {}
+    elsewhere = {
+        trace_id for trace_id, stored in known.items() if result.source not in {response.source for response in stored}
+    }
+    own = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id not in elsewhere}
+    others = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id in elsewhere}
+    _import(store, page.export, own, KINDS_OF_EXPORTS, result.source, result, actor)
+    _import(store, page.export, others, KINDS_OF_EXPORTS[1:], None, result, actor)
+
+
+def _import(
+    store: Store,
+    export: str,
+    traces: Mapping[str, Sequence[Row]],
+    kinds: Sequence[str],
+    source: str | None,
+    result: PullResult,
+    actor: Actor,
+) -> None:
+    if not traces:
+        return
+    ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
+    lines = [json.dumps(row) for rows in traces.values() for row in rows]
+    content = "\n".join(lines).encode()
+    for kind in kinds:
+
+        def reject(rejected: Rejected) -> None:
+            result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
+
+        summary = import_file(
+            store,
+            io.BytesIO(content),
+            kind=kind,
+            format="jsonl",
+            export=_EXPORTS[export],
+            source=source,
+            newer_counts=True,
+            actor=actor,
+            name=f"{result.tool} {result.project}",
+            on_rejected=reject,
+        )
+        result.new[kind] += summary.new
+        result.new["feedback"] += summary.feedback_added
+        result.unchanged[kind] += summary.unchanged

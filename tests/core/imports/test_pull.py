@@ -1,0 +1,164 @@
+"""A pull brings each trace once with its passages and scores, and goes on where an earlier one ended."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from judgeboard.cli.app import run
+from judgeboard.cli.pull import TOOLS as NAMES
+from judgeboard.domain import Role
+from judgeboard.errors import NotAllowed
+from judgeboard.imports.history.pull import TOOLS, PullResult, pull
+from judgeboard.people.roster import add_person, admit
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW
+from judgeboard.targets.target import OWN, SENT_BY
+from judgeboard.text import as_utc
+from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from tool_histories import TOOLS as FAKES
+from tool_histories import HistoryTool, PhoenixWithHistory, time_of
+
+COUNT = 8
+LATER = as_utc(time_of(600))
+
+
+def pulled(store: Store, name: str, tool: HistoryTool, **options: Any) -> PullResult:
+    return pull(
+        store,
+        name.split(maxsplit=1)[0],
+        address=tool.address,
+        environment=tool.environment,
+        **{"wait": lambda _seconds: None, "now": LATER, "actor": "test"} | options,
+    )
+
+
+def counts(store: Store) -> dict[str, int]:
+    with store.reading() as connection:
+        return {
+            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (RESPONSE, JUDGMENT, REVIEW, FEEDBACK)
+        }
+
+
+def answers(store: Store) -> list[tuple[str, str, Any, str]]:
+    with store.reading() as connection:
+        rows = connection.execute(select(RESPONSE).order_by(RESPONSE.c.asked_at)).all()
+    return [(row.query, row.answer, row.passages, row.source) for row in rows]
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> None:
+    assert tuple(TOOLS) == NAMES
+    with FAKES[name](COUNT) as tool:
+        tool.given = [
+            (2, "groundedness", 0.2, None, {}),
+            (3, "label", "grounded", "mara", {}),
+            (4, "user_thumbs", 1, None, {}),
+            (5, "groundedness", 0.9, None, {SENT_BY: OWN}),
+        ]
+        tool.bad = {7}
+        tool.failing = [429, 503]
+        result = pulled(sqlite_store, name, tool)
+        assert result.stopped is None
+        project = {"langfuse": "shop", "mlflow": "Default"}.get(name.split(maxsplit=1)[0], "default")
+        source = f"{name.split(maxsplit=1)[0]}:{project}"
+        numbers = [number for number in range(1, COUNT + 1) if number != 7]
+        assert answers(sqlite_store) == [(f"question {n}", f"answer {n}", (f"passage {n}",), source) for n in numbers]
+        assert counts(sqlite_store) == {"response": COUNT - 1, "judgment": 1, "review": 1, "user_feedback": 1}
+        assert (result.traces, sum(result.rejected.values()), result.differing) == (COUNT, 1, 0)
+        assert int(next(iter(result.examples.values())).replace("-", ""), 16) == 7
+
+        before = counts(sqlite_store)
+        again = pulled(sqlite_store, name, tool, now=LATER + timedelta(minutes=1))
+        assert counts(sqlite_store) == before
+        assert (sum(again.new.values()), again.traces) == (0, COUNT)
+
+        tool.count += 1  # a new trace, a changed score, and a score on a trace that was pulled before
+        tool.given[0] = (2, "groundedness", 0.7, None, {})
+        tool.given.append((8, "groundedness", 0.5, None, {}))
+        later = pulled(sqlite_store, name, tool, now=LATER + timedelta(minutes=2))
+        assert {kind: count for kind, count in later.new.items() if count} == {"responses": 1, "verdicts": 2}
+        newest = select(JUDGMENT.c.groundedness).join(RESPONSE).where(RESPONSE.c.query == "question 2")
+        with sqlite_store.reading() as connection:
+            assert list(connection.execute(newest.order_by(JUDGMENT.c.id)).scalars()) == [0.2, 0.7]
+        requests = len(tool.requests)
+        pulled(sqlite_store, name, tool, now=LATER + timedelta(days=9), again_s=0)
+        few = [each.path for each in tool.requests[requests:]]
+        assert len(few) <= 3, few  # a pull without news reads no trace again
+
+
+class _Killed(BaseException):
+    """Ends a pull as a kill does."""
+
+
+@pytest.mark.parametrize("name", ["phoenix", "langsmith"])
+def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
+    with FAKES[name](COUNT) as tool:
+        traces: list[int] = []
+
+        def kill(number: int) -> None:
+            traces.append(number)
+            if len(traces) == 2:
+                raise _Killed
+
+        with pytest.raises(_Killed):
+            pulled(store, name, tool, progress=kill)
+        with store.reading() as connection:
+            position = connection.execute(select(PULL.c.position)).scalar_one()
+        assert position is not None
+        stored = counts(store)["response"]
+        assert 0 < stored <= tool.count
+        result = pulled(store, name, tool, now=LATER + timedelta(minutes=1), again_s=0)
+        assert len(answers(store)) == len(set(answers(store))) == tool.count
+        assert result.new["responses"] == tool.count - stored
+        assert result.traces < tool.count + result.unchanged["responses"] + 1
+        print(f"{name}: {stored} answers before the kill, {result.new['responses']} after it, {tool.count} in all")  # noqa: T201
+
+
+def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(sqlite_store: Store) -> None:
+    waits: list[float] = []
+    with PhoenixWithHistory(COUNT) as tool:
+        tool.retry_after = 7
+        tool.failing = [429] * 6
+        result = pulled(sqlite_store, "phoenix", tool, wait=waits.append)
+        assert "429" in str(result.stopped)
+        assert waits == [7] * 5
+        tool.failing = [401]
+        assert "401" in str(pulled(sqlite_store, "phoenix", tool).stopped)
+        assert len(answers(sqlite_store)) == 0
+        assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(6))).traces == COUNT - 5
+        assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(1))).new["responses"] == 5
+
+
+def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_store: Store) -> None:
+    with receiving(sqlite_store) as http:
+        http.post("/v1/traces", content=request(trace(3)), headers=PROTOBUF)
+    gathered(sqlite_store)
+    with PhoenixWithHistory(3) as tool:
+        tool.given = [(3, "groundedness", 0.2, None, {}), (3, "label", "hallucinated", "mara", {})]
+        result = pulled(sqlite_store, "phoenix", tool)
+    assert Counter(source for *_, source in answers(sqlite_store)) == {"shop": 1, "phoenix:default": 2}
+    assert (result.new["verdicts"], result.new["grades"]) == (1, 1)
+
+
+def test_only_leads_pull(sqlite_store: Store) -> None:
+    add_person(sqlite_store, "eve@example.org", Role.REVIEWER, "cli:root")
+    with PhoenixWithHistory(1) as tool, pytest.raises(NotAllowed):
+        pulled(sqlite_store, "phoenix", tool, actor=admit(sqlite_store, "eve@example.org"))
+
+
+def test_the_command_says_what_came_and_what_could_not_be_used(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = ("--db", str(sqlite_store.engine.url.database))
+    with PhoenixWithHistory(3) as tool:
+        tool.bad = {2}
+        assert run(["pull", "phoenix", "--url", tool.address, "--source", "shop", *database]) == 1
+        shown = capsys.readouterr().out
+        assert "3 traces read; new: 2 answers, 0 verdicts, 0 grades, 0 feedback; source: shop" in shown
+        assert "not used: 1 item" in shown
+        assert run(["pull", "phoenix", "--url", tool.address, "--project", "none", *database]) == 2
+        assert "404" in capsys.readouterr().err
