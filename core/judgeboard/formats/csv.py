@@ -22,6 +22,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     The delimiter is the comma, semicolon, tab or bar that splits the header into most columns. A record is rejected by
     itself if it is not UTF-8, has more or fewer cells than the header, or has a quote that is not closed properly. If a
     quote is never closed, the following text (up to 64 MB) becomes one rejected record with its first line number.
+    Columns with the same name must have the same cells.
     """
     csv.field_size_limit(MAX_ROW_BYTES)
     lines = _Lines(source)
@@ -35,9 +36,8 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     if lines.not_utf8:
         raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
     names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadInput(f"{source.name} has two columns named {twice!r}: rename one")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    checked = not twice
     while True:
         line = records.line_num + 1
         lines.start_record()
@@ -51,7 +51,13 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         if lines.not_utf8:
             yield Rejected(line, None, "not UTF-8; Excel saves it as 'CSV UTF-8'", lines.text())
         elif len(cells) == len(names):
-            yield Row(line, dict(zip(names, cells, strict=True)))
+            row = dict(zip(names, cells, strict=True))
+            # pandas writes the index of a table also if it is a column: equal cells are one.
+            differ = next((n for n, cell in zip(names, cells, strict=True) if row[n] != cell), None) if twice else None
+            if differ is not None and not checked:
+                raise BadInput(f"{source.name} has two columns named {differ!r}: rename one")
+            checked = True
+            yield Rejected(line, None, f"the two columns {differ!r} differ", cells) if differ else Row(line, row)
         elif cells:
             reason = f"{len(cells)} cells, but the header has {len(names)}"
             yield Rejected(line, None, reason, cells)

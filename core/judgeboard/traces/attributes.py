@@ -2,12 +2,15 @@
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
 _JSON = re.compile(r'\s*["\[{]')
+_LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to read them
 DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
 _SESSION_KEYS = ("session_id", "sessionId", "session", "thread_id", "threadId", "conversation_id", "conversationId")
 _USER_KEYS = ("user_id", "userId", "user")
@@ -46,6 +49,15 @@ def parsed(text: Any) -> Any:
             except (ValueError, RecursionError):
                 break
     return text
+
+
+def literal(text: Any) -> Any:
+    """Return the value of JSON, or of the text that Python makes of a dict or a list; else it comes back as it is."""
+    value = parsed(text)
+    if isinstance(value, str) and value.startswith(("{", "[")) and len(value) < _LONGEST_LITERAL:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return literal_eval(value)
+    return value
 
 
 def first(values: Mapping[str, Any], names: Iterable[str]) -> Any:

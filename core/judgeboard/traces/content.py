@@ -5,14 +5,12 @@ shapes come back everywhere, as JSON text, as JSON inside JSON, or as values.
 """
 
 import re
-from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import orjson
 
-from judgeboard.traces.attributes import DEEPEST, first, is_repr, parsed
+from judgeboard.traces.attributes import DEEPEST, first, is_repr, literal, parsed
 from judgeboard.traces.documents import is_document, passages_beside, passages_in, unwrapped
 from judgeboard.traces.parts import Operation, Passage
 
@@ -108,10 +106,7 @@ def contents(operation: Operation, inputs: Any, outputs: Any, name: str = "") ->
 
 def arguments_of(value: Any) -> Any:
     """Return the arguments of a function or tool, also from the text that Python makes of a dict."""
-    arguments = parsed(value)
-    if isinstance(arguments, str) and arguments.startswith("{") and len(arguments) < 10_000:
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            arguments = literal_eval(arguments)
+    arguments = literal(value)
     if isinstance(arguments, dict) and arguments.keys() <= {"args", "kwargs"}:
         arguments = arguments.get("kwargs") or arguments.get("args")
     return arguments

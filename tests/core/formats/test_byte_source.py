@@ -78,7 +78,7 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.jsonl.gz", bytes(range(256)) * 10, "is not gzip, but its name ends with .gz"),
         ("log.csv", b"query,caf\xe9\nq,a\n", "not UTF-8 in its first line"),
         ("log.jsonl", "{}".encode("utf-16-le"), "UTF-16"),
-        ("log.csv", b"query,answer,query\nq,a,q\n", "two columns named 'query'"),
+        ("log.csv", b"query,answer,query\nq,a,r\n", "two columns named 'query'"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line_that_names_it(tmp_path, name, content, says):

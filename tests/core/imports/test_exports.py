@@ -30,6 +30,8 @@ CAPTURES: dict[str, tuple[str, str, str, tuple[str, ...] | None, str | None]] = 
     "deepeval/dot_deepeval/.latest_test_run.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
     "deepeval/evaluation_result.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
     "deepeval/llm_test_case.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/dot_deepeval/.latest_run_full.json": ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    "deepeval/goldens.json": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
     "deepeval/goldens.csv": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
     "deepeval/goldens.jsonl": ("DeepEval", QUESTION, "145", (SLINGS, ROPES), None),
     "labelstudio/export_JSON.json": ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),

@@ -23,6 +23,7 @@ OF_MLFLOW = "48bd85d40d5a223affcc0c4fe68b03de"
 CAPTURES = {
     "phoenix/spans.json": ("Phoenix", TRACE, 1, 0),
     "phoenix/spans_dataframe.jsonl": ("Phoenix", TRACE, 5, 2),
+    "phoenix/spans_dataframe.csv": ("Phoenix", TRACE, 5, 2),
     "phoenix/spans_otlpv1.json": ("OpenTelemetry", TRACE, 5, 2),
     "mlflow/trace_to_json.json": ("MLflow", OF_MLFLOW, 1, 0),
     "mlflow/search_traces_list.json": ("MLflow", OF_MLFLOW, 4, 1),

@@ -9,6 +9,7 @@ from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
 from judgeboard.store.filters import value_at
+from judgeboard.traces.attributes import literal
 from judgeboard.traces.spans import Span
 
 _PREFIX = "attributes."
@@ -69,7 +70,12 @@ def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(nested, dict):
         own = nested
     else:
-        own = {name.removeprefix(_PREFIX): value for name, value in row.items() if name.startswith(_PREFIX)}
+        # In CSV, pandas writes lists and objects as Python does. Questions and answers stay as they are.
+        own = {
+            name.removeprefix(_PREFIX): value if name.endswith(".value") else literal(value)
+            for name, value in row.items()
+            if name.startswith(_PREFIX) and value != ""
+        }
     attributes: dict[str, Any] = {}
     objects_by_name: dict[str, dict[str, Any]] = {}
     for name, value in itertools.chain.from_iterable(itertools.starmap(_flat, own.items())):
