@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
 
 FRESH_SECONDS = 5.0
-SHARE = 0.05  # of the time may go into counting: a large database is counted less often
+SHARE = 0.1  # of the time may go into counting: a large database is counted less often
 _MICRO = 1_000_000
 
 

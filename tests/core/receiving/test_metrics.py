@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_in
 from prometheus_client.parser import text_string_to_metric_families as metrics_in
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
 from judgeboard.domain import Status, Verdict
 from judgeboard.receiving.keys import create_key
@@ -120,6 +120,14 @@ def test_a_server_is_ready_while_its_database_can_be_used(store: Store, caplog: 
     assert (old.status_code, "judgeboard migrate" in old.text) == (503, True)
     assert (gone.status_code, gone.text) == (503, "the database cannot be read")
     assert str(store.engine.url.database) not in old.text + gone.text
+
+
+def test_a_server_is_not_ready_while_its_database_does_not_answer() -> None:
+    gone = create_engine("postgresql+psycopg://judge:secret@127.0.0.1:1/log")
+    with receiving(Store(gone), "203.0.113.9") as http:
+        reply = http.get("/readyz")
+        assert (reply.status_code, reply.text) == (503, "the database cannot be read")
+        assert http.get("/healthz").status_code == 200
 
 
 def test_a_lost_file_is_not_made_again(sqlite_store: Store) -> None:
