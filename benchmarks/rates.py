@@ -94,12 +94,12 @@ def plain(requests: Sequence[ChatRequest]) -> Turn:
 
 
 @contextlib.contextmanager
-def endpoint(given: str | None, content: str | None = None) -> Iterator[str]:
+def endpoint(given: str | None, content: str | None = None, latency_ms: float = 200.0) -> Iterator[str]:
     """Give the address of the mock, starting our own where none is given; ``content`` is what its replies say."""
     if given is not None:
         yield given
         return
-    command = [sys.executable, "-m", "judgeboard.llm.recording_endpoint", "--latency-ms", "200"]
+    command = [sys.executable, "-m", "judgeboard.llm.recording_endpoint", "--latency-ms", str(latency_ms)]
     command += [] if content is None else ["--content", content]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -27,6 +27,7 @@ from judgeboard.store.judging_rules import (
     waiting,
 )
 from judgeboard.store.responses import last_response_id
+from judgeboard.store.statements import record_of
 from judgeboard.text import counted, money, unstorable
 
 LONGEST_NAME = 80  # characters
@@ -150,6 +151,17 @@ class RuleProgress:
         return " and ".join(limits) or "no limit"
 
     @property
+    def calls_words(self) -> str:
+        """The calls of today and their limit: "120 of 500"."""
+        return f"{self.calls_today:,}" + ("" if self.max_calls is None else f" of {self.max_calls:,}")
+
+    @property
+    def cost_words(self) -> str:
+        """The cost of today and its limit: "$ 0.12 of $ 5.00"."""
+        limit = "" if self.max_cost is None else f" of {money(round(self.max_cost * 1_000_000))}"
+        return money(self.cost_micro) + limit
+
+    @property
     def rate_words(self) -> str:
         """The sampling rates in words: "10 % (QA: 50 %)"."""
         by_type = ", ".join(f"{name}: {rate * 100:g} %" for name, rate in self.rates.items())
@@ -175,26 +187,17 @@ def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProg
                 state = NO_WORKER
             else:
                 state = PROBLEM if rule.problem else ACTIVE
-            lines.append(
-                RuleProgress(
-                    name=rule.name,
-                    state=state,
-                    judge=rule.judge_title,
-                    where=rule.where,
-                    rate=rule.rate,
-                    rates=rule.rates,
-                    waiting=left.answers,
-                    oldest=left.oldest,
-                    calls_today=spent.asked,
-                    failed_today=spent.asked - spent.ok,
-                    cost_micro=spent.total_cost_micro,
-                    max_cost=rule.max_cost,
-                    max_calls=rule.max_calls,
-                    concurrency=rule.concurrency,
-                    delay_s=rule.delay_s,
-                    problem=rule.problem,
-                    by=rule.by,
-                    at=rule.at,
-                )
+            progress = record_of(
+                RuleProgress,
+                rule,
+                state=state,
+                judge=rule.judge_title,
+                where=rule.where,
+                waiting=left.answers,
+                oldest=left.oldest,
+                calls_today=spent.asked,
+                failed_today=spent.asked - spent.ok,
+                cost_micro=spent.total_cost_micro,
             )
+            lines.append(progress)
     return lines

@@ -1,6 +1,7 @@
 """Jobs of judging rules: each worker judges the answers of each judging rule as they come."""
 
 import asyncio
+import importlib
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.runs.jobs import judge_spec, judge_with_key
 from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun
@@ -97,6 +99,8 @@ class RuleJob(SharedJob):
         self._began = datetime.now(UTC)
 
     def _run(self) -> None:
+        if self._rule.judge["kind"] not in OFFLINE:  # takes seconds: not while the first answer waits
+            importlib.import_module("judgeboard.llm.endpoint_chat")
         while not self._closing.is_set():
             try:
                 rule, spent = self._state()

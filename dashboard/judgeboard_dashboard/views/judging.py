@@ -1,5 +1,6 @@
 """The page Judging: the judging rules, the answers that wait for each, and a form for a new rule."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
@@ -23,7 +24,6 @@ from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.statements import LOGGED
 from judgeboard.store.tables import RESPONSE
-from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -36,21 +36,29 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.widgets.tables import choose_row, foot
-from judgeboard_dashboard.widgets.texts import caption, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence
 
 OFFLINE = "lexical (word overlap, no model)"
+
+
+def _age(rule: RuleProgress) -> str | None:
+    return None if rule.oldest is None else duration((datetime.now(UTC) - rule.oldest).total_seconds())
+
+
+# The columns up to the judge fit into 800 px.
 COLUMNS: Columns[RuleProgress] = {
-    Column("Rule", width=120): lambda rule: rule.name,
-    Column("State", width=115): lambda rule: rule.state,
-    Column("Judge", width=105): lambda rule: rule.judge,
-    Column("Waiting", "count", width=70, help="Selected answers that are not judged yet"): lambda rule: rule.waiting,
-    Column("Oldest", width=120, help="When the first waiting answer was stored"): (
-        lambda rule: None if rule.oldest is None else when(rule.oldest)
+    Column("Rule", width=110): lambda rule: rule.name,
+    Column("State", width=120): lambda rule: rule.state,
+    Column("Waiting", "count", width=75, help="Selected answers that are not judged yet"): lambda rule: rule.waiting,
+    Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): _age,
+    Column("Calls today", width=105, right=True, help="Calls since midnight UTC, of the maximum per day"): (
+        lambda rule: rule.calls_words
     ),
-    Column("Calls today", "count", width=85, help="Since midnight UTC"): lambda rule: rule.calls_today,
-    Column("Cost today", width=85, right=True): lambda rule: money(rule.cost_micro),
-    Column("Per day", width=120, help="Maximum cost and calls per day"): lambda rule: rule.budget_words,
-    Column("Rate", width=110, help="Sampling rate"): lambda rule: rule.rate_words,
+    Column("Cost today", width=130, right=True, help="Cost since midnight UTC, of the maximum per day"): (
+        lambda rule: rule.cost_words
+    ),
+    Column("Judge", width=120): lambda rule: rule.judge,
+    Column("Sampling rate", width=115): lambda rule: rule.rate_words,
     Column("Answers", width=200, help="The filter of the rule"): lambda rule: describe(rule.where),
 }
 
@@ -63,6 +71,9 @@ def judging() -> None:
         key = f"judging_rules_{len(rules)}"
         chosen = rules[choose_row(Table.of(rules, COLUMNS), key=key, most=10)]
         foot(Table.of(rules, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC.")
+        for rule in rules:
+            if rule.problem:
+                show(tag("div", f"{rule.name}: {rule.problem}", cls="jb-wrong"))
         _buttons(chosen)
     else:
         caption("There is no judging rule yet. In a terminal: `judgeboard rules add NAME --judge KIND`")
@@ -73,9 +84,17 @@ def judging() -> None:
     _form()
 
 
+def _load(rule: RuleProgress) -> str:
+    """Return the waiting answers of a rule and its spending today, in words."""
+    oldest = f", the oldest for {age}" if (age := _age(rule)) else ""
+    verb = "waits" if rule.waiting == 1 else "wait"
+    failed = f" {count(rule.failed_today, 'call')} gave no verdict." if rule.failed_today else ""
+    calls = count(rule.calls_today, "call") if rule.max_calls is None else f"{rule.calls_words} calls"
+    return f"{rule.name}: {count(rule.waiting, 'answer')} {verb}{oldest}. Today: {calls}, {rule.cost_words}.{failed}"
+
+
 def _buttons(rule: RuleProgress) -> None:
-    if rule.problem:
-        show(tag("div", f"{rule.name}: {rule.problem}", cls="jb-wrong"))
+    caption(_load(rule))
     if rule.state == NO_WORKER:
         caption("No process judges now. Start `judgeboard serve` or `judgeboard worker`.")
     reviewer = current_reviewer()

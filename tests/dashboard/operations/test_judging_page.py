@@ -19,7 +19,8 @@ def test_a_rule_is_added_paused_and_removed(open_page: OpenPage, page_rows, page
     app = open_page("judging")
     table = app.dataframe[0].value
     assert list(table["State"]) == ["no worker"]
-    assert list(table["Per day"]) == ["5 calls"]
+    assert list(table["Calls today"]) == ["0 of 5"]
+    assert "Today: 0 of 5 calls, $ 0." in shown(app)
     assert "No process judges now." in shown(app)
     press(app, "judging_paused")
     assert rule_progress(page_store)[0].state == "paused"
