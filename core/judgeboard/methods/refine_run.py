@@ -34,7 +34,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
 from judgeboard.store.statements import record_of
-from judgeboard.store.traces import mark_read
+from judgeboard.store.traces import keep_unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class _RefineLogged(_RefineMethod):
 
         def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Prompt]] | None:
             ids = refinements.unrefined(connection, selection, after_id=after_id, downwards=run.shared, limit=limit)
-            mark_read(begun.store, ids)
+            keep_unchanged(begun.store, ids)
             with begun.store.reading() as current:
                 origins = read_origins(current, ids)
             done = refinements.stored_attempts(connection, run.id, [str(id_) for id_ in ids])

@@ -245,12 +245,12 @@ def complete_response(connection: Connection, response_id: int, response: Respon
 
 def inputs_to_judge(store: Store, response_ids: Sequence[int]) -> dict[int, JudgeInput]:
     """Return the inputs of responses for a judge, by id, without forgotten ones; from now on they do not change."""
-    mark_read(store, response_ids)
+    keep_unchanged(store, response_ids)
     with store.reading() as connection:
         return judge_inputs(connection, response_ids)
 
 
-def mark_read(store: Store, response_ids: Collection[int]) -> None:
+def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
     """Note that a judge reads these responses: late spans no longer change them. Call it before they are read."""
     with store.reading() as connection:
         query = select(TRACE.c.id).where(
