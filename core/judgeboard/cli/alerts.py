@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
 
 
+_WHEN = "Condition. The page Alerts and docs/how-to/alerts.md explain each."
+
+
 @options.group(
     "judgeboard alerts add old --when old_flags --after 2d --to slack:env:SLACK_URL",
     "judgeboard alerts test old",
@@ -34,7 +37,7 @@ def alerts_command() -> None:
     group=alerts_command,
 )
 @click.argument("name")
-@click.option("--when", type=click.Choice([each.value for each in AlertCondition]), required=True, help="Condition.")
+@click.option("--when", type=click.Choice([each.value for each in AlertCondition]), required=True, help=_WHEN)
 @click.option(
     "--to",
     multiple=True,
