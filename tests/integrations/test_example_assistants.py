@@ -49,5 +49,5 @@ def test_an_assistant_sends_its_answer(
         row = connection.execute(select(RESPONSE)).one()
     sample = runpy.run_path(str(FOLDER / "passages.py"))
     assert (row.source, row.query, row.answer.strip()) == ("shop", sample["QUESTION"], printed.strip())
-    assert row.passages == sample["search"](sample["QUESTION"])
+    assert list(row.passages) == sample["search"](sample["QUESTION"])
     assert row.extra["completion_tokens"] > 0
