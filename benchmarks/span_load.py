@@ -50,7 +50,7 @@ def batch(traces: int, chance: random.Random) -> bytes:
 
     now = time.time_ns()
     for number in range(1, traces + 1):
-        question, answer, passage = text(15), text(80), text(250)
+        question, answer, passage = text(15), text(80), text(320)
         parts = (
             ("CHAIN", {"input.value": question, "output.value": answer}),
             ("RETRIEVER", {"input.value": question, "retrieval.documents.0.document.content": passage}),
@@ -80,7 +80,11 @@ def _send(load: Load, sender: int, start: Any, results: Any) -> None:
         number = 0
         while acknowledged < share and time.monotonic() - began < load.seconds:
             stamp = struct.pack(">HHI", mark, sender, number)
-            body = templates[number % TEMPLATES].replace(IN_TRACE, stamp).replace(IN_SPAN, _short(stamp))
+            body = (
+                templates[number % TEMPLATES]
+                .replace(IN_TRACE, stamp)
+                .replace(IN_SPAN, bytes([sender]) + number.to_bytes(3))
+            )
             while (status := http.post(load.address, content=body).status_code) in {429, 503}:
                 refused += 1
                 time.sleep(0.5)
@@ -89,11 +93,6 @@ def _send(load: Load, sender: int, start: Any, results: Any) -> None:
             acknowledged, number, due = acknowledged + load.batch, number + 1, due + pause
             time.sleep(max(0.0, due - time.monotonic()))
     results.put((acknowledged, refused, len(templates[0]) / load.batch, time.time()))
-
-
-def _short(stamp: bytes) -> bytes:
-    """Return four bytes for the ids of spans, which are unique within their trace anyway."""
-    return stamp[4:]
 
 
 @dataclass
