@@ -29,6 +29,16 @@ BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"
 LONG = (BROWSER, "tests/test_docs.py")  # begun last, they would keep one process busy when the others have ended
 _SKIPPED: list[str] = []
 
+
+def _in_memory() -> str | None:
+    """A folder in memory with room for the databases of a run; on a disk, tests wait for it a third of their time."""
+    folder = Path("/dev/shm")
+    roomy = folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 4 * 2**30
+    return str(folder) if roomy else None
+
+
+IN_MEMORY = _in_memory()
+
 FillOnce = Callable[[str, Store, Callable[[Store], Any]], Any]
 
 
@@ -62,6 +72,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let a process beyond the cores take only the time that the others leave, which drive the browser."""
+    if IN_MEMORY is not None:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", IN_MEMORY)
     _keep_bytecode(config)
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if int(number) >= (os.cpu_count() or 1):
@@ -112,7 +124,7 @@ def _keep_bytecode(config: pytest.Config) -> None:
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and hasattr(config, "cache"):
         kept = config.cache.mkdir("bytecode")
-        temporary = Path(tempfile.gettempdir()).resolve()
+        temporary = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())).resolve()
         for copies in (kept / temporary.relative_to(temporary.anchor)).glob("pytest-of-*"):
             shutil.rmtree(copies, ignore_errors=True)  # of the packages that tests copy and change
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(kept)
@@ -173,12 +185,10 @@ def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Engine]:
     """A PostgreSQL of our own, started from a wheel; the engine is that of its maintenance database."""
-    # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it. In memory, where there
-    # is room, a new database takes 0.02 s; on a disk it takes up to 0.5 s.
-    memory = Path("/dev/shm")
-    roomy = memory.is_dir() and shutil.disk_usage(memory).free > 4 * 2**30
+    # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it. In memory, a new
+    # database takes 0.02 s; on a disk it takes up to 0.5 s.
     with (
-        tempfile.TemporaryDirectory(prefix="judgeboard-pg-", dir=memory if roomy else None) as folder,
+        tempfile.TemporaryDirectory(prefix="judgeboard-pg-", dir=IN_MEMORY) as folder,
         pytest.MonkeyPatch.context() as environment,
     ):
         Path(folder).chmod(0o755)
