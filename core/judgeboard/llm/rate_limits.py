@@ -22,6 +22,7 @@ PERIOD_SECONDS = 60.0
 BLOCK_SECONDS = 1.0  # the longest block, and how much later than its place on the timeline a call may be made
 # The blocks of a minute may serve the calls of a minute and a second: without this margin, a minute had more calls.
 MARGIN = 1.02
+ROUNDING = 1e-6  # seconds
 
 Reserve = Callable[[str, float, float], float]
 """Takes seconds of the timeline of a name, and returns the seconds until the taken part begins.
@@ -33,14 +34,15 @@ The last argument is what earlier calls took too little (above 0) or too much, i
 class OwnTimelines:
     """The timelines of a process that shares them with no other."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = Lock()
         self._taken_until: dict[str, float] = {}
 
     def __call__(self, name: str, seconds: float, owed: float) -> float:
         """Take a part of a timeline, as `Reserve` says."""
         with self._lock:
-            now = time.monotonic()
+            now = self._clock()
             begin = max(self._taken_until.get(name, now) + owed, now)
             self._taken_until[name] = begin + seconds
         return begin - now
@@ -126,7 +128,7 @@ class CallPace:
             return
         async with self._turn:  # in the order of the calls; the next block is taken only once this one has begun
             begin = max(self._next, self.clock() - BLOCK_SECONDS)
-            if begin + seconds > self._end:
+            if begin + seconds > self._end + ROUNDING:
                 begin = await self._take_block(seconds)
             self._next = begin + seconds
             await self.sleep(max(0.0, begin - self.clock()))
@@ -135,7 +137,7 @@ class CallPace:
         # Twice as long if the last one was used up, otherwise as long as its used part.
         unused = max(0.0, self._end - self._next)
         wanted = self._block - unused if unused > 2 * least else 2 * self._block
-        self._block = max(least, min(wanted, BLOCK_SECONDS))
+        self._block = least * max(1, int(min(wanted, BLOCK_SECONDS) / least))  # of whole calls, so that none is lost
         owed, self._owed = self._owed, 0.0
         delay = await asyncio.to_thread(RESERVE.get(), self.name, self._block, owed)
         begin = self.clock() + delay

@@ -1,5 +1,6 @@
 """Rate limits hold in all processes together, whichever command or rule calls."""
 
+import asyncio
 import subprocess
 import sys
 from bisect import bisect_left
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.llm.rate_limits import RateLimit, rate_limit
+from judgeboard.llm.rate_limits import RESERVE, CallPace, OwnTimelines, RateLimit, rate_limit
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store
@@ -64,6 +65,54 @@ def test_two_processes_keep_one_limit_together(
     in_a_period = [used[bisect_left(arrived, at + PERIOD_S)] - used[place] for place, at in enumerate(arrived)]
     # The "minute" is shortened, the delays of a busy machine are not: some calls arrive late, beside those after them.
     assert max(in_a_period) <= 1.1 * limit
+
+
+class Clock:
+    """A clock that only sleeping moves, and the timelines that it measures."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.blocks = 0
+        self._timelines = OwnTimelines(lambda: self.now)
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def reserve(self, name: str, seconds: float, owed: float) -> float:
+        self.blocks += 1
+        return self._timelines(name, seconds, owed)
+
+    def pace(self, limit: RateLimit) -> CallPace:
+        RESERVE.set(self.reserve)
+        return CallPace("model", limit, sleep=self.sleep, clock=lambda: self.now)
+
+
+def test_calls_are_spread_over_the_minute_and_share_transactions() -> None:
+    clock = Clock()
+
+    async def call_often() -> None:
+        pace = clock.pace(RateLimit(requests_per_minute=600))
+        for _ in range(600):
+            await pace.wait(0)
+
+    asyncio.run(call_often())
+    assert 60 <= clock.now <= 62
+    assert clock.blocks <= 75
+
+
+def test_the_estimate_of_tokens_is_corrected_by_what_the_provider_counts() -> None:
+    clock = Clock()
+
+    async def call_often() -> None:
+        pace = clock.pace(RateLimit(tokens_per_minute=6_000))
+        for _ in range(60):
+            tokens = pace.estimate({"messages": "x" * 280}, max_output=900)
+            await pace.wait(tokens)
+            await clock.sleep(0.1)
+            pace.used(tokens, 75, 25)
+
+    asyncio.run(call_often())
+    assert 55 <= clock.now <= 75  # 100 tokens of 6,000 take a second
 
 
 def test_the_most_specific_pattern_of_a_model_is_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
