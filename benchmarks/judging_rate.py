@@ -86,11 +86,11 @@ def questions(rows: list[Response]) -> list[ChatRequest]:
     ]
 
 
-def made_rows(count: int) -> list[Response]:
+def made_rows(count: int, *, source: str = "rate") -> list[Response]:
     """Make answers over passages of 1,500 characters in all, no two alike."""
     return [
         Response(
-            source="rate",
+            source=source,
             external_id=f"row-{number}",
             query=f"How long a rope do I need for route {number} at Sonnstein?",
             answer=f"A rope of {number % 40 + 40} metres is enough for it.",

@@ -3,8 +3,8 @@
 Workers are processes of ``judgeboard worker`` on a PostgreSQL server of this benchmark. They judge by one judging rule
 against a mock endpoint that answers after a second. Prints the judgments/s of 1, 2 and 4 workers, and the ratio of each
 rate to that of as many single workers (bound: 0.9). The rate is that of the judgments between the first and the last
-fifth, when all workers work. Each worker gets as many answers on average. Exits with an error unless each answer has
-one judgment.
+fifth, after each worker has judged some others. Each worker gets as many answers on average. Exits with an error unless
+each answer has one judgment.
 
 Then one worker waits for answers. Prints the milliseconds from the moment at which an answer is stored until its
 judgment has flagged it and the flag is in the queue (bound: 5,000), of which the call takes 1,000. The first answer
@@ -22,32 +22,34 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from judging_rate import made_rows
 from rates import MODEL, endpoint
-from sqlalchemy import create_engine, func, make_url, select, text
+from sqlalchemy import Row, create_engine, func, make_url, select, text
 
 from judgeboard.domain import Response
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.jobs import live_workers
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, JUDGMENT
+from judgeboard.store.tables import FLAG, JUDGMENT, RUN_SHARE
 
 POOR = '{"reasoning": "Nothing stands in a passage.", "groundedness": 0.0, "quality": 1}'
 WORK = "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
 
 
-def until(condition: Callable[[], Any], what: str, *, seconds: float = 600, every_s: float = 0.2) -> None:
-    """Wait for a condition."""
+def until(condition: Callable[[], Any], what: str, *, seconds: float = 600, every_s: float = 0.2) -> Any:
+    """Wait for a condition and return its value."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (value := condition()):
         if time.monotonic() > end:
             sys.exit(f"waited in vain for {what}")
         time.sleep(every_s)
+    return value
 
 
 @contextlib.contextmanager
@@ -94,23 +96,30 @@ def working(uri: str, name: str, workers: int) -> Iterator[Store]:
         store.close()
 
 
-def rate(store: Store, rows: list[Response], base_url: str, concurrency: int) -> float:
-    """Return the judgments per second."""
-    with store.writing() as connection:
-        store_responses(connection, rows)
+def rate(store: Store, workers: int, rows: list[Response], base_url: str, concurrency: int) -> float:
+    """Return the judgments per second, once all workers judge."""
     judge = {"kind": "rag", "model": MODEL, "base_url": base_url}
     add_rule(store, "all", judge=judge, concurrency=concurrency, existing=True, actor="benchmark")
+    first_rows = iter(made_rows(10_000, source="first"))
 
-    def judged() -> bool:
+    def joined() -> bool:
+        with store.writing() as connection:
+            store_responses(connection, list(islice(first_rows, workers * concurrency)))
+            return connection.execute(select(func.count()).select_from(RUN_SHARE)).scalar_one() == workers
+
+    until(joined, "a judgment of each worker", every_s=1)
+    with store.writing() as connection:
+        ids = store_responses(connection, rows).new
+    of_rows = select(JUDGMENT.c.created_at, JUDGMENT.c.response_id).where(JUDGMENT.c.response_id >= min(ids))
+
+    def judged() -> list[Row[Any]]:
         with store.reading() as connection:
-            return connection.execute(select(func.count()).select_from(JUDGMENT)).scalar_one() >= len(rows)
+            judgments = connection.execute(of_rows.order_by(JUDGMENT.c.created_at)).all()
+        return list(judgments) if len(judgments) >= len(rows) else []
 
-    until(judged, "the judgments")
-    with store.reading() as connection:
-        columns = JUDGMENT.c.created_at, JUDGMENT.c.response_id
-        times, ids = zip(*connection.execute(select(*columns).order_by(JUDGMENT.c.created_at)), strict=True)
-    if len(ids) != len(rows) or len(set(ids)) != len(rows):
-        sys.exit(f"{len(ids)} judgments of {len(set(ids))} answers, not one of each of {len(rows)}")
+    times, judged_ids = zip(*until(judged, "the judgments"), strict=True)
+    if sorted(judged_ids) != sorted(ids):
+        sys.exit(f"{len(judged_ids)} judgments, not one of each of {len(rows)} answers")
     first, last = len(times) // 5, 4 * len(times) // 5
     return float((last - first) / (times[last] - times[first]).total_seconds())
 
@@ -144,7 +153,8 @@ def main() -> None:
         with endpoint(chosen.mock, latency_ms=1000) as base_url:
             for workers in chosen.workers:
                 with working(uri, f"workers_{workers}", workers) as store:
-                    each = rate(store, made_rows(workers * chosen.rows), base_url, chosen.concurrency)
+                    rows = made_rows(workers * chosen.rows)
+                    each = rate(store, workers, rows, base_url, chosen.concurrency)
                 single = each / workers if single is None else single
                 print(
                     f"{workers} workers: {each:6.1f} judgments/s = {each / (workers * single):.2f} x {workers} x "
