@@ -69,7 +69,10 @@ def targets() -> None:
         caption("No tool gets scores back by itself yet. In a terminal: `judgeboard push add --to TOOL`")
         return
     chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
-    for words in (chosen.problem, chosen.refused and f"Refused, the latest reason: {one_line(chosen.reason)}"):
+    for words in (
+        chosen.problem,
+        chosen.refused and f"{count(chosen.refused, 'item')} refused. The latest reason: {one_line(chosen.reason)}",
+    ):
         if words:
             show(tag("div", f"{chosen.name}: {words}", cls="jb-wrong"))
     if chosen.state == NO_WORKER:
