@@ -48,7 +48,7 @@ class Reviewers:
         page = window.new_page()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         return page
 
     def close(self) -> None:

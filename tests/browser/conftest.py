@@ -32,7 +32,7 @@ def browser() -> Iterator[Browser]:
     It ends with the tests of this folder: the driver keeps an event loop in the main thread, in which no later test
     could start its own.
     """
-    expect.set_options(timeout=20_000)  # a loaded machine takes its time; a passing check waits no longer than it must
+    expect.set_options(timeout=60_000)  # a loaded machine takes its time; a passing check waits no longer than it must
     with sync_playwright() as playwright:
         try:
             launched = launch(playwright)
