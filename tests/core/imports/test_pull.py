@@ -11,6 +11,7 @@ from judgeboard.cli.app import run
 from judgeboard.cli.pull import TOOLS as NAMES
 from judgeboard.domain import Role
 from judgeboard.errors import NotAllowed
+from judgeboard.imports.history.pages import Names, whole_traces
 from judgeboard.imports.history.pull import TOOLS, PullResult, pull
 from judgeboard.people.roster import add_person, admit
 from judgeboard.store.engine import Store
@@ -88,6 +89,23 @@ def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> N
         pulled(sqlite_store, name, tool, now=LATER + timedelta(days=9), again_s=0)
         few = [each.path for each in tool.requests[requests:]]
         assert len(few) <= 3, few  # a pull without news reads no trace again
+
+
+def test_a_trace_at_the_border_of_a_page_is_read_by_its_id() -> None:
+    def span(trace: str, parent: str | None, begin: int, end: int | None) -> dict[str, Any]:
+        return {"trace": trace, "parent": parent, "start": time_of(begin), "end": None if end is None else time_of(end)}
+
+    rows = [
+        span("newer", "r", 9, 10),  # its root is on an older page
+        span("until the top", None, 6, 9),
+        span("running", None, 5, None),
+        span("inside", "r", 4, 5),
+        span("inside", None, 3, 5),
+        span("at the bottom", None, 2, 4),  # a passage that began with it may be on the next page
+    ]
+    whole, divided = whole_traces(rows, Names("trace", "parent", "start", "end"))
+    assert whole == {"inside": rows[3:5]}
+    assert divided == ["until the top", "at the bottom"]
 
 
 class _Killed(BaseException):

@@ -88,23 +88,25 @@ class Names(NamedTuple):
 
 
 def whole_traces(rows: Sequence[Row], names: Names) -> tuple[dict[str, list[Row]], list[str]]:
-    """Divide a page of spans, newest first: traces that are whole in it, and ids of those that also are in newer pages.
+    """Divide a page of spans, newest first: traces that are whole in it, and ids of those that may be in other pages.
 
-    A trace belongs to the page of its root. It is whole if its root ended before the newest span of the page began.
-    Traces whose root has not ended are left out.
+    A trace belongs to the page of its root. It is whole if its root ended before the newest span of the page began,
+    and began after the oldest one: a span that began with its root may follow it. Traces whose root has not ended are
+    left out.
     """
     groups: dict[str, list[Row]] = {}
     for row in objects(list(rows)):
         groups.setdefault(str(row.get(names.trace)), []).append(row)
-    newest = max((time for row in rows if (time := _time(row.get(names.start)))), default=None)
+    times = [time for group in groups.values() for row in group if (time := _time(row.get(names.start)))]
     whole: dict[str, list[Row]] = {}
     divided: list[str] = []
     for trace_id, group in groups.items():
         root = next((row for row in group if not row.get(names.parent)), None)
         end = None if root is None else _time(root.get(names.end))
-        if end is None:
+        if root is None or end is None:
             continue
-        if newest is not None and end < newest:
+        begin = _time(root.get(names.start))
+        if begin is not None and min(times) < begin and end < max(times):
             whole[trace_id] = group
         else:
             divided.append(trace_id)
