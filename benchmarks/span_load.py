@@ -6,6 +6,7 @@ Each trace has three spans (a root, a retrieval, a call of a model) and about 5 
 import multiprocessing
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -147,8 +148,12 @@ def served(command: Sequence[str], health: str, environment: Mapping[str, str], 
                 time.sleep(0.2)
             yield process.pid
         finally:
-            os.killpg(process.pid, 15)
-            process.wait(60)
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:  # Phoenix may still be busy with what it acknowledged
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def _answers(address: str) -> bool:
