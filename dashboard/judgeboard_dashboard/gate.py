@@ -16,6 +16,7 @@ NEEDED: dict[str, Action] = {
     "rejudge": Action.REJUDGE_MANY,
     "imports": Action.IMPORT,
     "settings": Action.CHANGE_SETTINGS,
+    "alerts": Action.KEEP_ALERT_RULES,
     "people": Action.ASSIGN,
     "schemas": Action.MAKE_QUEUES,
 }
