@@ -46,8 +46,8 @@ def alerts_command() -> None:
     help="webhook:env:VARIABLE, slack:env:VARIABLE or teams:env:VARIABLE (the variable has the address), "
     "email:ADDRESS, or command. Repeat it for more.",
 )
-@click.option("--above", type=FiniteRange(0), help="Threshold of the condition; for missing_worker: below it.")
-@click.option("--after", metavar="PERIOD", help="Period of the condition, for example 30min, 24h or 2d.")
+@click.option("--above", type=FiniteRange(0), help="Threshold; for missing_worker, a minimum (default: by condition).")
+@click.option("--after", metavar="PERIOD", help="Period, such as 30min, 24h or 2d (default: that of the condition).")
 @click.option("--only", multiple=True, metavar="NAME", help="Source, judge or judging rule to watch (default: all).")
 @options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
 @click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")

@@ -25,15 +25,15 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
 @click.option(
     "--project",
     metavar="NAME",
-    help="Project or experiment (default: default, in MLflow Default, in Langfuse that of the keys).",
+    help="Project or experiment (default: `default`; MLflow: `Default`; Langfuse: the project of the keys).",
 )
-@since_option("Only traces from this day or time on (UTC); also if they were pulled before (default: what is new).")
+@since_option("Read traces from this day or time on (UTC), even if pulled before (default: only what is new).")
 @options.with_default(
     "--again",
     metavar="DURATION",
     default="1d",
     callback=as_seconds,
-    help="Read traces again that began this long before the last pull, for their later scores.",
+    help="Also read traces that began up to this long before the last pull, for their later scores.",
 )
 @click.option("--source", metavar="NAME", help="Source of the answers (default: TOOL:PROJECT).")
 def pull_command(
@@ -74,7 +74,7 @@ def _lines(result: "PullResult") -> list[str]:
     read = counted(result.traces, "trace")
     lines = [f"{result.tool} {result.project}: {read} read; new: {new}; source: {result.source}"]
     if result.differing:
-        lines.append(f"differs: {counted(result.differing, 'item')} from what is stored, which was not changed")
+        lines.append(f"not changed: {counted(result.differing, 'item')} with other content than stored")
     lines += [
         f"not used: {counted(count, 'item')}: {reason} (for example trace {result.examples[reason]})"
         for reason, count in sorted(result.rejected.items(), key=lambda item: -item[1])

@@ -86,7 +86,7 @@ _chosen = options.decorator(
     "--every",
     metavar="DURATION",
     callback=as_seconds,
-    help="Push again and again until Ctrl-C, for example every 60s. Workers do it for `push add`.",
+    help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
 @click.pass_context
 def push_command(context: click.Context, /, to: str | None, every: float | None, **chosen: Any) -> int:
@@ -96,8 +96,8 @@ def push_command(context: click.Context, /, to: str | None, every: float | None,
     reviews are not sent. An answer is found by its trace id: its external id, or metadata.trace_id and
     metadata.span_id.
 
-    The keys are those of the tools: PHOENIX_API_KEY, MLFLOW_TRACKING_TOKEN, LANGFUSE_PUBLIC_KEY and
-    LANGFUSE_SECRET_KEY, LANGSMITH_API_KEY, LABEL_STUDIO_API_KEY, OTEL_EXPORTER_OTLP_HEADERS. So are the addresses:
+    The keys are in the variables of the tools: PHOENIX_API_KEY, MLFLOW_TRACKING_TOKEN, LANGFUSE_PUBLIC_KEY and
+    LANGFUSE_SECRET_KEY, LANGSMITH_API_KEY, LABEL_STUDIO_API_KEY, OTEL_EXPORTER_OTLP_HEADERS. The addresses are in
     PHOENIX_COLLECTOR_ENDPOINT, MLFLOW_TRACKING_URI, LANGFUSE_BASE_URL, LANGSMITH_ENDPOINT, LABEL_STUDIO_URL,
     OTEL_EXPORTER_OTLP_ENDPOINT.
 
@@ -232,7 +232,7 @@ def pause(name: str) -> None:
 @options.command("judgeboard push resume phoenix", group=push_command)
 @click.argument("name")
 def resume(name: str) -> None:
-    """Resume a push target. It is pushed to at once, also with what came while it was paused."""
+    """Resume a push target. The next push starts at once, with what came while it was paused."""
     _change(name, RuleState.ACTIVE, "active")
 
 

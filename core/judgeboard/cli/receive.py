@@ -55,7 +55,7 @@ def keys_command() -> None:
     help="What the key may do (default: ingest). ingest: send traces, answers and feedback. read: read answers, flags "
     "and the figures of the service. review: send reviews. Repeat for more scopes.",
 )
-@click.option("--source", help="The only source that the key may send (default: any).")
+@click.option("--source", help="The only source that the key may send or read (default: any).")
 @click.option(
     "--days", type=options.FiniteRange(min=0, min_open=True), help="Days until the key expires (default: never)."
 )

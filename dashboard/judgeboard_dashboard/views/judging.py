@@ -154,7 +154,7 @@ def _form() -> None:
                 existing=existing,
                 actor=reviewer,
             )
-    caption("A judge with another model or prompt: judge one answer with it first, or use `judgeboard rules add`.")
+    caption("To use another model or prompt, judge one answer with it first, or use `judgeboard rules add`.")
 
 
 with page("Judging", answers=False):

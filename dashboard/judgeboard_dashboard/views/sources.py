@@ -66,7 +66,7 @@ def targets() -> None:
     heading("Push targets")
     listed = target_progress(store())
     if not listed:
-        caption("No tool gets scores back by itself yet. In a terminal: `judgeboard push add --to TOOL`")
+        caption("There is no push target yet. In a terminal: `judgeboard push add --to TOOL`")
         return
     chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
     for words in (
@@ -109,7 +109,7 @@ def sources() -> None:
     with reading() as connection:
         traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
     targets = [Rows("sources", {}) if each.response_id is None else item(each.response_id) for each in traces]
-    under = (f"The latest {MOST}. All: `judgeboard sources --traces 1000`" if len(traces) == MOST else None,)
+    under = (f"The latest {MOST}. More: `judgeboard sources --traces 1000`" if len(traces) == MOST else None,)
     key = f"traces_{chosen.source}_{unused}_{len(traces)}"
     table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)
 

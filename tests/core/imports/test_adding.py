@@ -67,6 +67,8 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bars.py").write_text(FORMAT, encoding="utf-8")
     (tmp_path / "traces.py").write_text(KIND, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
+    for module in ("bars", "traces"):  # an earlier test's files are deleted
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(FORMATS, "bars", Format("bars", (".bars",), "bars"))
     monkeypatch.setitem(KINDS, "traces", Kind("traces:TraceImport", "Traces", "trace", "questions of a tracing tool"))
 
