@@ -59,6 +59,8 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         connection.execute(update(table).where(_is_about(table, ids)).values(blank))
     connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
     forget_traces(connection, ids)
+    # A trace with the id of an answer that came another way became no answer of its own, but repeats the texts.
+    forget_unused_traces(connection, trace_id=named, source=matches[0].source)
     _leave_queues(connection, ids, now)
     return ids
 

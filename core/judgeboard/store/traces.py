@@ -89,7 +89,9 @@ def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], ow
     known = select(TRACE.c.id, TRACE.c.external_id).where(
         TRACE.c.external_id.in_(by_trace), TRACE.c.owner == owner, TRACE.c.state != FORGOTTEN
     )
-    ids = {external_id: id_ for id_, external_id in connection.execute(known)}
+    # Locked: a trace that is forgotten at this moment must not get its spans again.
+    locked = known.order_by(TRACE.c.id).with_for_update(key_share=True)
+    ids = {external_id: id_ for id_, external_id in connection.execute(locked)}
     spans = [
         {"trace_id": ids[trace_id], "external_id": span.span_id, "kind": span.kind, "body": span.body}
         for trace_id, of_trace in by_trace.items()

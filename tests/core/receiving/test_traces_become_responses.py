@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select
@@ -21,7 +21,15 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
-from judgeboard.store.traces import LATE, WaitingTrace, set_rules
+from judgeboard.store.traces import (
+    LATE,
+    NewSpan,
+    WaitingTrace,
+    lock_unchanged,
+    ready_traces,
+    set_rules,
+    store_spans,
+)
 from judgeboard.traces.answers import Taken
 from judgeboard.traces.answers import answer_of as answer_of_trace
 from judgeboard.traces.spans import Span
@@ -164,6 +172,11 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, htt
         gathered(store)
     assert answers(store) == [(Sent(1).trace_id, "shop", "imported?", "yes", None)]
     assert rows(store, TRACE.c.state, TRACE.c.reason) == [("none", gathering.TWICE)]
+    with store.writing() as connection:
+        forget_response(connection, Sent(1).trace_id, actor="test")
+    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+    http.post("/v1/traces", content=request(trace(1, passages=3)), headers=PROTOBUF)
+    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
 
 
 def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late() -> None:
@@ -183,6 +196,18 @@ def test_a_forgotten_answer_does_not_come_back_with_its_spans(store: Store, http
     assert gathered(store) == 0
     assert answers(store) == [(Sent(1).trace_id, "shop", None, None, None)]
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+
+
+@pytest.mark.postgres
+def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store: Store) -> None:
+    now = datetime.now(UTC)
+    span = NewSpan.of(Span("a1", "b1", None, "ask", 1, 2), "shop")
+    with postgres_store.writing() as connection:
+        store_spans(connection, [span], "", now)
+        [waiting] = ready_traces(connection, now, quiet=timedelta(0), longest=timedelta(0), limit=1)
+    with postgres_store.writing() as connection, postgres_store.writing() as other:
+        store_spans(connection, [span], "", now)
+        assert lock_unchanged(other, [waiting]) == set()
 
 
 def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(store: Store, http: TestClient) -> None:
