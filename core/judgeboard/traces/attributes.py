@@ -10,6 +10,8 @@ from typing import Any
 import orjson
 
 _JSON = re.compile(r'\s*["\[{]')
+# The escape of half a character is the group; escaped backslashes and whole pairs are passed over.
+_HALF = re.compile(r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})")
 _LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to read them
 DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
 _SESSION_KEYS = ("session_id", "sessionId", "session", "thread_id", "threadId", "conversation_id", "conversationId")
@@ -31,6 +33,21 @@ def is_repr(text: str) -> bool:
     return bool((len(text) < 300 and _OBJECT.fullmatch(text)) or _FIELDS.fullmatch(text))
 
 
+def load_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text. Half an emoji becomes U+FFFD: JavaScript writes it where a text was cut.
+
+    Raises ValueError for anything else that is no JSON.
+    """
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        written = text if isinstance(text, str) else text.decode()
+        whole = _HALF.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], written)
+        if whole == written:
+            raise
+        return orjson.loads(whole)
+
+
 def parsed(text: Any) -> Any:
     """Return the value of a JSON text, also of JSON inside JSON; anything else comes back as it is.
 
@@ -40,7 +57,7 @@ def parsed(text: Any) -> Any:
         if not isinstance(text, str) or not _JSON.match(text):
             break
         try:
-            text = orjson.loads(text)
+            text = load_json(text)
         except ValueError:
             if "NaN" not in text and "Infinity" not in text:  # Python writes them, JSON has no such numbers
                 break

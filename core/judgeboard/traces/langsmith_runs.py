@@ -14,7 +14,7 @@ import orjson
 
 from judgeboard.errors import BadInput
 from judgeboard.text import EPOCH, as_utc
-from judgeboard.traces.attributes import DEEPEST, first, first_scalar, parsed
+from judgeboard.traces.attributes import DEEPEST, first, first_scalar, load_json, parsed
 from judgeboard.traces.spans import LogRecord, Span
 
 STARTED = "langsmith.run"
@@ -62,7 +62,7 @@ def _multipart(body: bytes, content_type: str) -> Iterator[dict[str, Any]]:
 
 def _loaded(text: bytes) -> Any:
     try:
-        return orjson.loads(text)
+        return load_json(text)
     except ValueError as error:
         raise BadInput(f"a run of LangSmith is no JSON: {error}") from None
 

@@ -16,6 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 from judgeboard.errors import BadInput
+from judgeboard.traces.attributes import load_json
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent, exception_of
 
 JSON = "application/json"
@@ -245,7 +246,7 @@ def _json_logs(body: bytes) -> Iterator[LogRecord]:
 
 def _request(body: bytes) -> dict[str, Any]:
     try:
-        request = orjson.loads(body)
+        request = load_json(body)
     except ValueError:
         raise BadInput("the body is not JSON") from None
     if not isinstance(request, dict):

@@ -4,15 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# The start of a numbered passage: "[1] …", "1. …", "Document 1: …", "<document index="1">" and the like.
+# A list: its items are passages only below a line that announces passages, because instructions are numbered too.
+_LISTED = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE)
+# The start of a numbered passage: "[1] …", "Document 1: …", "<document index="1">" and the like, at last "1. …".
 _NUMBERED = (
     re.compile(r"^[ \t]*\[(\d{1,3})\][:.]?[ \t]*", re.MULTILINE),
-    re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+", re.MULTILINE),
     re.compile(
         r"^[ \t]*\W{0,4}(?:document|doc|passage|source|context|chunk|snippet|result)"
         r"[ \t]*[#\[(]?(\d{1,3})[\])]?\W{0,4}[:.\n][ \t]*",
         re.MULTILINE | re.IGNORECASE,
     ),
+    _LISTED,
 )
 _END = re.compile(r"\n[ \t]*\n")
 _LINE = re.compile(r"\n")
@@ -25,15 +27,18 @@ _LABELLED = re.compile(
 def bare_question(prompt: str, candidates: Sequence[str]) -> str:
     """Return the question of the user in a prompt that also has instructions and passages.
 
-    It is a question that another span of the trace has, and that stands in the prompt as a line of its own (after a
-    label such as "Question:", or between tags). Without one, it is the part of the prompt that is called the question,
-    beside a part with passages. If that is not certain, the prompt itself is returned.
+    It is a question that another span of the trace has, and that stands in the prompt as a line of its own: after a
+    label such as "Question:", between tags, or beside passages. A line of the user's own text may equal it too. Without
+    one, it is the part of the prompt that is called the question, beside a part with passages. If that is not certain,
+    the prompt itself is returned.
     """
+    has_parts = any(mark.search(prompt) for mark in (_QUESTION, _QUESTION_TAG, _CONTEXT, _MATERIAL_TAG, _NUMBERED[0]))
     for candidate in sorted(set(candidates), key=lambda text: (-len(text), text)):
         text = candidate.strip()
-        if len(text) < len(prompt.strip()):
-            line = rf"(?:^|\n|>)[ \t]*(?:[^\n:<>]{{1,40}}:[ \t]*)?[\"']?{re.escape(text)}[\"']?[ \t]*(?:\n|<|$)"
-            if re.search(line, prompt):
+        if len(text) < len(prompt.strip()) and text in prompt:
+            line = rf"(?:^|\n|>)[ \t]*([^\n:<>]{{1,40}}:[ \t]*)?[\"']?{re.escape(text)}[\"']?[ \t]*(?:\n|<|$)"
+            lines = re.finditer(line, prompt)
+            if any(has_parts or match[1] for match in lines):
                 return text
     return _tagged_question(prompt) or _labelled_question(prompt) or prompt
 
@@ -41,7 +46,11 @@ def bare_question(prompt: str, candidates: Sequence[str]) -> str:
 _ASKED = r"(?:the[ \t]+)?(?:user(?:['’]s)?[ \t_]+)?(?:question|query)"
 _MATERIAL = r"(?:context|passages?|documents?|sources?|excerpts?|search[ \t_]results?)"
 _QUESTION_TAG = re.compile(rf"<({_ASKED})>", re.IGNORECASE)
-_MATERIAL_TAG = re.compile(rf"<{_MATERIAL}\b", re.IGNORECASE)
+_MATERIAL_TAG = re.compile(rf"<(/?)({_MATERIAL}|docs?)\b", re.IGNORECASE)
+# The end of a line such as "Passages:" or "Context information is below.", but not of "Rules for the context:".
+_ANNOUNCED = re.compile(
+    rf"^(?!.*\b(?:rules?|instructions?|guidelines?|steps?)\b).*\b{_MATERIAL}\b.{{0,30}}$", re.IGNORECASE
+)
 
 
 def _label(names: str) -> re.Pattern[str]:
@@ -60,6 +69,10 @@ def _tagged_question(prompt: str) -> str | None:
     tags = list(_QUESTION_TAG.finditer(prompt))
     if len(tags) != 1 or not _MATERIAL_TAG.search(prompt):
         return None
+    before = prompt[: tags[0].start()]
+    closes = {tag[2].lower(): tag[1] for tag in _MATERIAL_TAG.finditer(before)}  # whether the last tag of a name does
+    if not all(closes.values()):
+        return None  # it is inside a passage
     text, end, _ = prompt[tags[0].end() :].partition(f"</{tags[0][1]}>")
     return (text.strip() or None) if end else None
 
@@ -100,16 +113,33 @@ def passages_in_prompt(
     for prompt in (each["content"] for each in reversed(messages) if each["role"] in {"user", "system"}):
         for pattern in _NUMBERED:
             starts = list(pattern.finditer(prompt))
-            if [int(each[1]) for each in starts] == list(range(1, len(ids) + 1)):
+            if [int(each[1]) for each in starts] != list(range(1, len(ids) + 1)):
+                continue
+            if starts and (pattern is not _LISTED or _is_announced(prompt[: starts[0].start()])):
                 return _between(prompt, starts)
         named = [_tagged(prompt, key) for key in ids]
         if named and all(named):
             return [text for text in named if text]
-        labelled = _LABELLED.search(prompt)
-        texts = _parts(context or (labelled[1] if labelled else ""), len(ids))
+        texts = _parts(context or _labelled_context(prompt) or "", len(ids))
         if texts:
             return texts
     return _parts(context or "", len(ids))
+
+
+def _is_announced(before: str) -> bool:
+    lines = [line for line in before.splitlines() if re.search(r"\w", line)]
+    return bool(lines and _ANNOUNCED.match(lines[-1]))
+
+
+def _labelled_context(prompt: str) -> str | None:
+    """Return the paragraph after a label such as "Context:", if no other passage can follow it."""
+    labelled = _LABELLED.search(prompt)
+    if labelled is None:
+        return None
+    after = prompt[labelled.end() :].strip(" \t\n-=")
+    asks = after.endswith("?") and "\n" not in after
+    ends = not after or asks or any(label.match(after) for label in (_QUESTION, _QUESTION_TAG, _ANSWER))
+    return labelled[1] if ends else None
 
 
 def _parts(context: str, count: int) -> list[str] | None:
@@ -121,9 +151,14 @@ def _parts(context: str, count: int) -> list[str] | None:
 
 
 def _between(prompt: str, starts: Sequence[re.Match[str]]) -> list[str] | None:
-    """Return the texts after each start; the last ends at the first blank line."""
+    """Return the texts after each start; the last ends at the first blank line.
+
+    If another text has several paragraphs, the last may have them too, and its end is not known.
+    """
     ends = [each.start() for each in starts[1:]]
     texts = [prompt[start.end() : end].strip() for start, end in zip(starts[:-1], ends, strict=True)]
+    if any(_END.search(text) for text in texts):
+        return None
     texts.append(_END.split(prompt[starts[-1].end() :], maxsplit=1)[0].strip())
     return texts if all(texts) else None
 

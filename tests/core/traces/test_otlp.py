@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from judgeboard.errors import BadInput
 from judgeboard.traces.answers import answer_of
+from judgeboard.traces.attributes import parsed
 from judgeboard.traces.otlp import JSON, PROTOBUF, failure, logs_in, success, traces_in
 from judgeboard.traces.spans import Span
 
@@ -214,6 +215,18 @@ def spoiled(**fields: Any) -> bytes:
 def test_what_cannot_be_decoded_is_bad_input(body: bytes) -> None:
     with pytest.raises(BadInput):
         traces_in(body, JSON)
+
+
+def test_half_an_emoji_does_not_lose_the_request() -> None:
+    texts = {
+        r"cut \ud83d": "cut \ufffd",
+        r"\ude00 \ud83d\ude00": "\ufffd \U0001f600",
+        r"C:\\ud83d \ud83d": r"C:\ud83d " + "\ufffd",
+    }
+    for written, text in texts.items():
+        body = spoiled(name="NAME").replace(b"NAME", written.encode())
+        assert [each.name for each in traces_in(body, JSON)] == [text]
+        assert parsed(f'{{"answer": "{written}"}}') == {"answer": text}
 
 
 def test_other_content_types_are_bad_input() -> None:

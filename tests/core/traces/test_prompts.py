@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgeboard.traces.prompts import bare_question
+from judgeboard.traces.prompts import bare_question, passages_in_prompt
 
 ASKED = "How long does the battery last?"
 PASSAGES = "[1] The battery lasts ten hours.\n[2] It charges in two hours."
@@ -42,7 +42,44 @@ def test_the_question_of_a_usual_prompt_is_taken_alone(prompt: str) -> None:
         f"Context:\n{PASSAGES}\n\nQuestion:",
         f"<context>{PASSAGES}</context><question>no?</question><question>{ASKED}</question>",
         f"Answer what stands in <question>.\n<context>{PASSAGES}</context>\n<question>{ASKED}</question>",
+        f"<context>{PASSAGES}\n<query>SELECT 1</query> counts.</context>\n\n{ASKED}",
     ],
 )
 def test_a_prompt_that_is_not_certain_is_kept_whole(prompt: str) -> None:
     assert bare_question(prompt, []) == prompt
+
+
+def test_a_line_that_another_span_has_is_the_question_only_beside_passages_or_a_label() -> None:
+    more = f"{ASKED}\nI bought it 40 days ago in Spain."
+    assert bare_question(more, [ASKED]) == more
+    for prompt in (
+        f"Context:\n{PASSAGES}\n\n{ASKED}",
+        f"Be brief.\nCustomer: {ASKED}",
+        f"{PASSAGES}\n{ASKED}\nThanks!",
+    ):
+        assert bare_question(prompt, [ASKED]) == ASKED
+
+
+ASK = f"\n\nQuestion: {ASKED}"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "passages"),
+    [
+        (f"{PASSAGES}{ASK}", ["The battery lasts ten hours.", "It charges in two hours."]),
+        (f"Passages:\n1. One.\n2. Two.{ASK}", ["One.", "Two."]),
+        (f"Use the context information below.\n---\n1. One.\n\n2. Two.{ASK}", ["One.", "Two."]),
+        (f"1. Use only the context.\n2. Be brief.\n\nDocument 1: One.\nDocument 2: Two.{ASK}", ["One.", "Two."]),
+        (f"Rules:\n1. Use only the context.\n2. Be brief.{ASK}", None),
+        (f"Rules for the context:\n1. Cite.\n2. Be brief.{ASK}", None),
+        (f"Context:\nOne.\nTwo.{ASK}", ["One.", "Two."]),
+        (f"Context:\nOne.\nTwo.\n\n{ASKED}", ["One.", "Two."]),
+        (f"Context:\nOne.\nOne more.\n\nTwo.{ASK}", None),  # three lines of two passages
+        (f"[1] One.\n\nOne more.\n[2] Two.\n\nTwo more.{ASK}", None),  # the end of the last is not known
+    ],
+)
+def test_texts_of_two_passages_are_taken_only_where_the_prompt_surely_has_them(
+    prompt: str, passages: list[str] | None
+) -> None:
+    for role in ("user", "system"):
+        assert passages_in_prompt([{"role": role, "content": prompt}], None, ["a", "b"]) == passages
