@@ -40,7 +40,7 @@ CALM = timedelta(minutes=5)
 """An event is resolved when its condition has not been met for this long, so that a figure at its threshold sends one
 message."""
 LOOK_SECONDS = 5.0  # between two looks for due rules and messages
-LOOK_SHARE = 0.05  # of the time may go into looks
+LOOK_SHARE = 0.05  # of the time may go into evaluations
 ACTOR = "alerts"
 
 _log = logging.getLogger("judgeboard.alerts")
@@ -71,7 +71,7 @@ def message_of(rule: AlertRule, kind: MessageKind, now: datetime, event: AlertEv
     """Return a message as JSON: what every destination gets, each in its own form."""
     text = CONDITIONS[rule.condition].words if event is None else event.sentence
     if event is not None and event.resolved_at is not None:
-        text = f"Over since {moment_words(event.resolved_at)}; it began at {moment_words(event.opened_at)}. {text}"
+        text = f"Last met at {moment_words(event.seen_at)}; it began at {moment_words(event.opened_at)}. {text}"
     return {
         "kind": kind.value,
         "title": f"{_TITLES[kind]}: {rule.name}",
@@ -122,7 +122,7 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
 
 def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
     hour, now_hour = (each and each.astimezone(UTC).isoformat(timespec="hours") for each in (rule.evaluated_at, now))
-    if rule.condition is AlertCondition.ALARM and hour != now_hour:
+    if rule.condition is AlertCondition.ALARM and (hour != now_hour or rule.problem is not None):
         watch(store, by=ACTOR, now=now)
     with store.reading() as connection:
         met = list(CONDITIONS[rule.condition].met(connection, rule, now))
@@ -147,7 +147,7 @@ def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetim
             close_event(connection, event.id)
 
 
-def check(store: Store, now: datetime | None = None, *, every: timedelta = timedelta(0)) -> int:
+def check(store: Store, now: datetime | None = None) -> int:
     """Evaluate all active rules, send what is due, and return the number of messages that were sent.
 
     ``now`` replaces the clock.
@@ -156,7 +156,7 @@ def check(store: Store, now: datetime | None = None, *, every: timedelta = timed
     def clock() -> datetime:
         return now or datetime.now(UTC)
 
-    evaluate(store, clock(), every=every)
+    evaluate(store, clock(), every=timedelta(0))
     return deliver_due(store, clock)
 
 
@@ -164,12 +164,14 @@ def follow(store: Store, closing: threading.Event) -> None:
     """Evaluate the rules and send their messages until ``closing`` is set. Errors are logged and tried again."""
     wait = LOOK_SECONDS
     while not closing.wait(wait):
-        started = time.monotonic()
+        started, looked = time.monotonic(), 0.0
         try:
-            check(store, every=EVERY)
+            evaluate(store, datetime.now(UTC))
+            looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
+            deliver_due(store, lambda: datetime.now(UTC))
         except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
             _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
-        wait = max(LOOK_SECONDS, (time.monotonic() - started) / LOOK_SHARE)
+        wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
 
 
 def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[Delivery]:

@@ -189,7 +189,8 @@ class Metrics:
 
         about = {"version": version("judgeboard"), "database": self._store().engine.dialect.name}
         yield InfoMetricFamily("judgeboard_build", "The running program.", about)
-        requests = [("requests_total", (key, str(status)), n) for (key, status), n in self._requests.items()]
+        counted = list(self._requests.items())  # a copy: requests are counted in other threads meanwhile
+        requests = [("requests_total", (key, str(status)), n) for (key, status), n in counted]
         families: dict[str, Any] = {}
         for name, labels, value in (*self._counted, *requests):
             if name not in families:

@@ -246,8 +246,12 @@ def _read_deliveries(connection: Connection, query: Select[Any]) -> list[Deliver
 
 
 def due_deliveries(connection: Connection, now: datetime) -> list[Delivery]:
-    """Return the messages of active rules that may be sent now, oldest first."""
-    due = _DELIVERIES.where(_WAITING, _NEXT, _ACTIVE, ALERT_DELIVERY.c.next_at <= now)
+    """Return the messages of active rules that may be sent now, oldest first.
+
+    Test messages are not among them: the process that stores one sends it.
+    """
+    is_test = ALERT_DELIVERY.c.kind == MessageKind.TEST.value
+    due = _DELIVERIES.where(_WAITING, _NEXT, _ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now)
     return _read_deliveries(connection, due.order_by(ALERT_DELIVERY.c.id))
 
 
@@ -270,12 +274,15 @@ def begin_attempt(connection: Connection, delivery: Delivery, now: datetime, nex
 
 
 def end_attempt(connection: Connection, delivery_id: int, error: str | None, *, is_last: bool, now: datetime) -> None:
-    """Store that a message was sent, or why not; after the last attempt it has failed."""
+    """Store that a message was sent, or why not; after the last attempt it has failed.
+
+    Does nothing if another attempt has sent the message since, or was the last one.
+    """
     if error is None:
         ended: dict[str, Any] = {"state": "sent", "sent_at": now, "error": None}
     else:
         ended = {"state": "failed" if is_last else "waiting", "error": error}
-    connection.execute(update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id).values(ended))
+    connection.execute(update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id, _WAITING).values(ended))
 
 
 def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[Delivery]:

@@ -49,11 +49,12 @@ def count_all_judgments(connection: Connection) -> Sequence[JudgmentCount]:
     """Return the judgments by judge version and status; every ask and repeat counts, of any kind of answer."""
     keys = JUDGMENT.c.judge_version_id, JUDGMENT.c.status
     sums = func.count(), func.count(JUDGMENT.c.cost_micro), func.coalesce(func.sum(JUDGMENT.c.cost_micro), 0)
+    grouped = by_index(select(*keys, *sums).group_by(*keys), JUDGMENT, "ix_judgment_created")
+    rows = connection.execute(grouped).all()  # before the titles: a version may be added between the two queries
     titles = {
         id_: version_title(name, number)
         for id_, name, number in connection.execute(select(VERSION.c.id, VERSION.c.name, VERSION.c.number))
     }
-    rows = connection.execute(by_index(select(*keys, *sums).group_by(*keys), JUDGMENT, "ix_judgment_created"))
     return [JudgmentCount(titles[id_], status, n, n - priced, int(cost)) for id_, status, n, priced, cost in rows]
 
 

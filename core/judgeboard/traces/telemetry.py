@@ -80,10 +80,13 @@ def sends_content() -> bool:
 
 def sends_to(server: tuple[str, int | None] | None) -> bool:
     """Return whether the traces are sent to a server of this machine with this host and port."""
-    address = urlsplit(_endpoint() or "")
+    try:
+        address = urlsplit(_endpoint() or "")
+        port = address.port or {"http": 80, "https": 443}.get(address.scheme)
+    except ValueError:  # not an address, such as http://collector:${PORT}
+        return False
     if server is None or not address.hostname:
         return False
-    port = address.port or {"http": 80, "https": 443}.get(address.scheme)
     return port == server[1] and address.hostname in _ON_THIS_MACHINE | {server[0]}
 
 
@@ -113,6 +116,10 @@ def _tracer() -> "Tracer | None":
         return None
     about = {"service.name": "judgeboard", "service.version": version("judgeboard")}
     # A provider of its own: an application that uses Judgeboard as a library may have set the global one.
-    provider = TracerProvider(resource=Resource.create(about | dict(OTELResourceDetector().detect().attributes)))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    try:
+        provider = TracerProvider(resource=Resource.create(about | dict(OTELResourceDetector().detect().attributes)))
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises on its variables: the traced work goes on
+        _log.warning("no traces are sent, because of %s: check the OTEL_ variables", type(error).__name__)
+        return None
     return provider.get_tracer(SCOPE, version("judgeboard"))

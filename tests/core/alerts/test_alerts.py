@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Never
 
 import pytest
@@ -19,12 +20,19 @@ from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.events import check, evaluate, follow
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule, quiet_hours
 from judgeboard.cli.app import run
-from judgeboard.domain import AlertCondition, RuleState, Status
+from judgeboard.domain import AlertCondition, MessageKind, RuleState, Status
 from judgeboard.errors import BadInput
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.worker import Worker
 from judgeboard.store.alarms import insert_alarm
-from judgeboard.store.alerts import begin_attempt, due_deliveries, latest_deliveries, open_events
+from judgeboard.store.alerts import (
+    alert_rule_named,
+    begin_attempt,
+    due_deliveries,
+    latest_deliveries,
+    open_events,
+    store_delivery,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE, TRACE
@@ -76,7 +84,7 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Sto
     beat(store, later)
     check(store, later)
     assert hook.kinds == ["opened", "reminder", "resolved"]
-    assert hook.bodies[2]["text"].startswith("Over since 2026-11-23 14:06 UTC; it began at 2026-11-23 12:00 UTC.")
+    assert hook.bodies[2]["text"].startswith("Last met at 2026-11-23 14:00 UTC; it began at 2026-11-23 12:00 UTC.")
     check(store, later + 9 * HOUR)
     assert hook.kinds == ["opened", "reminder", "resolved", "opened"], "the worker is gone again"
     assert len({body["id"] for body in hook.bodies}) == 4
@@ -136,6 +144,14 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
     check(store, START + 9 * MINUTE)
     assert hook.bodies[1]["id"] == due[0].message_id
     assert len(hook.bodies) == 2
+
+
+def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store: Store) -> None:
+    add(sqlite_store)
+    with sqlite_store.writing() as connection:
+        rule = alert_rule_named(connection, "workers")
+        store_delivery(connection, rule.id, MessageKind.TEST, {}, TO_HOOK[0], START)
+        assert due_deliveries(connection, START) == []
 
 
 def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store: Store, hook: Hook) -> None:
@@ -246,6 +262,27 @@ def test_a_worker_follows_the_rules(store: Store, hook: Hook, monkeypatch: pytes
     worker.start()
     until(lambda: hook.kinds == ["opened"], "the message")
     worker.stop()
+
+
+def test_a_webhook_that_does_not_answer_delays_no_evaluation(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, waits = [0.0], []
+
+    def take(duration: float) -> None:
+        seconds.append(seconds[-1] + duration)
+
+    class Closing(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            return len(waits) == 4
+
+    evaluations = iter([0.1, 1, 60])
+    monkeypatch.setattr(events, "time", SimpleNamespace(monotonic=lambda: seconds[-1]))
+    monkeypatch.setattr(events, "evaluate", lambda *_arguments, **_options: take(next(evaluations)))
+    monkeypatch.setattr(events, "deliver_due", lambda *_arguments: take(10))
+    follow(sqlite_store, Closing())
+    assert waits == pytest.approx([5, 5, 20, 300])
 
 
 def test_the_commands_keep_rules_and_check_them(

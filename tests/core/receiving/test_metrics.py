@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 
 from judgeboard.domain import Status, Verdict
 from judgeboard.receiving.keys import create_key
+from judgeboard.receiving.metrics import Metrics
 from judgeboard.runs.judging_rules import add_rule, rule_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
@@ -137,3 +138,16 @@ def test_a_lost_file_is_not_made_again(sqlite_store: Store) -> None:
         file.unlink()
         assert http.get("/readyz").status_code == 503
     assert not file.exists()
+
+
+def test_a_request_during_a_scrape_does_not_break_the_page(sqlite_store: Store) -> None:
+    requests: dict[tuple[str, int], int] = {}
+
+    class CountedMeanwhile(int):
+        def __str__(self) -> str:
+            requests["another key", 401] = 1
+            return "200"
+
+    requests["a key", CountedMeanwhile(200)] = 1
+    page, _ = Metrics(lambda: sqlite_store, requests).page("text/plain")
+    assert figures_in(page.decode())["requests_total", ("a key", "200")] == 1
