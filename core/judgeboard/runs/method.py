@@ -2,7 +2,9 @@
 
 import asyncio
 import itertools
+import logging
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,13 +12,24 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.rate_limits import RESERVE
-from judgeboard.runs.runner import INTERRUPTED, LEAST_READ_AHEAD, Keep, Runner, S, T, Tally, on_first_ctrl_c
+from judgeboard.runs.runner import (
+    INTERRUPTED,
+    LEAST_READ_AHEAD,
+    WRITE_AGAIN_SECONDS,
+    Keep,
+    Runner,
+    S,
+    T,
+    Tally,
+    on_first_ctrl_c,
+)
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
@@ -29,6 +42,8 @@ from judgeboard.store.runs import (
     start_or_continue_method_run,
 )
 from judgeboard.store.statements import batches
+
+_log = logging.getLogger("judgeboard.runs")
 
 
 class EarlierAsk(Protocol):
@@ -388,9 +403,18 @@ async def ask_run(
 def shared_rate_limits(store: Store) -> Iterator[None]:
     """Let the calls of this context keep the rate limits together with all other processes of the database."""
 
-    def reserve(name: str, seconds: float, owed: float) -> float:
+    def take(name: str, seconds: float, owed: float) -> float:
         with store.writing() as connection:
             return take_turns(connection, name, seconds, owed)
+
+    def reserve(name: str, seconds: float, owed: float) -> float:
+        for pause in WRITE_AGAIN_SECONDS:  # a call must not fail because the database is locked or restarts
+            try:
+                return take(name, seconds, owed)
+            except OperationalError as error:
+                _log.warning("%s; trying again", error.orig)
+                time.sleep(pause)
+        return take(name, seconds, owed)
 
     token = RESERVE.set(reserve)
     try:

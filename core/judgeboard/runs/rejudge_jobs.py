@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, log_failure
 from judgeboard.store.claims import (
     claim_answers,
+    count_blocked,
     count_claims,
     lock_run,
     release_claims,
@@ -43,6 +45,7 @@ BROKE_OFF = "it ended unexpectedly (see the server's log); to continue it, start
 KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again"
 KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
 TRY_AGAIN_SECONDS = (0.3, 1.0, 3.0)  # after an unexpected error, for example of the database
+STEADY_SECONDS = 30.0  # an error after this time is a new one: the tries begin again
 
 ENDED = "the run has ended"
 _OWN_REASONS = {CLOSED, BROKE_OFF, ENDED}  # other workers go on
@@ -66,23 +69,29 @@ class RejudgeJob(SharedJob):
         self._job = job
         self._begun: Begun
         self._after: int | None = None  # the last id that is claimed
-        self._others = 0  # answers that other workers have claimed
+        self._others = 0  # answers that other workers or other runs have claimed
         self._at_end = False
         self._cost_end: int | None = None  # the cost of all shares at which the limit of the job is reached
 
     def _run(self) -> None:
-        for pause in (*TRY_AGAIN_SECONDS, None):
+        pauses = iter(TRY_AGAIN_SECONDS)
+        while True:
+            began = time.monotonic()
             try:
                 self.take_part()
                 break
             except Exception as error:  # noqa: BLE001 - the job must not look as if it were still running
+                if time.monotonic() - began > STEADY_SECONDS:
+                    pauses = iter(TRY_AGAIN_SECONDS)
+                pause = next(pauses, None)
                 if pause is None:
                     _log.exception("job %s ended unexpectedly", self._job.id)
-                    self._fail(BROKE_OFF)
-                elif self._closing.wait(pause):
+                    if not self._others_judge():
+                        self._fail(BROKE_OFF)
                     break
-                else:
-                    log_failure(f"job {self._job.id}", error)
+                if self._closing.wait(pause):
+                    break
+                log_failure(f"job {self._job.id}", error)
 
     def take_part(self) -> None:
         """Judge answers of the job until none is left. Every expected error becomes a state of the job or its run."""
@@ -137,6 +146,7 @@ class RejudgeJob(SharedJob):
             else:
                 run = method.begin(connection, version, job.actor)
                 set_run(connection, job.id, run.id)
+            release_claims(connection, self._executor_id, run.id)  # of an attempt that could not release them
         self._job, self._begun = replace(job, run_id=run.id), Begun(self._store, version, run)
         return self._begun
 
@@ -153,7 +163,7 @@ class RejudgeJob(SharedJob):
     def _due(self, most: int) -> list[int]:
         with self._store.reading() as connection:
             # Counted before the search: what another worker leaves after it is found by the next search.
-            self._others = count_claims(connection, self._begun.run.id, besides=self._executor_id)
+            self._others = count_blocked(connection, self._begun.run, self._executor_id, self._left(connection))
             if self._at_end and self._others:
                 return []
             ids = self._unclaimed(connection, most)

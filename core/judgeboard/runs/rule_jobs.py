@@ -97,12 +97,15 @@ class RuleJob(SharedJob):
         self._failed_in_row = 0
         self._is_trial = False
         self._began = datetime.now(UTC)
+        self._unreleased: int | None = None  # the run that may still have claims of this worker
 
     def _run(self) -> None:
         if self._rule.judge["kind"] not in OFFLINE:  # takes seconds: not while the first answer waits
             importlib.import_module("judgeboard.llm.endpoint_chat")
         while not self._closing.is_set():
             try:
+                if self._unreleased is not None:  # the database was away at the end of the last attempt
+                    self._release(self._unreleased, None)
                 rule, spent = self._state()
                 if rule.state is not RuleState.ACTIVE:
                     return
@@ -137,6 +140,7 @@ class RuleJob(SharedJob):
             begun, method = self._begin()
         except JudgeboardError as error:
             return str(error)
+        self._unreleased = begun.run.id
         limit, self._began = self._rule.max_cost, begun.run.started_at
         # If the provider was away, one call shows whether it is back, and no other answer fails.
         self._is_trial = self._provider_is_away
@@ -152,10 +156,14 @@ class RuleJob(SharedJob):
             why = asyncio.run(asking) or (FAILING if self._provider_is_away else None)
         finally:
             why = None if why in _EXPECTED else why
-            with self._store.writing() as connection:
-                release_claims(connection, self._executor_id, begun.run.id)
-                pause_run(connection, begun.run.id, why, datetime.now(UTC))
+            self._release(begun.run.id, why)
         return None if why in {COST_LIMIT, USED_UP} else why
+
+    def _release(self, run_id: int, why: str | None) -> None:
+        with self._store.writing() as connection:
+            release_claims(connection, self._executor_id, run_id)
+            pause_run(connection, run_id, why, datetime.now(UTC))
+        self._unreleased = None
 
     def _begin(self) -> tuple[Begun, Judging]:
         rule = self._rule

@@ -135,6 +135,9 @@ class SharedJob(ABC):
                 with self._store.writing() as connection:
                     asks = self._claim(connection, begun, due, limit)
                 inputs = inputs_to_judge(self._store, [id_ for id_, _ in asks])
+                if forgotten := [id_ for id_, _ in asks if id_ not in inputs]:  # since they were claimed
+                    with self._store.writing() as connection:
+                        release_answers(connection, begun.version.id, forgotten)
                 if inputs:
                     return [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
                 missed = due  # other workers claimed them meanwhile: look further at once

@@ -81,6 +81,11 @@ class Jobs:
             self._running[key] = kind(self._store, job, self._executor_id, self._closing)
             self._running[key].start()
 
+    @property
+    def ended(self) -> bool:
+        """Whether this process does nothing more for any job."""
+        return all(job.ended for job in self._running.values())
+
     def stop(self, seconds: float) -> None:
         """Finish the calls in flight; wait at most this long."""
         self._closing.set()
@@ -152,7 +157,7 @@ class Worker:
             finally:
                 ending.set()
                 push_jobs.stop(0)  # it finishes its request while the others end
-                jobs.stop(FINISH_SECONDS)
+                self._finish(jobs_lock, jobs)
                 push_jobs.stop(FINISH_SECONDS)
                 for thread in threads:
                     thread.join(FINISH_SECONDS)
@@ -177,6 +182,16 @@ class Worker:
                 log_failure("cannot look for jobs", error)
                 self._closing.wait(BEAT_SECONDS)
             self._closing.wait(POLL_SECONDS)
+
+    def _finish(self, jobs_lock: JobsLock, jobs: Jobs) -> None:
+        jobs.stop(0)
+        end = time.monotonic() + FINISH_SECONDS
+        while not jobs.ended and time.monotonic() < end:
+            try:  # without a heartbeat, others would release the claims on the calls in flight
+                self._beat(jobs_lock)
+            except Exception as error:  # noqa: BLE001 - an unreachable database comes back
+                log_failure("cannot store a heartbeat", error)
+            jobs.stop(BEAT_SECONDS)
 
     def _beat(self, jobs_lock: JobsLock) -> None:
         now = datetime.now(UTC)

@@ -77,8 +77,17 @@ def count_claims(connection: Connection, run_id: int, *, besides: str | None = N
     return int(connection.execute(query).scalar_one())
 
 
+def count_blocked(connection: Connection, run: StoredRun, executor_id: str, conditions: Conditions) -> int:
+    """Return the number of answers that a run has left, and that other workers or other runs have claimed."""
+    elsewhere = (JUDGING_CLAIM.c.run_id != run.id) | (JUDGING_CLAIM.c.executor_id != executor_id)
+    claimed = JUDGING_CLAIM.join(RESPONSE, RESPONSE.c.id == JUDGING_CLAIM.c.response_id)
+    query = select(func.count()).select_from(claimed)
+    query = query.where(JUDGING_CLAIM.c.judge_version_id == run.version_id, elsewhere, *conditions)
+    return int(connection.execute(query).scalar_one())
+
+
 def release_answers(connection: Connection, version_id: int, response_ids: Collection[int]) -> None:
-    """Release the claims on answers that are judged."""
+    """Release the claims on answers that are judged, or cannot be judged."""
     answers = JUDGING_CLAIM.c.response_id.in_(response_ids)
     connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.judge_version_id == version_id, answers))
 

@@ -28,7 +28,7 @@ from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, WORKER
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job; ``run_id`` is None until a worker takes it."""
+    """A job; ``run_id`` is None until the first worker begins its run."""
 
     id: str
     kind: str
@@ -110,7 +110,7 @@ def set_run(connection: Connection, job_id: str, run_id: int) -> None:
 
 
 def set_failed(connection: Connection, job_id: str, why: str) -> None:
-    """Store why a job could not start."""
+    """Store why a job could not start or go on."""
     updated = update(JOB).where(JOB.c.id == job_id).values(failed=why)
     actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
     record_event(connection, "job_failed", actor, details={"job": job_id})

@@ -1,22 +1,25 @@
 """Workers of several processes share each job, a rejudge as well as a judging rule, and judge nothing twice."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, insert, select
 
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, ended, fill, rag, working
-from judgeboard.runs import shared_job
+from judgeboard.runs import rejudge_jobs, rule_jobs, shared_job
 from judgeboard.runs.jobs import cancel_job
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.runs.worker import Jobs
+from judgeboard.runs.shared_job import SharedJob
+from judgeboard.runs.worker import Jobs, Worker
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import register_worker
-from judgeboard.store.tables import JUDGING_CLAIM
+from judgeboard.store.tables import JUDGING_CLAIM, WORKER
 from judging_log import judgments, runs, until
 
 StartWorker = Callable[[Store], WorkerProcess]
@@ -132,3 +135,79 @@ def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log: Store, endpo
         worker.stop(10)
     assert job.state == "stopped"
     assert 40 <= job.asked <= 60  # what is called between two looks at the sum is above the limit
+
+
+@pytest.mark.postgres
+def test_a_worker_tells_that_it_is_alive_until_its_last_call_is_finished(
+    postgres_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.1)
+
+    def heartbeat() -> Any:
+        with postgres_log.reading() as connection:
+            return connection.scalar(select(WORKER.c.heartbeat_at))
+
+    endpoint.hold_after(0)
+    ask(postgres_log, rag(endpoint))
+    worker = Worker(postgres_log)
+    worker.start()
+    until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    until(worker._closing.is_set, "the begin of the stop")
+    for _ in range(3):  # the first may be of the look before
+        last = heartbeat()
+        until(lambda last=last: heartbeat() > last, "another heartbeat")
+    endpoint.release()
+    stopping.join()
+    assert claims(postgres_log) == []
+
+
+def test_a_job_waits_for_answers_that_another_run_of_its_judge_has_claimed(log: Store, endpoint: HeldEndpoint) -> None:
+    worker = Jobs(log, "one")
+    first = ask(log, rag(endpoint), where=RowFilter(ids=("a1",)))
+    worker.look()
+    earlier_run = ended(log, first).run_id
+    claim = {"judge_version_id": 1, "run_id": earlier_run, "executor_id": "two"}
+    with log.writing() as connection:
+        connection.execute(insert(JUDGING_CLAIM), [claim | {"response_id": id_} for id_ in (5, 9)])
+    endpoint.hold_after(ANSWERS - 3)
+    job_id = ask(log, rag(endpoint), mode="plain")
+    worker.look()
+    until(lambda: len(endpoint.asked) == ANSWERS - 2, "all calls but those of the claimed answers")
+    with log.writing() as connection:
+        connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == "two"))
+    endpoint.release()
+    assert ended(log, job_id).ok == ANSWERS - 1  # the first job judged one
+    worker.stop(10)
+
+
+@BOTH
+def test_a_worker_judges_what_it_could_not_release_while_the_database_was_away(
+    log: Store, endpoint: HeldEndpoint, start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = ["release", "save"]
+
+    def fail_at(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if left[-1:] == [name]:
+                left.pop()
+                raise OSError("the database is away")
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(SharedJob, "_save", fail_at("save", SharedJob._save))
+    for jobs in (rejudge_jobs, rule_jobs):
+        monkeypatch.setattr(jobs, "release_claims", fail_at("release", jobs.release_claims))
+    monkeypatch.setattr(rejudge_jobs, "TRY_AGAIN_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.1)
+    start(log, rag(endpoint))
+    worker = Jobs(log, "one")
+    worker.look()
+    rows = judged(log, ANSWERS)
+    until(lambda: runs(log)[0]["state"] == "done", "the end of the run")
+    worker.stop(10)
+    assert left == []
+    assert len(rows) == ANSWERS
+    assert claims(log) == []

@@ -59,8 +59,8 @@ JOB = Table(
     Column("run_id", BigId, ForeignKey("run.id"), index=True),
     Column("created_at", Utc, nullable=False),
     Column("cancelled_at", Utc),
-    Column("failed", String, comment="Why the job could not start."),
-    comment="Long work that a person requested; a worker takes jobs that have no run. Contains no texts.",
+    Column("failed", String, comment="Why the job could not start or go on."),
+    comment="Long work that a person requested; all workers share it until its run ends. Contains no texts.",
 )
 
 WORKER = Table(
