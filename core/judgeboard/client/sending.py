@@ -239,7 +239,9 @@ class Client:
             asked, tries = None, tries + 1
             try:
                 reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
-            except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
+            except httpx.LocalProtocolError:  # its text has the header, and so the key
+                return [("the address or the key cannot be used (a header cannot be sent)", batch)]
+            except httpx.UnsupportedProtocol as error:
                 return [(f"the address or the key cannot be used ({error})", batch)]
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from judgeboard.errors import BadInput
@@ -45,7 +46,9 @@ def _feedback(item: PushItem, score: Score) -> dict[str, Any]:
 
 def _run_id(item: PushItem) -> str:
     """Return the id of the run: of the metadata, otherwise that of the root run, whose digits the trace id has."""
-    return str(uuid.UUID(str(item.metadata.get("run_id") or needed_trace_id(item))))
+    with suppress(ValueError):
+        return str(uuid.UUID(str(item.metadata.get("run_id"))))
+    return str(uuid.UUID(needed_trace_id(item)))
 
 
 LANGSMITH = Target(

@@ -10,12 +10,13 @@ from sqlalchemy import func, select
 from judgeboard.cli.app import run
 from judgeboard.cli.pull import TOOLS as NAMES
 from judgeboard.domain import Role
-from judgeboard.errors import NotAllowed
+from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.imports.history.pages import Names, whole_traces
 from judgeboard.imports.history.pull import TOOLS, PullResult, pull
 from judgeboard.people.roster import add_person, admit
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW
+from judgeboard.targets.recording_tool import Reply
 from judgeboard.targets.target import OWN, SENT_BY
 from judgeboard.text import as_utc
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
@@ -149,6 +150,16 @@ def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks
         assert len(answers(sqlite_store)) == 0
         assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(6))).traces == COUNT - 5
         assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(1))).new["responses"] == 5
+
+
+class PhoenixWithABadPage(PhoenixWithHistory):
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        return Reply(500, {"detail": "defect"}) if query.get("cursor") == "4" else super().reply(path, query, request)
+
+
+def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store: Store) -> None:
+    with PhoenixWithABadPage(COUNT) as tool, pytest.raises(BadInput, match="500"):
+        pulled(sqlite_store, "phoenix", tool)
 
 
 def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_store: Store) -> None:

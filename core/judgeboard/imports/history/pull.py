@@ -148,13 +148,14 @@ def _pull_window(
     if state.until is None:
         return
     window = Window(state.since, state.until)
+    again = False
     while True:
         try:
             page = history.page(window, state.position)
         except Refused:
-            if state.position is None:
+            if state.position is None or again:
                 raise
-            state = replace(state, position=None)  # the tool has forgotten the position: from the beginning
+            again, state = True, replace(state, position=None)  # the tool has forgotten the position
             continue
         _import_page(store, page, result, actor)
         result.traces += len(page.traces)
