@@ -22,6 +22,7 @@
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
+  const TEXT = 3000; // ms in which the run that takes the text of a left field begins, also on a busy server
   const TRIES = 3; // maximum number of times that a returned press is sent
   const LOOK = 15; // ms between two looks at the page
   const DOUBLE = 250; // ms; two presses of one key within this time, and no other key between, count as one
@@ -164,7 +165,7 @@
       clickHeld();
     } else {
       note();
-      if (running() || now() - looked > BUSY) moved = now();
+      if (running() || now() - looked > BUSY) moved = Math.max(moved, now());
       looked = now();
       if (session !== head().dataset.session) {
         sent.forEach(lose); // it is unknown whether the previous server executed them
@@ -197,7 +198,7 @@
       appeared = now();
       if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
-    if (!sender() || !hasKeys()) moved = now();
+    if (!sender() || !hasKeys()) moved = Math.max(moved, now());
     else if (!running()) drawn = row;
   };
 
@@ -234,7 +235,8 @@
   const take = (event) => {
     if (!event.isTrusted || window.__judgeboardPalette?.()) return;
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-    if (typing(event.target)) {
+    const sendsText = typing(event.target);
+    if (sendsText) {
       if (event.key === "Escape") event.target.blur();
       const ours = saves ? taker({ key: SAVE }) : /^F[24789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
@@ -270,6 +272,7 @@
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
+    if (sendsText) moved = now() + TEXT; // the button of the key may be drawn only with the text
   };
   window.addEventListener("keydown", take, true);
   window.addEventListener("click", click, true);
@@ -334,7 +337,7 @@
     if (region.textContent !== message) region.textContent = message;
   };
   new MutationObserver(() => {
-    moved = now();
+    moved = Math.max(moved, now());
     note();
     answer();
     readOut();

@@ -1,6 +1,8 @@
 """What stands around a decision: the drawers of an item, failure modes and label schemas."""
 
+import os
 import re
+import signal
 
 import pytest
 from playwright.sync_api import expect
@@ -41,7 +43,12 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(revi
     expect(field).to_be_in_viewport(ratio=0.5)  # also below texts that fill the pane
     page.keyboard.press("Control+End")
     page.keyboard.type(" Not a new decision.")
-    page.keyboard.press("F8")
+    os.kill(site.server.process.pid, signal.SIGSTOP)  # a busy server draws the button of F8 late
+    try:
+        page.keyboard.press("F8")
+        page.wait_for_timeout(1_000)
+    finally:
+        os.kill(site.server.process.pid, signal.SIGCONT)
     expect(page.get_by_role("button", name="In the suite")).to_be_visible()
     expect(page.locator("ins")).to_have_text(re.compile("new decision"))
 
