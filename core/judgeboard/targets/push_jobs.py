@@ -160,6 +160,11 @@ def _progress(target: PushTarget, living: set[str]) -> TargetProgress:
     )
 
 
+def _is_active(store: Store, target: PushTarget) -> bool:
+    with store.reading() as connection:
+        return any(each.id == target.id and each.state is RuleState.ACTIVE for each in list_targets(connection))
+
+
 def push_to(
     store: Store,
     target: PushTarget,
@@ -185,7 +190,7 @@ def push_to(
             actor=actor,
             environment=environment,
             wait=closing.wait,
-            goes_on=lambda: not closing.is_set(),
+            goes_on=lambda: not closing.is_set() and _is_active(store, target),
         )
         problem = result.stopped
     except JudgeboardError as error:  # a key is missing, or a judge was named that is not stored any more

@@ -162,6 +162,22 @@ def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store: Store) -> Non
         pulled(sqlite_store, "phoenix", tool)
 
 
+class PhoenixWithARunningTrace(PhoenixWithHistory):
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        reply = super().reply(path, query, request)
+        for row in reply[1]["data"] if path.endswith(("/traces", "/spans")) else ():
+            row["start_time"] = (LATER - timedelta(minutes=5)).isoformat()
+            if path.endswith("/spans") and row["context"]["trace_id"] == f"{3:032x}":
+                row["parent_id"] = row["parent_id"] or "00000000000000aa"
+        return reply
+
+
+def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store: Store) -> None:
+    with PhoenixWithARunningTrace(3) as tool:
+        assert pulled(sqlite_store, "phoenix", tool).traces == 2
+    assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 2"]
+
+
 def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_store: Store) -> None:
     with receiving(sqlite_store) as http:
         http.post("/v1/traces", content=request(trace(3)), headers=PROTOBUF)

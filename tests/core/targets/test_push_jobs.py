@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.push_targets import claim_target, list_targets, release_abandoned_targets
 from judgeboard.targets import recording_tool as fakes
-from judgeboard.targets.push_jobs import PushJobs, TargetProgress, add_target, change_target, target_progress
+from judgeboard.targets.push_jobs import PushJobs, TargetProgress, add_target, change_target, push_to, target_progress
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 
@@ -144,3 +145,15 @@ def test_the_commands_add_list_and_change_targets(sqlite_log: GradedLog, capsys:
     for word, done in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
         assert run(["push", word, "mlflow", *database]) == 0
         assert capsys.readouterr().out == f"mlflow: {done}\n"
+
+
+def test_a_target_that_was_removed_meanwhile_gets_nothing_more(log: GradedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(log, TRACES[:2])
+    monkeypatch.setenv("PHOENIX_API_KEY", "key")
+    with fakes.FakePhoenix(*TRACES) as tool:
+        add_target(log.store, "phoenix", address=tool.address, actor="test")
+        with log.store.reading() as connection:
+            (target,) = list_targets(connection)
+        change_target(log.store, "phoenix", RuleState.REMOVED, "test")
+        push_to(log.store, target, threading.Event(), "test")
+    assert not tool.scores

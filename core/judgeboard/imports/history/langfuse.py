@@ -93,8 +93,8 @@ class LangfuseHistory(History):
         for each in listed:
             try:
                 trace = self.get(f"/api/public/traces/{each['id']}")
-            except Refused:  # it is reported without its observations
-                trace = each
+            except Refused:  # without its observations, an answer would have no passages: it is reported
+                trace = {"id": each["id"]}
             scores = [score for score in objects(trace.get("scores")) if not is_own(score.get("metadata"))]
             traces[str(each["id"])] = [trace | {"scores": scores}]
         return Page("Langfuse traces", traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES else None)

@@ -1,16 +1,24 @@
 """Phoenix: traces of a project, their spans, and the annotations of spans and traces."""
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
 from judgeboard.imports.history.pages import History, Page, Row, Window, by_key, is_own
 from judgeboard.targets.phoenix import PHOENIX
 from judgeboard.targets.target import Refused
+from judgeboard.text import as_utc
 
 _TRACES = 100  # of one page: their spans are selected by ids in the address
 _MOST = 1_000
 _IDS = 100  # in one address
 _NOT_FOUND = 404
+_LONGEST = timedelta(hours=1)  # from the start of a trace to the end of its root; a later pull reads it again
+
+
+def _is_young(trace: Row, window: Window) -> bool:
+    start = trace.get("start_time")
+    return start is not None and as_utc(start) > window.until - _LONGEST
 
 
 class PhoenixHistory(History):
@@ -30,7 +38,11 @@ class PhoenixHistory(History):
         self._annotate(traces)
         # A trace without spans is reported, like every item that cannot be used.
         missing: dict[str, list[Row]] = {trace_id: [{"context.trace_id": trace_id}] for trace_id in ids}
-        return Page("Phoenix spans", missing | traces, reply.get("next_cursor"))
+        young = {str(trace.get("trace_id")) for trace in reply["data"] if _is_young(trace, window)}
+        # The root of a young trace may follow: without it, the output of another span would become the answer.
+        rootless = {each for each in young if all(row.get("parent_id") for row in traces.get(each, ()))}
+        read = {each: rows for each, rows in (missing | traces).items() if each not in rootless}
+        return Page("Phoenix spans", read, reply.get("next_cursor"))
 
     def _annotate(self, traces: dict[str, list[Row]]) -> None:
         """Add the annotations of each span to its row, and those of a trace to the row of its root."""
