@@ -11,12 +11,13 @@
   let timer = 0;
   let early = null; // what is typed while the palette opens: {text, at}
   let clicked = false; // whether the button was clicked since the key was pressed
+  let typed = ""; // what the person typed: the field keeps it, whatever the server draws
   let opens = null; // the text whose first result opens as soon as it is there
   let sent = { text: "", apart: true }; // the text that the server has; whether a click may follow it
 
   const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
   const results = () => [...document.querySelectorAll('[role=dialog] [class*="st-key-palette_to_"] button')];
-  const found = () => document.querySelector("[role=dialog] .jb-found")?.dataset.text;
+  const found = () => document.querySelector("[role=dialog] .jb-found")?.dataset ?? {};
   const opening = () => early !== null && performance.now() - early.at < OPENING;
   window.__judgeboardPalette = () => opening() || field() !== null;
   const typing = (target) =>
@@ -40,9 +41,11 @@
   };
 
   const openFirst = () => {
-    if (opens === null || !field() || found() !== opens || !sent.apart) return;
+    if (opens === null || !field() || found().text !== opens || !sent.apart) return;
+    const first = found().first && document.querySelector(`[role=dialog] .st-key-${found().first} button`);
+    if (found().first && !first) return; // its text is drawn before its button
     opens = null;
-    results()[0]?.click();
+    first?.click();
   };
 
   const inPalette = (event) => {
@@ -100,9 +103,16 @@
 
   window.addEventListener("input", (event) => {
     if (event.target !== field()) return;
-    opens = null;
+    if (event.isTrusted) {
+      typed = field().value;
+      opens = null;
+    }
     clearTimeout(timer);
     timer = setTimeout(send, PAUSE);
+  }, true);
+
+  window.addEventListener("click", (event) => {
+    if (event.isTrusted && event.target.closest?.(".st-key-palette_open")) typed = "";
   }, true);
 
   let shown = null; // the field that got the focus when the palette opened
@@ -111,13 +121,19 @@
     if (now && now !== shown) {
       sent = { text: now.value.trim(), apart: true };
       now.focus();
-      if (early?.text) {
-        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(now, early.text);
-        now.dispatchEvent(new Event("input", { bubbles: true }));
-      }
+      if (early) typed = early.text; // early is null where a palette is drawn a second time
       early = null;
     }
     shown = now;
+    if (now && now.value !== typed) {
+      // The field is drawn anew, or a second click on the button has emptied it.
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(now, typed);
+      now.dispatchEvent(new Event("input", { bubbles: true }));
+    }
     openFirst();
-  }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["data-text"] });
+  }).observe(document.body, {
+    childList: true,
+    subtree: true,
+    attributeFilter: ["data-text", "data-first", "value"],
+  });
 })();

@@ -1,5 +1,6 @@
 """The command palette: opens pages, answers, flags, queues, people and actions by their name."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,12 @@ class Target(NamedTuple):
     icon: str
     page: str
     query: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        """The key of its button. A click on an older list must not open what has its place by now."""
+        named = repr((self.page, sorted(self.query.items()), self.words))
+        return f"palette_to_{hashlib.sha256(named.encode()).hexdigest()[:16]}"
 
 
 ACTIONS: tuple[tuple[str, str, str, dict[str, str], Action | None], ...] = (
@@ -70,13 +77,11 @@ def _palette(pages: Mapping[str, str]) -> None:
     with caught():
         targets = targets_of(text, pages)
         for target in targets:
-            # The key names the target: a click on an older list must not open what has its place by now.
-            key = f"palette_to_{target.page}_{sorted(target.query.items())}_{target.words}"
-            if st.button(as_label(target.words), key=key, icon=target.icon, type="tertiary", width="stretch"):
+            if st.button(as_label(target.words), key=target.key, icon=target.icon, type="tertiary", width="stretch"):
                 open_rows(target.page, **target.query)
         if not targets:
             caption("Nothing matches this text.")
-    show(tag("span", cls="jb-found", data_text=text))
+    show(tag("span", cls="jb-found", data_text=text, data_first=targets[0].key if targets else ""))
 
 
 def targets_of(text: str, pages: Mapping[str, str]) -> Sequence[Target]:
