@@ -15,6 +15,7 @@ import atexit
 import json
 import logging
 import os
+import re
 import threading
 import time
 import uuid
@@ -39,6 +40,7 @@ _FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server
 _DIVIDED = frozenset({400, 413, 422, 500})  # a smaller batch, or one without the bad entry, may be accepted
 _LONGEST_WAIT_S = 30.0
 _NOT_SENT = "not sent to %s: %d, because %s"
+_HALF = re.compile("[\ud800-\udfff]")  # what is left of an emoji in a text that was cut
 _WARNING_EVERY_S = 10.0  # a server that is away for an hour must not fill the log of the application
 
 
@@ -105,7 +107,7 @@ class Client:
         entry = _Entry(path)
         try:
             # Serialised here, because the caller may change a list afterwards.
-            entry.body = json.dumps(body, ensure_ascii=False, default=_plain).encode("utf-8", "replace")
+            entry.body = _as_json(body)
         except Exception as error:  # noqa: BLE001 - whatever is in the metadata of an application
             self._drop([entry], f"it cannot be written as JSON ({type(error).__name__})")
             return entry.stored
@@ -401,6 +403,14 @@ def _passage(passage: Any) -> Any:
     return {"text": text} | {name: value for name, value in more.items() if value is not None and value != {}}
 
 
+def _as_json(body: dict[str, Any]) -> bytes:
+    """Return an object as JSON, which has neither NaN nor infinity, nor half an emoji."""
+    text = json.dumps(body, ensure_ascii=False, default=_plain)
+    if "NaN" in text or "Infinity" in text:
+        text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
+    return _HALF.sub("\ufffd", text).encode()
+
+
 def _plain(value: Any) -> Any:
     """Return a value that JSON does not know as one that it does."""
     if isinstance(value, datetime):
@@ -419,4 +429,4 @@ def _refusal(reply: "httpx.Response") -> str:
 
 def _seconds(value: str | None) -> float | None:
     """Return the seconds of a Retry-After header; None if there is none, or a date."""
-    return float(value) if value is not None and value.isdigit() else None
+    return float(value) if value is not None and value.isascii() and value.isdecimal() else None

@@ -330,6 +330,10 @@ FORMATS = {
 
 _TOOL_FILES = (
     (b"PK\x03\x04", Format("an Inspect log", (".eval",), "judgeboard.formats.inspect_archive")),
+    *(
+        (start, Format("an Arrow file", (".arrow", ".feather"), "judgeboard.formats.arrow"))
+        for start in (b"\xff\xff\xff\xff", b"ARROW1")
+    ),
     (_SQLITE, Format("a TruLens database", (".sqlite", ".db"), "judgeboard.formats.trulens_database")),
 )
 # Binary files of other tools by their first bytes. They can only be read, and are recognised by their content.

@@ -29,23 +29,24 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         table = parquet.ParquetFile(source.seekable(), buffer_size=BUFFER_BYTES, pre_buffer=False)
         names = table.schema_arrow.names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column name is not UTF-8
-        raise BadInput(f"{source.name} is not a whole Parquet file: {_first_line(error)}") from error
+        raise BadInput(f"{source.name} is not a whole Parquet file: {first_line(error)}") from error
     if len(set(names)) < len(names):
         raise BadInput(f"{source.name} has two columns with the same name: rename one")
-    yield from _rows(table)
+    yield from rows_of_batches(table.iter_batches(batch_size=BATCH_ROWS), "Parquet")
 
 
-def _rows(table: Any) -> Iterator[Row | Rejected]:
+def rows_of_batches(batches: Iterable[Any], title: str) -> Iterator[Row | Rejected]:
+    """Yield the rows of record batches as JSON values. Raises Unreadable if a batch is damaged."""
     import pyarrow as pa
 
     number = 0
     try:
-        for batch in table.iter_batches(batch_size=BATCH_ROWS):
+        for batch in batches:
             for values in _batch_rows(batch):
                 number += 1
                 yield Rejected(number, None, values, None) if isinstance(values, str) else Row(number, values)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise Unreadable(f"the Parquet data are damaged ({_first_line(error)})") from error
+        raise Unreadable(f"the {title} data are damaged ({first_line(error)})") from error
 
 
 def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:
@@ -64,7 +65,7 @@ def _single_row(batch: Any) -> dict[str, Any] | str:
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, OverflowError) as error:
-        return f"contains a value that cannot be read: {_first_line(error)}"
+        return f"contains a value that cannot be read: {first_line(error)}"
 
 
 def _json_value(value: Any) -> Any:
@@ -81,7 +82,8 @@ def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of an error, or its type."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

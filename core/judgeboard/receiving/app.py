@@ -47,6 +47,7 @@ _IN_PATH = re.compile(r"\{(\w+)\}")
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
 AT_ONCE = 2  # requests that are decoded at a time, which takes memory and one core each
 MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
+STALLED_SECONDS = 20.0  # exporters give up after 10 s
 READY_SECONDS = 5.0  # for the database to answer
 
 STATUSES = {
@@ -56,6 +57,7 @@ STATUSES = {
     403: "The key is for another source or lacks the scope, or the reviewer lacks the permission.",
     404: "There is no such answer or flag.",
     409: "The review is refused: the flag is decided, the lease ended, or the answer must be reviewed blind.",
+    408: "The body stopped in the middle: send it again.",
     413: "The body is too large, also after decompression.",
     415: "The body is compressed in a way that is not known, or is not JSON where only JSON is taken.",
     429: "Too many requests: try again after the time in Retry-After.",
@@ -254,12 +256,13 @@ class Receiver:
                 endpoint.check_type(_content_type(request))
             encoding = request.headers.get("content-encoding", "")
             with closing(Body(encoding, most=sender.most_bytes, memory=self._memory)) as body:
-                await body.read(request.stream())
+                await body.read(request.stream(), STALLED_SECONDS)
                 reply = await endpoint.handle(sender, request, body)
         except ClientDisconnect:
             reply = Reply(status_code=400)
         except Exception as error:  # noqa: BLE001 - every error has a status that exporters understand
-            await _discard(request)
+            if not _is_stalled(error):
+                await _discard(request)
             if isinstance(error, Refused):  # a refused key is known only to the refusal
                 key = error.key or key
             reply = self._failed(error, _content_type(request), key)
@@ -283,7 +286,9 @@ class Receiver:
             _log.warning("a request was not stored: %s", type(error).__name__)
         else:
             _log.error("a request failed", exc_info=error)
-        headers = {"retry-after": str(RETRY_SECONDS)} if status in {429, 503} else None
+        headers = {"retry-after": str(RETRY_SECONDS)} if status in {429, 503} else {}
+        if _is_stalled(error):  # the rest of the body may come, and is no new request
+            headers["connection"] = "close"
         known = otlp.PROTOBUF if _media_type(content_type) == otlp.PROTOBUF else otlp.JSON
         return Reply(otlp.failure(content_type, status, reason), status, headers, known)
 
@@ -377,14 +382,19 @@ def _spans_in(read: Read, sender: Sender, body: bytes, content_type: str) -> lis
         raise BadInput("an attribute has a value that cannot be stored, for example one nested too deeply") from None
 
 
+def _is_stalled(error: Exception) -> bool:
+    return isinstance(error, Refused) and error.status == 408
+
+
 async def _discard(request: Request, most: int = 64 * 2**20) -> None:
     """Read the rest of a refused body, without keeping it: many senders read the reply only after they sent it all."""
     left = most
-    with suppress(ClientDisconnect, RuntimeError):
-        async for chunk in request.stream():
-            left -= len(chunk)
-            if left < 0:
-                return
+    with suppress(ClientDisconnect, RuntimeError, TimeoutError):
+        async with asyncio.timeout(STALLED_SECONDS):
+            async for chunk in request.stream():
+                left -= len(chunk)
+                if left < 0:
+                    return
 
 
 def serve_receiver(store: Store, address: str, port: int) -> None:

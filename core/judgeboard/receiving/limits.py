@@ -1,5 +1,6 @@
 """Limits of requests: the size of a body, also after decompression, and the rate of a key."""
 
+import asyncio
 import threading
 import time
 import zlib
@@ -8,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 RETRY_SECONDS = 2  # exporters drop a batch at once if they are told to wait for long
 MOST_MEMBERS = 1_000  # of gzip in one body
 _PIECE = 1 << 16
+_PROGRESS = 1 << 14  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
 
@@ -60,10 +62,18 @@ class Body:
         self._taken = 0
         self._sent = bytearray()
 
-    async def read(self, chunks: AsyncIterator[bytes]) -> None:
-        """Read the body as it was sent. Raises Refused."""
-        async for chunk in chunks:
-            self._append(self._sent, chunk)
+    async def read(self, chunks: AsyncIterator[bytes], stalled_seconds: float) -> None:
+        """Read the body as it was sent. Raises Refused, also if for so long less than 16 KiB of it came."""
+        now, enough = asyncio.get_running_loop().time, _PROGRESS
+        try:
+            async with asyncio.timeout(stalled_seconds) as limit:
+                async for chunk in chunks:
+                    self._append(self._sent, chunk)
+                    if len(self._sent) >= enough:
+                        enough = len(self._sent) + _PROGRESS
+                        limit.reschedule(now() + stalled_seconds)
+        except TimeoutError:
+            raise Refused(408, f"the body did not come on for {stalled_seconds:g} s: send it again") from None
 
     def whole(self) -> bytes:
         """Return the decompressed body. A large one takes long, so call it in a thread. Raises Refused."""

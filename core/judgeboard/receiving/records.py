@@ -1,12 +1,12 @@
 """Reads answers and feedback in the JSON of a request, with the fields of `judgeboard import`."""
 
 import io
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-import orjson
 from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected, Response
@@ -47,7 +47,9 @@ def responses_in_body(body: bytes, sender: Sender) -> Records:
                 records.responses.append(replace(item, source=sender.checked_source(item.source)))
                 records.rows.append(reading.line)
     if not records.responses:
-        first = records.rejected[0]["reason"] if records.rejected else "the body has no answer"
+        first = "the body has no answer"
+        if records.rejected:
+            first = ": ".join(records.rejected[0][name] for name in ("field", "reason") if records.rejected[0][name])
         raise BadInput(f"no answer can be used: {first}")
     return records
 
@@ -72,6 +74,14 @@ def store_records(connection: Connection, records: Records, now: datetime) -> di
     }
 
 
+def json_in_body(body: bytes) -> Any:
+    """Return the value of a JSON text, also with texts and numbers that cannot be stored. Raises BadInput."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadInput("the body is not JSON") from None
+
+
 _SUBJECTS = {"response_id": "response_key", "trace_id": "trace_key", "span_id": "span_key"}
 _OF_FEEDBACK = ("thumbs", "stars", "feedback")
 
@@ -81,10 +91,7 @@ def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:
 
     Raises BadInput for the first that cannot be used, and Refused for another source than that of the key.
     """
-    try:
-        content = orjson.loads(body)
-    except ValueError:
-        raise BadInput("the body is not JSON") from None
+    content = json_in_body(body)
     entries = content if isinstance(content, list) else [content]
     if not entries:
         raise BadInput("the body has no feedback")

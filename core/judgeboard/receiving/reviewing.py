@@ -8,11 +8,13 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Label
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.imports.fields import fault_in
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.people.permissions import SIGNED_IN
 from judgeboard.people.roster import people_named
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.reading import named_response
+from judgeboard.receiving.records import json_in_body
 from judgeboard.reviews.decisions import decide, grade
 from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.queue_decisions import decide_item
@@ -62,8 +64,11 @@ class SentReview(BaseModel):
 
 def review_in(body: bytes) -> SentReview:
     """Return the review in a body. Raises BadInput, which names the field."""
+    content = json_in_body(body)
+    if isinstance(content, dict) and (fault := fault_in(content)):
+        raise BadInput(f"{fault[0]}: {fault[1]}")
     try:
-        sent = SentReview.model_validate_json(body)
+        sent = SentReview.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))

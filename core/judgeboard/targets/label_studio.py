@@ -68,7 +68,7 @@ def _read(http: Http, path: str, name: str) -> Any:
 
 def _task(item: PushItem) -> int:
     for value in (item.metadata.get("task_id"), item.external_id):
-        if str(value).isdigit():
+        if str(value).isdecimal():
             return int(str(value))
     raise Refused("the answer has no task of Label Studio: neither its id nor metadata.task_id is a number")
 

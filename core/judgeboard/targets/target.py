@@ -122,7 +122,7 @@ class Http:
                 if reply.status_code not in _RETRIED:
                     raise Refused(reason, reply.status_code)
                 header = reply.headers.get("retry-after", "")
-                asked = float(header) if header.isdigit() else None
+                asked = float(header) if header.isascii() and header.isdecimal() else None
                 again = repeat or reply.status_code == _TOO_MANY
             if not again:
                 break

@@ -85,7 +85,7 @@ def _at(value: Any, path: str) -> Any:
     value = parsed(value)
     if isinstance(value, list):
         name, _, rest = path.partition(".")
-        return _at(value[int(name)], rest) if name.isascii() and name.isdigit() and int(name) < len(value) else None
+        return _at(value[int(name)], rest) if name.isascii() and name.isdecimal() and int(name) < len(value) else None
     if not isinstance(value, Mapping):
         return None
     inside = (_at(value[name], rest) for name, rest in _splits(path) if name in value)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import judgeboard
+from judgeboard.client import sending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
 
 STORED = ScriptedReply({"stored": True})
@@ -113,6 +114,20 @@ def test_answers_and_feedback_reach_the_server_in_its_fields(
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer jb-secret"}
     with pytest.raises(TypeError, match="modle"):
         judgeboard.record("q", "a", modle="m", client=client)  # type: ignore[call-arg]
+
+
+def test_a_value_that_json_does_not_have_loses_no_answer(server: RecordingEndpoint, client: judgeboard.Client) -> None:
+    metadata = {"score": float("nan"), "all": [float("inf"), 1.5], "note": "NaN in a text"}
+    judgeboard.record("Half an emoji \ud83d?", "a", metadata=metadata, client=client)
+    assert client.flush(10)
+    (entry,) = sent(server, "/api/responses")
+    assert entry["query"] == "Half an emoji \ufffd?"
+    assert entry["metadata"] == {"score": None, "all": [None, 1.5], "note": "NaN in a text"}
+
+
+@pytest.mark.parametrize("asked", ["\u00b2", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", ""])
+def test_a_wait_that_is_no_number_of_seconds_is_chosen_by_the_client(asked: str) -> None:
+    assert sending._seconds(asked) is None
 
 
 def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(

@@ -50,7 +50,14 @@ CAPTURES: dict[str, tuple[str, str, str, tuple[str, ...] | None, str | None]] = 
     },
     **{
         f"ragas/{name}": ("ragas", QUESTION, BOTH, (SLINGS, ROPES), None)
-        for name in ("dataset.csv", "dataset.jsonl", "dataset.parquet", "result.csv", "result.jsonl")
+        for name in (
+            "dataset.csv",
+            "dataset.jsonl",
+            "dataset.parquet",
+            "hf/data-00000-of-00001.arrow",
+            "result.csv",
+            "result.jsonl",
+        )
     },
     "ragas/multi_turn.jsonl": (
         "ragas",

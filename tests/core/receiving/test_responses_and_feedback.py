@@ -156,6 +156,22 @@ def test_feedback_on_a_known_answer_raises_its_flag_at_once(store: Store) -> Non
         assert list(connection.execute(select(FLAG.c.rule)).scalars()) == ["poor_rating"]
 
 
+def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite_store: Store) -> None:
+    headers = {"content-type": "application/json"}
+    headers["x-api-key"] = create_key(sqlite_store, "k", scopes=["ingest", "review"], by="test")
+    bodies = {
+        "/api/responses": ("query", '{"question": %s, "answer": "a"}'),
+        "/api/feedback": ("user", '{"response_id": "r", "thumbs": "up", "user": %s}'),
+        "/api/reviews": ("note", '{"reviewer": "ann", "response": "r", "label": "grounded", "note": %s}'),
+    }
+    with receiving(sqlite_store) as http:
+        for path, (field, body) in bodies.items():
+            for text, reason in ((r'"half \ud83d"', "surrogate"), (r'"\u0000"', "NUL")):
+                reply = http.post(path, content=body % text, headers=headers)
+                message = reply.json()["message"]
+                assert (reply.status_code, field in message, reason in message) == (400, True, True), message
+
+
 @pytest.mark.parametrize(
     "entry",
     [

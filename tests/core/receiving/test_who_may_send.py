@@ -188,6 +188,28 @@ def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatc
     assert 0 < int(replies[0].headers["retry-after"]) <= 3
 
 
+def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "MOST_IN_MEMORY", len(BODY) + 5)
+    monkeypatch.setattr(app, "STALLED_SECONDS", 0.1)
+
+    async def stalling() -> AsyncIterator[bytes]:
+        yield BODY[:-9]
+        await asyncio.Event().wait()
+
+    async def send(receiver: ASGIApp) -> list[httpx.Response]:
+        local = httpx.ASGITransport(receiver, client=("127.0.0.1", 9))
+        async with httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF) as http:
+            return [await http.post("/v1/traces", content=content) for content in (stalling(), BODY)]
+
+    with receiving(sqlite_store) as http:
+        stalled, whole = asyncio.run(send(http.app))
+    assert (stalled.status_code, stalled.headers["connection"]) == (408, "close")
+    assert "did not come on" in Status.FromString(stalled.content).message
+    assert whole.status_code == 200
+
+
 def test_bodies_are_decompressed_in_threads_and_have_few_members(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

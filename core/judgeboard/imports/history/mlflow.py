@@ -26,7 +26,7 @@ class MlflowHistory(History):
         try:
             reply = self.get("/api/2.0/mlflow/experiments/get-by-name", experiment_name=self.project)
         except Refused:
-            if self.project.isdigit():
+            if self.project.isdecimal():
                 return self.project
             raise
         return str(reply["experiment"]["experiment_id"])
