@@ -204,20 +204,27 @@ class LangfuseWithHistory(HistoryTool):
         if route == "traces" and self.old:
             numbers = self.between(query.get("fromTimestamp"), query["toTimestamp"])
             page, _ = sliced(numbers, str((int(query["page"]) - 1) * int(query["limit"])), int(query["limit"]))
-            return Reply(200, {"data": [{"id": trace_of(n)} for n in page], "meta": {}})
+            return Reply(200, {"data": [self.listed(n) for n in page], "meta": {}})
         if route.startswith("traces/") and self.old:
             number = int(route.removeprefix("traces/"), 16)
-            root, found = self.observations(number)
-            whole = {
-                "id": trace_of(number),
-                "name": "rag",
-                "timestamp": time_of(number),
-                "userId": None,
-                "sessionId": None,
-            }
-            texts = {"input": root.get("input"), "output": root.get("output")}
-            return Reply(200, whole | texts | {"observations": [found], "scores": self.scores_of(number)})
+            of_trace = {"observations": self.observations(number)[1:], "scores": self.scores_of(number)}
+            return Reply(200, self.listed(number) | of_trace)
         return Reply(404, {"message": "Not Found"})
+
+    def listed(self, number: int) -> dict[str, Any]:
+        """A trace of a list, which names its observations and scores only by their ids."""
+        root, *others = self.observations(number)
+        return {
+            "id": trace_of(number),
+            "name": "rag",
+            "timestamp": time_of(number),
+            "userId": None,
+            "sessionId": None,
+            "input": root["input"],
+            "output": root["output"],
+            "observations": [each["id"] for each in others],
+            "scores": [each["id"] for each in self.scores_of(number)],
+        }
 
     def observations(self, number: int) -> list[dict[str, Any]]:
         root: dict[str, Any] = {"input": f"question {number}", "output": f"answer {number}"}

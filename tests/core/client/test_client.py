@@ -196,6 +196,19 @@ def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog: pyt
     assert "the address or the key cannot be used" in caplog.text
 
 
+def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(
+    server: RecordingEndpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = judgeboard.Client(address(server), api_key="jb-first\nsecond", delay_s=0)
+    atexit.unregister(client._at_exit)
+    judgeboard.record("q", "a", client=client)
+    assert client.flush(10)
+    (reason,) = client.dropped
+    assert "the address or the key cannot be used" in reason
+    assert reason in caplog.text
+    assert not [part for part in ("jb-first", "second") if part in caplog.text]
+
+
 def test_a_full_queue_says_what_it_drops(server: RecordingEndpoint, caplog: pytest.LogCaptureFixture) -> None:
     release = threading.Event()
     began = threading.Event()

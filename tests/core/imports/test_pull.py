@@ -1,5 +1,7 @@
 """A pull brings each trace once with its passages and scores, and goes on where an earlier one ended."""
 
+import os
+import signal
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -19,9 +21,10 @@ from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW
 from judgeboard.targets.recording_tool import Reply
 from judgeboard.targets.target import OWN, SENT_BY
 from judgeboard.text import as_utc
+from judging_log import address, judgeboard
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from tool_histories import TOOLS as FAKES
-from tool_histories import HistoryTool, PhoenixWithHistory, time_of
+from tool_histories import HistoryTool, OldLangfuseWithHistory, PhoenixWithHistory, time_of, trace_of
 
 COUNT = 8
 LATER = as_utc(time_of(600))
@@ -137,6 +140,37 @@ def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
         print(f"{name}: {stored} answers before the kill, {result.new['responses']} after it, {tool.count} in all")  # noqa: T201
 
 
+class KillingPhoenix(PhoenixWithHistory):
+    """Phoenix that kills who pulls, as it asks for the annotations of its second page."""
+
+    victim: int | None = None
+
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        if self.victim and path.endswith("/span_annotations") and f"{5 << 8 | 1:016x}" in query["span_ids"]:
+            os.kill(self.victim, signal.SIGKILL)
+        return super().reply(path, query, request)
+
+
+def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> None:
+    with KillingPhoenix(COUNT) as tool:
+        tool.given = [
+            (number, *score, {})
+            for number in range(1, COUNT + 1)
+            for score in (("groundedness", 0.2, None), ("label", "grounded", "mara"), ("user_thumbs", 1, None))
+        ]
+        command = ("pull", "phoenix", "--url", tool.address, "--db", address(store))
+        with judgeboard(*command) as process:
+            tool.victim = process.pid
+        assert process.returncode == -signal.SIGKILL
+        before = counts(store)
+        assert set(before.values()) == {tool.page_size}, "the page before the kill is stored"
+        tool.victim = None
+        assert run([*command]) == 0
+        assert set(counts(store).values()) == {COUNT}
+        assert len({query for query, *_ in answers(store)}) == COUNT
+        print(f"{store.engine.dialect.name}: before the kill {before}, after the next pull {counts(store)}")  # noqa: T201
+
+
 def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(sqlite_store: Store) -> None:
     waits: list[float] = []
     with PhoenixWithHistory(COUNT) as tool:
@@ -176,6 +210,25 @@ def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store: Store
     with PhoenixWithARunningTrace(3) as tool:
         assert pulled(sqlite_store, "phoenix", tool).traces == 2
     assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 2"]
+
+
+class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
+    refused: str | None = trace_of(2)
+
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        if self.refused is not None and path.endswith(self.refused):
+            return Reply(500, {"message": "defect"})
+        return super().reply(path, query, request)
+
+
+def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(sqlite_store: Store) -> None:
+    with LangfuseThatRefusesATrace(3) as tool:
+        result = pulled(sqlite_store, "langfuse", tool)
+        assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (None, 1, trace_of(2))
+        assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 3"]
+        tool.refused = None
+        assert pulled(sqlite_store, "langfuse", tool, now=LATER + timedelta(minutes=1)).new["responses"] == 1
+    assert [passages for *_, passages, _ in answers(sqlite_store)] == [(f"passage {n}",) for n in (1, 2, 3)]
 
 
 def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_store: Store) -> None:
