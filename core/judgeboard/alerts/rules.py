@@ -141,7 +141,7 @@ def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, s
         ("only", written.only or None, condition.subject),
     ):
         if value is not None and known is None:
-            raise BadInput(f"{field}: the condition {written.when} does not have it")
+            raise BadInput(f"{field}: the condition {written.when} does not use it: leave it out")
     threshold = condition.threshold if written.above is None else written.above
     if threshold is None and condition.unit is not None:
         raise BadInput(f"above: {written.when} needs a threshold ({condition.unit})")

@@ -108,32 +108,20 @@ def event_lines(events: "Iterable[tuple[str, AlertEvent]]") -> Iterator[str]:
         yield f"open since {event.opened_at:%Y-%m-%d %H:%M} UTC: {name}: {event.sentence}"
 
 
-def _change(name: str, state: RuleState, done: str) -> None:
+def _change(name: str, state: RuleState) -> None:
     from judgeboard.alerts.rules import change_alert_rule
 
     change_alert_rule(options.open_store(), name, state, options.actor())
-    options.show({"name": name, "state": state.value}, [f"{name}: {done}"])
 
 
-@options.command("judgeboard alerts pause old", group=alerts_command)
-@click.argument("name")
-def pause(name: str) -> None:
-    """Pause an alert rule: it is not evaluated and sends nothing."""
-    _change(name, RuleState.PAUSED, "paused")
-
-
-@options.command("judgeboard alerts resume old", group=alerts_command)
-@click.argument("name")
-def resume(name: str) -> None:
-    """Resume an alert rule."""
-    _change(name, RuleState.ACTIVE, "active")
-
-
-@options.command("judgeboard alerts remove old", group=alerts_command)
-@click.argument("name")
-def remove(name: str) -> None:
-    """Remove an alert rule. Its log is kept, and its name is free again."""
-    _change(name, RuleState.REMOVED, "removed")
+options.state_commands(
+    alerts_command,
+    "old",
+    _change,
+    pause="Pause an alert rule: it is not evaluated and sends nothing.",
+    resume="Resume an alert rule.",
+    remove="Remove an alert rule. Its log is kept, and its name is free again.",
+)
 
 
 @options.command("judgeboard alerts test old", group=alerts_command)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from judgeboard.domain import RuleState
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
 from judgeboard.text import counted, storable
 
@@ -104,6 +105,22 @@ def command(
         return made
 
     return decorate
+
+
+def state_commands(group: click.Group, example: str, change: Callable[[str, RuleState], None], **helps: str) -> None:
+    """Add the commands pause, resume and remove to a group, with a name as argument.
+
+    ``change`` stores the new state, ``example`` is a name, and ``helps`` has the help of each command.
+    """
+    for word, state in (("pause", RuleState.PAUSED), ("resume", RuleState.ACTIVE), ("remove", RuleState.REMOVED)):
+
+        def run(name: str, state: RuleState = state) -> None:
+            change(name, state)
+            show({"name": name, "state": state.value}, [f"{name}: {state.value}"])
+
+        run.__name__ = word
+        made = command(f"judgeboard {group.name} {word} {example}", group=group, help=helps[word])
+        made(click.argument("name")(run))
 
 
 def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:

@@ -215,29 +215,17 @@ def target_lines(targets: "list[TargetProgress]") -> Iterator[str]:
             yield "  No process pushes: start `judgeboard serve` or `judgeboard worker`."
 
 
-def _change(name: str, state: RuleState, done: str) -> None:
+def _change(name: str, state: RuleState) -> None:
     from judgeboard.targets.push_jobs import change_target
 
     change_target(options.open_store(), name, state, options.actor())
-    options.show({"name": name, "state": state.value}, [f"{name}: {done}"])
 
 
-@options.command("judgeboard push pause phoenix", group=push_command)
-@click.argument("name")
-def pause(name: str) -> None:
-    """Pause a push target. A push that is under way is finished."""
-    _change(name, RuleState.PAUSED, "paused")
-
-
-@options.command("judgeboard push resume phoenix", group=push_command)
-@click.argument("name")
-def resume(name: str) -> None:
-    """Resume a push target. The next push starts at once, with what came while it was paused."""
-    _change(name, RuleState.ACTIVE, "active")
-
-
-@options.command("judgeboard push remove phoenix", group=push_command)
-@click.argument("name")
-def remove(name: str) -> None:
-    """Remove a push target. The tool keeps what it has, and the name is free again."""
-    _change(name, RuleState.REMOVED, "removed")
+options.state_commands(
+    push_command,
+    "phoenix",
+    _change,
+    pause="Pause a push target. A push that is under way stops before its next request.",
+    resume="Resume a push target. The next push starts at once, with what came while it was paused.",
+    remove="Remove a push target. The tool keeps what it has, and the name is free again.",
+)

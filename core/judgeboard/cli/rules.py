@@ -145,29 +145,17 @@ def rule_lines(lines: "list[RuleProgress]") -> Iterator[str]:
             yield "  No process judges: start `judgeboard serve` or `judgeboard worker`."
 
 
-def _change(name: str, state: RuleState, done: str) -> None:
+def _change(name: str, state: RuleState) -> None:
     from judgeboard.runs.judging_rules import change_rule
 
     change_rule(options.open_store(), name, state, options.actor())
-    options.show({"name": name, "state": state.value}, [f"{name}: {done}"])
 
 
-@options.command("judgeboard rules pause live", group=rules_command)
-@click.argument("name")
-def pause(name: str) -> None:
-    """Pause a judging rule. Calls in flight are finished, and new answers wait."""
-    _change(name, RuleState.PAUSED, "paused")
-
-
-@options.command("judgeboard rules resume live", group=rules_command)
-@click.argument("name")
-def resume(name: str) -> None:
-    """Resume a judging rule. It also judges the answers that came while it was paused."""
-    _change(name, RuleState.ACTIVE, "active")
-
-
-@options.command("judgeboard rules remove live", group=rules_command)
-@click.argument("name")
-def remove(name: str) -> None:
-    """Remove a judging rule. Its judgments are kept, and its name is free again."""
-    _change(name, RuleState.REMOVED, "removed")
+options.state_commands(
+    rules_command,
+    "live",
+    _change,
+    pause="Pause a judging rule. Calls in flight are finished, and new answers wait.",
+    resume="Resume a judging rule. It also judges the answers that came while it was paused.",
+    remove="Remove a judging rule. Its judgments are kept, and its name is free again.",
+)

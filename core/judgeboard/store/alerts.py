@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, exists, insert, select, update
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of
+from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of
 from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
 
 
@@ -107,10 +107,7 @@ def list_alert_rules(connection: Connection) -> list[AlertRule]:
 
 def alert_rule_named(connection: Connection, name: str) -> AlertRule:
     """Return the alert rule with this name, or raise NotFound."""
-    rules = {rule.name: rule for rule in list_alert_rules(connection)}
-    if name not in rules:
-        raise NotFound(f"no alert rule {name!r}; known: {', '.join(rules) or 'none'}")
-    return rules[name]
+    return record_named(list_alert_rules(connection), name, "alert rule")
 
 
 def set_alert_rule_state(connection: Connection, rule: AlertRule, state: RuleState, by: str, now: datetime) -> None:

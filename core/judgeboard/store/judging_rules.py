@@ -14,7 +14,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, unasked
-from judgeboard.store.statements import insert_or_skip, record_of
+from judgeboard.store.statements import insert_or_skip, record_named, record_of
 from judgeboard.store.tables import JUDGING_RULE, RESPONSE, RUN, VERSION
 
 
@@ -88,12 +88,7 @@ def get_rule(connection: Connection, rule_id: int) -> JudgingRule:
 
 def rule_named(connection: Connection, name: str) -> JudgingRule:
     """Return the judging rule with this name, or raise NotFound."""
-    rules = list_rules(connection)
-    for rule in rules:
-        if rule.name == name:
-            return rule
-    known = ", ".join(rule.name for rule in rules) or "none"
-    raise NotFound(f"no judging rule {name!r}; known: {known}")
+    return record_named(list_rules(connection), name, "judging rule")
 
 
 def insert_rule(connection: Connection, rule: NewRule, by: str, now: datetime) -> int:

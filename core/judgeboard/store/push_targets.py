@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, or_, select, update
 
 from judgeboard.domain import RuleState
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of
+from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of
 from judgeboard.store.tables import PUSH_TARGET
 
 
@@ -66,12 +66,7 @@ def list_targets(connection: Connection) -> list[PushTarget]:
 
 def target_named(connection: Connection, name: str) -> PushTarget:
     """Return the push target with this name, or raise NotFound."""
-    targets = list_targets(connection)
-    for target in targets:
-        if target.name == name:
-            return target
-    known = ", ".join(target.name for target in targets) or "none"
-    raise NotFound(f"no push target {name!r}; known: {known}")
+    return record_named(list_targets(connection), name, "push target")
 
 
 def insert_target(connection: Connection, target: NewTarget, by: str, now: datetime) -> None:

@@ -31,6 +31,7 @@ from judgeboard.store.push_targets import (
     target_named,
 )
 from judgeboard.store.pushed import What, count_due, known_judges, target_states
+from judgeboard.store.statements import record_of
 from judgeboard.targets.push import TARGETS, PushResult, push
 from judgeboard.text import unstorable
 
@@ -138,26 +139,8 @@ def _progress(target: PushTarget, living: set[str]) -> TargetProgress:
         state = PUSHING
     else:
         state = PROBLEM if target.problem else ACTIVE
-    return TargetProgress(
-        name=target.name,
-        state=state,
-        tool=target.tool,
-        address=target.address,
-        what=target.what,
-        judges=target.judges,
-        source=target.source,
-        with_notes=target.with_notes,
-        every_s=target.every_s,
-        pushed=target.pushed,
-        waiting=target.waiting,
-        refused=target.refused,
-        reason=target.reason,
-        problem=target.problem,
-        tried_at=target.tried_at,
-        succeeded_at=target.succeeded_at,
-        next_at=target.next_at if state in {ACTIVE, PROBLEM} else None,
-        by=target.by,
-    )
+    next_at = target.next_at if state in {ACTIVE, PROBLEM} else None
+    return record_of(TargetProgress, target, state=state, next_at=next_at)
 
 
 def _is_active(store: Store, target: PushTarget) -> bool:
@@ -195,6 +178,9 @@ def push_to(
         problem = result.stopped
     except JudgeboardError as error:  # a key is missing, or a judge was named that is not stored any more
         problem = str(error)
+    except Exception as error:  # noqa: BLE001 - a fault of ours: the target shows it, and the next push tries again
+        _log.warning("push to %s: %s", target.name, type(error).__name__, exc_info=error)
+        problem = f"unexpected error ({type(error).__name__}); the worker's log has the details"
     chosen: dict[str, Any] = {"since": target.since, "judges": target.judges, "source": target.source}
     with store.reading() as connection:
         states = [state for state in target_states(connection, result.target) if state.what in target.what]

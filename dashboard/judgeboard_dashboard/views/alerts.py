@@ -14,10 +14,10 @@ from judgeboard.alerts.rules import (
     reminder_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery, latest_deliveries, list_alert_rules, open_events
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_reviewer,
@@ -27,6 +27,7 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
 
@@ -61,6 +62,7 @@ MESSAGE_COLUMNS: Columns[Delivery] = {
 
 def alerts() -> None:
     """Show open events, rules with their buttons, messages and the form."""
+    demand(Action.KEEP_ALERT_RULES)
     with reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
@@ -71,10 +73,13 @@ def alerts() -> None:
     heading("Rules")
     if rules:
         chosen = rules[choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)]
-        if chosen.problem:
-            show(tag("div", f"{chosen.name}: {chosen.problem}", cls="jb-wrong"))
+        for rule in rules:
+            show_problem(rule.name, rule.problem)
         foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
-        _buttons(chosen)
+        reviewer = current_reviewer()
+        if reviewer is not None:
+            paused = chosen.state is RuleState.PAUSED
+            state_buttons(chosen.name, reviewer, change_alert_rule, key="alert", paused=paused, test=send_test)
     else:
         caption("There is no alert rule yet. In a terminal: `judgeboard alerts add --help`")
     if messages:
@@ -82,26 +87,7 @@ def alerts() -> None:
         under = (f"The latest {MOST}. More: `judgeboard alerts log --limit 1000`" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
-    reviewer = current_reviewer()
-    if reviewer is not None and not may(reviewer, Action.KEEP_ALERT_RULES):
-        caption("Only leads and admins add, change and test alert rules.")
-        return
     _form()
-
-
-def _buttons(rule: AlertRule) -> None:
-    reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, Action.KEEP_ALERT_RULES):
-        return
-    change = ("Resume", RuleState.ACTIVE) if rule.state is RuleState.PAUSED else ("Pause", RuleState.PAUSED)
-    with st.container(key="alert_ways", horizontal=True, gap="small", vertical_alignment="center"):
-        if st.button("Send test message", key="alert_test", wrap=False):
-            with saving("Not sent"):
-                send_test(store(), rule.name, reviewer)
-        for label, state in (change, ("Remove", RuleState.REMOVED)):
-            if st.button(f"{label} {rule.name}", key=f"alert_{state.value}", wrap=False):
-                with saving():
-                    change_alert_rule(store(), rule.name, state, reviewer)
 
 
 def _form() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import RuleState
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
@@ -24,7 +23,6 @@ from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.statements import LOGGED
 from judgeboard.store.tables import RESPONSE
-from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_reviewer,
@@ -35,6 +33,7 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence
 
@@ -72,8 +71,7 @@ def judging() -> None:
         chosen = rules[choose_row(Table.of(rules, COLUMNS), key=key, most=10)]
         foot(Table.of(rules, COLUMNS), "judging_rules", "The budget of a day begins at midnight UTC.")
         for rule in rules:
-            if rule.problem:
-                show(tag("div", f"{rule.name}: {rule.problem}", cls="jb-wrong"))
+            show_problem(rule.name, rule.problem)
         _buttons(chosen)
     else:
         caption("There is no judging rule yet. In a terminal: `judgeboard rules add NAME --judge KIND`")
@@ -100,15 +98,7 @@ def _buttons(rule: RuleProgress) -> None:
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.KEEP_JUDGING_RULES):
         return
-    paused = rule.state == PAUSED
-    with st.container(key="judging_ways", horizontal=True, gap="small", vertical_alignment="center"):
-        for label, state in (
-            (f"Resume {rule.name}", RuleState.ACTIVE) if paused else (f"Pause {rule.name}", RuleState.PAUSED),
-            (f"Remove {rule.name}", RuleState.REMOVED),
-        ):
-            if st.button(label, key=f"judging_{state.value}", wrap=False):
-                with saving():
-                    change_rule(store(), rule.name, state, reviewer)
+    state_buttons(rule.name, reviewer, change_rule, key="judging", paused=rule.state == PAUSED)
 
 
 def _specs() -> dict[str, dict[str, Any]]:

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from judgeboard.domain import RuleState
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.targets.push_jobs import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
-from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import current_reviewer, page, reading, saving, store
+from judgeboard_dashboard.session import current_reviewer, page, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
+from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, when
 
@@ -62,33 +61,24 @@ TARGET_COLUMNS: Columns[TargetProgress] = {
 
 
 def targets() -> None:
-    """Show the push targets, with the problem and the buttons of the selected one."""
+    """Show the push targets with their problems, and the buttons of the selected one."""
     heading("Push targets")
     listed = target_progress(store())
     if not listed:
         caption("There is no push target yet. In a terminal: `judgeboard push add --to TOOL`")
         return
     chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
-    for words in (
-        chosen.problem,
-        chosen.refused and f"{count(chosen.refused, 'item')} refused. The latest reason: {one_line(chosen.reason)}",
-    ):
-        if words:
-            show(tag("div", f"{chosen.name}: {words}", cls="jb-wrong"))
+    for target in listed:
+        show_problem(target.name, target.problem)
+    if chosen.refused:
+        reason = one_line(chosen.reason)
+        show_problem(chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}")
     if chosen.state == NO_WORKER:
         caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.KEEP_PUSH_TARGETS):
         return
-    paused = chosen.state == PAUSED
-    with st.container(key="target_ways", horizontal=True, gap="small", vertical_alignment="center"):
-        for label, state in (
-            (f"Resume {chosen.name}", RuleState.ACTIVE) if paused else (f"Pause {chosen.name}", RuleState.PAUSED),
-            (f"Remove {chosen.name}", RuleState.REMOVED),
-        ):
-            if st.button(label, key=f"target_{state.value}", wrap=False):
-                with saving():
-                    change_target(store(), chosen.name, state, reviewer)
+    state_buttons(chosen.name, reviewer, change_target, key="target", paused=chosen.state == PAUSED)
 
 
 def sources() -> None:

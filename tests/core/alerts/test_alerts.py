@@ -308,7 +308,7 @@ def test_the_commands_keep_rules_and_check_them(
     assert said("import", str(file)) == "0 added, 0 replaced, 2 unchanged\n"
     for fields, reason in {
         "when: spend, to: command": "above: spend needs a threshold ($)",
-        "when: alarm, above: 3, to: command": "above: the condition alarm does not have it",
+        "when: alarm, above: 3, to: command": "above: the condition alarm does not use it: leave it out",
         "when: nothing, to: command": "when: no condition 'nothing'; the conditions are alarm, ",
         "when: alarm, to: 'slack:https://hooks.slack.com/S3CRET'": "the address of a webhook is a secret",
         "when: alarm, to: 'email:no address'": "an e-mail destination has one address",

@@ -157,7 +157,7 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
 
 @pytest.mark.parametrize(
     ("name", "said_of_it"),
-    [("settings", "Changing thresholds"), ("rejudge", "more than one answer")],
+    [("settings", "Changing thresholds"), ("rejudge", "more than one answer"), ("alerts", "testing alert rules")],
 )
 def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
     page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, name: str, said_of_it: str

@@ -1,0 +1,38 @@
+"""The problems and the buttons of a judging rule, a push target or an alert rule."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from judgeboard.domain import RuleState
+from judgeboard.store.engine import Store
+from judgeboard.store.reviewers import Reviewer
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.session import saving, store
+
+
+def show_problem(name: str, problem: str | None) -> None:
+    """Show why a rule or target does not work; None shows nothing."""
+    if problem:
+        show(tag("div", f"{name}: {problem}", cls="jb-wrong"))
+
+
+def state_buttons(
+    name: str,
+    reviewer: Reviewer,
+    change: Callable[[Store, str, RuleState, Reviewer], None],
+    *,
+    key: str,
+    paused: bool,
+    test: Callable[[Store, str, Reviewer], object] | None = None,
+) -> None:
+    """Show the buttons that change the state of a rule or target, and before them one that sends a test message."""
+    verb, state = ("Resume", RuleState.ACTIVE) if paused else ("Pause", RuleState.PAUSED)
+    with st.container(key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"):
+        if test is not None and st.button("Send test message", key=f"{key}_test", wrap=False):
+            with saving("Not sent"):
+                test(store(), name, reviewer)
+        for label, new in ((f"{verb} {name}", state), (f"Remove {name}", RuleState.REMOVED)):
+            if st.button(label, key=f"{key}_{new.value}", wrap=False):
+                with saving():
+                    change(store(), name, new, reviewer)

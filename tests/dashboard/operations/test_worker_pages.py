@@ -1,0 +1,115 @@
+"""The pages Sources, Judging and Alerts: what assistants sent, and what workers judge, push and watch."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app_pages import OpenPage, press, shown, table_rows
+from judgeboard.alerts.events import check
+from judgeboard.runs.judging_rules import rule_progress
+from judgeboard.store.alerts import list_alert_rules
+from judgeboard.store.engine import Store
+from judgeboard.store.jobs import register_worker
+from judgeboard.targets import push_jobs
+from judgeboard.targets.push_jobs import PushJobs, add_target, target_progress
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+
+def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: OpenPage) -> None:
+    assert "No assistant has sent a trace yet" in shown(open_page("sources"))
+    with receiving(page_store) as http:
+        http.post("/v1/traces", content=request([*trace(1), Sent(2, 1)]), headers=PROTOBUF)
+    gathered(page_store, after=100)
+    page = open_page("sources")
+    [[source, traces, answers, without, waiting, _]] = table_rows(page, "Source")
+    assert (source, traces, answers, without, waiting) == ("shop", 2, 1, 1, 0)
+    rows = {row[-1]: row for row in table_rows(page, "Result")}
+    assert rows[Sent(1).trace_id][1] == "answer"
+    assert f"answer from span {Sent(1).span_id}" in rows[Sent(1).trace_id][3]
+    assert rows[Sent(2).trace_id][1] == "no answer"
+    assert rows[Sent(2).trace_id][3]
+    page.toggle(key="sources_unused").set_value(True).run()
+    assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
+
+
+def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
+    page_store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "judgeboard push add" in shown(open_page("sources"))
+    add_target(page_store, "phoenix", address="http://tool:6006", source="shop", actor="test")
+    page = open_page("sources")
+    [[name, state, *counts, _, _, sends, source, address]] = table_rows(page, "Target")
+    assert (name, state, counts) == ("phoenix", "no worker", [0, 0, 0])
+    assert (sends, source, address) == ("judgments, reviews, gold", "shop", "http://tool:6006")
+    assert "judgeboard worker" in shown(page)
+
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(push_jobs, "push", fails)
+    jobs = PushJobs(page_store, "one")
+    with page_store.writing() as connection:
+        register_worker(connection, jobs.executor_id, "host", 1, datetime.now(UTC))
+    jobs.look()
+    jobs.wait(30)
+    page = open_page("sources")
+    assert table_rows(page, "Target")[0][1] == "problem"
+    assert "phoenix: unexpected error (ZeroDivisionError); the worker's log has the details" in shown(page)
+    page.button(key="target_paused").click().run()
+    assert target_progress(page_store)[0].state == "paused"
+
+
+def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_rows, page_store: Store) -> None:
+    app = open_page("judging")
+    assert "There is no judging rule yet." in shown(app)
+    app.text_input(key="judging_name").set_value("live")
+    app.selectbox(key="judging_judge").set_value("lexical (word overlap, no model)")
+    app.number_input(key="judging_calls").set_value(5)
+    app.multiselect(key="judging_flags").set_value(["poor_rating"])
+    app.toggle(key="judging_existing").set_value(True)
+    app = press(app.run(), "judging_add")
+    [rule] = rule_progress(page_store)
+    assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == ("live", 5, ("poor_rating",), "Mara")
+    app = open_page("judging")
+    table = app.dataframe[0].value
+    assert list(table["State"]) == ["no worker"]
+    assert list(table["Calls today"]) == ["0 of 5"]
+    assert "Today: 0 of 5 calls, $ 0." in shown(app)
+    assert "No process judges now." in shown(app)
+    press(app, "judging_paused")
+    assert rule_progress(page_store)[0].state == "paused"
+    press(open_page("judging"), "judging_active")
+    press(open_page("judging"), "judging_removed")
+    assert rule_progress(page_store) == []
+
+
+def test_an_alert_rule_is_added_tested_paused_and_removed(
+    open_page: OpenPage, page_rows, page_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_page("alerts")
+    assert "There is no alert rule yet." in shown(app)
+    app.text_input(key="alert_name").set_value("flags")
+    app = app.selectbox(key="alert_when").set_value("open_flags").run()
+    app.number_input(key="alert_above_open_flags").set_value(0.0)
+    app.text_area(key="alert_to").set_value("webhook:https://example.org/S3CRET")
+    app = press(app.run(), "alert_add")
+    assert "the address of a webhook is a secret" in shown(app)
+    app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
+    app = press(app.run(), "alert_add")
+    with page_store.reading() as connection:
+        [rule] = list_alert_rules(connection)
+    assert (rule.name, rule.condition, rule.destinations, rule.by) == ("flags", "open_flags", rule.destinations, "Mara")
+    app = press(open_page("alerts"), "alert_test")
+    [[_, name, kind, state, why, to, attempts]] = table_rows(open_page("alerts"), "Message")
+    assert (name, kind, to, state, attempts) == ("flags", "test", "slack:env:SLACK_URL", "failed", 1)
+    assert why == "the environment variable SLACK_URL is not set where the worker runs"
+    check(page_store, datetime.now(UTC))
+    [event] = table_rows(open_page("alerts"), "Since")
+    assert event[1:] == ["flags", event[2], 1]
+    assert "open flags (threshold: 0)." in event[2]
+    press(open_page("alerts"), "alert_paused")
+    [[_, state, *_]] = table_rows(open_page("alerts"), "Condition")
+    assert state == "paused"
+    press(open_page("alerts"), "alert_active")
+    press(open_page("alerts"), "alert_removed")
+    assert "There is no alert rule yet." in shown(open_page("alerts"))
