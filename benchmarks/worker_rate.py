@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -83,7 +82,7 @@ def working(uri: str, name: str, workers: int) -> Iterator[Store]:
 
     def ready() -> bool:
         with store.reading() as connection:
-            return len(live_workers(connection, datetime.now(UTC))) == workers
+            return len(live_workers(connection)) == workers
 
     try:
         until(ready, f"{workers} workers")

@@ -6,7 +6,7 @@ or an alarm; the subject "" is the whole database.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from types import MappingProxyType
 
 from sqlalchemy import Connection
@@ -20,6 +20,7 @@ from judgeboard.store.jobs import live_workers
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import list_rules, waiting
 from judgeboard.store.overview import JudgeDay, count_open_flags, judge_days
+from judgeboard.store.service_counts import method_costs_since
 from judgeboard.store.traces import list_sources
 from judgeboard.text import counted, money
 
@@ -133,12 +134,15 @@ def _unusable_verdicts(connection: Connection, rule: NewAlertRule, now: datetime
 
 
 def _spend(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    midnight = datetime.combine(now.astimezone(UTC), time(), UTC)
+    others = [each for judge, each in method_costs_since(connection, midnight).items() if _watched(rule, judge)]
     today = [days[-1] for judge, days in _days_of_judges(connection, now, 1) if _watched(rule, judge)]
-    cost, unpriced = sum(day.cost_micro or 0 for day in today), sum(day.unpriced for day in today)
+    cost = sum(day.cost_micro or 0 for day in today) + sum(each.cost_micro for each in others)
+    unpriced = sum(day.unpriced for day in today) + sum(each.unpriced for each in others)
     threshold = round(_threshold(rule) * 1_000_000)
     if cost > threshold:
         more = f" {counted(unpriced, 'call')} without a known price are not included." if unpriced else ""
-        words = f"Judging has cost {money(cost)} today, since midnight UTC (threshold: {money(threshold)})."
+        words = f"Model calls have cost {money(cost)} today, since midnight UTC (threshold: {money(threshold)})."
         yield Met("", words + more, cost / 1_000_000)
 
 
@@ -152,8 +156,8 @@ def _silent_source(connection: Connection, rule: NewAlertRule, now: datetime) ->
             yield Met(source.source, words, (now - source.last_at).total_seconds())
 
 
-def _missing_worker(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
-    workers = len(live_workers(connection, now, within=_period(rule)))
+def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
+    workers = len(live_workers(connection, within=_period(rule)))
     if workers < _threshold(rule):
         expected = f"{_threshold(rule):,.0f} expected"
         yield Met(
@@ -183,7 +187,7 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
             subject="judge",
         ),
         AlertCondition.SPEND: Condition(
-            "The judgments of today (UTC) cost more than the threshold.", _spend, "$", subject="judge"
+            "The model calls of today (UTC) cost more than the threshold.", _spend, "$", subject="judge"
         ),
         AlertCondition.SILENT_SOURCE: Condition(
             "A source that sent traces has sent none for the period.", _silent_source, period="1h", subject="source"

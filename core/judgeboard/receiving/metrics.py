@@ -81,7 +81,7 @@ def samples(store: Readable, now: datetime) -> Iterator[Sample]:
         yield from _ingested(connection)
         yield from _judged(connection)
         yield from _reviewed(connection, now)
-        yield from _worked(connection, now)
+        yield from _worked(connection)
     for rule in rule_progress(store, now):
         yield "judging_waiting", (rule.name,), rule.waiting
         if rule.oldest is not None:
@@ -139,13 +139,13 @@ def _reviewed(connection: Connection, now: datetime) -> Iterator[Sample]:
         yield "queue_leased_items", (queue.name,), count_leases(connection, queue.id, now)[0]
 
 
-def _worked(connection: Connection, now: datetime) -> Iterator[Sample]:
+def _worked(connection: Connection) -> Iterator[Sample]:
     jobs = unfinished_jobs(connection)
     waiting = sum(job.run_id is None for job in jobs)
     yield "jobs", ("waiting",), waiting
     yield "jobs", ("running",), len(jobs) - waiting
     yield "jobs_failed_total", (), count_failed_jobs(connection)
-    yield "workers", (), len(live_workers(connection, now))
+    yield "workers", (), len(live_workers(connection))
 
 
 class Metrics:

@@ -306,7 +306,7 @@ def _progress(connection: Connection, job: StoredJob) -> JobProgress:
     run = None if job.run_id is None else get_run(connection, job.run_id)
     counts = None if run is None else run_counts(connection, [run.id])[run.id]
     continued = run is not None and is_continued(connection, job)
-    served = bool(live_workers(connection, datetime.now(UTC)))
+    served = bool(live_workers(connection))
     return record_of(
         JobProgress,
         job,

@@ -175,7 +175,7 @@ def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProg
     """Return the judging rules that are not removed, oldest first, with their progress."""
     now = now or datetime.now(UTC)
     with store.reading() as connection:
-        served = bool(live_workers(connection, now))
+        served = bool(live_workers(connection))
         lines = []
         for rule in list_rules(connection):
             spent, left = spent_today(connection, rule, now), waiting(connection, rule)

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from judgeboard.domain import RuleState
@@ -145,7 +144,7 @@ class Worker:
                 return
         try:
             with self._store.writing() as connection:
-                register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid(), datetime.now(UTC))
+                register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid())
             jobs = Jobs(self._store, jobs_lock.executor_id)
             push_jobs = PushJobs(self._store, jobs_lock.executor_id)
             ending = threading.Event()
@@ -194,10 +193,9 @@ class Worker:
             jobs.stop(BEAT_SECONDS)
 
     def _beat(self, jobs_lock: JobsLock) -> None:
-        now = datetime.now(UTC)
         with self._store.writing() as connection:
-            record_heartbeat(connection, jobs_lock.executor_id, now)
-            living = live_workers(connection, now)
+            record_heartbeat(connection, jobs_lock.executor_id)
+            living = live_workers(connection)
             # Also of a worker that still runs but was not heard of: what it stores then changes nothing.
             release_abandoned(connection, living)
             release_abandoned_targets(connection, living)

@@ -1,7 +1,7 @@
 """Stores jobs, the workers that take them, and the rate limits that all of them keep together."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -125,8 +125,17 @@ def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
 _HEARTBEAT_TIMEOUT = timedelta(seconds=15)
 
 
-def register_worker(connection: Connection, executor_id: str, host: str, pid: int, now: datetime) -> None:
+def _clock(connection: Connection) -> datetime:
+    """Return the time of the database: workers on several machines have different clocks."""
+    if connection.dialect.name == "sqlite":  # its workers are on one machine
+        return datetime.now(UTC)
+    now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    return now
+
+
+def register_worker(connection: Connection, executor_id: str, host: str, pid: int) -> None:
     """Store a worker that has started."""
+    now = _clock(connection)
     row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
     connection.execute(upsert(connection, WORKER, "executor_id"), row)
     record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
@@ -137,9 +146,10 @@ def worker_name(executor_id: str) -> str:
     return f"worker:{executor_id[:8]}"
 
 
-def record_heartbeat(connection: Connection, executor_id: str, now: datetime) -> None:
+def record_heartbeat(connection: Connection, executor_id: str) -> None:
     """Store that a worker is alive."""
-    connection.execute(update(WORKER).where(WORKER.c.executor_id == executor_id).values(heartbeat_at=now))
+    heartbeat = update(WORKER).where(WORKER.c.executor_id == executor_id)
+    connection.execute(heartbeat.values(heartbeat_at=_clock(connection)))
 
 
 def remove_worker(connection: Connection, executor_id: str) -> None:
@@ -149,9 +159,10 @@ def remove_worker(connection: Connection, executor_id: str) -> None:
         record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
-def live_workers(connection: Connection, now: datetime, *, within: timedelta = _HEARTBEAT_TIMEOUT) -> set[str]:
+def live_workers(connection: Connection, *, within: timedelta | None = None) -> set[str]:
     """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
-    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= now - within)
+    since = _clock(connection) - (within or _HEARTBEAT_TIMEOUT)
+    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= since)
     return set(connection.execute(query).scalars())
 
 

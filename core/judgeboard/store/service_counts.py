@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select
 
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.statements import LOGGED, OPEN
-from judgeboard.store.tables import FLAG, JOB, JUDGMENT, RESPONSE, REVIEW, STEP_TABLES, TRACE, VERSION
+from judgeboard.store.tables import FLAG, JOB, JUDGMENT, RESPONSE, REVIEW, RUN, STEP_TABLES, TRACE, VERSION
 
 
 class TraceCount(NamedTuple):
@@ -64,6 +64,33 @@ def method_costs(connection: Connection) -> dict[str, int]:
         steps.name: int(connection.execute(select(func.coalesce(func.sum(steps.c.cost_micro), 0))).scalar_one())
         for steps in STEP_TABLES
     }
+
+
+class MethodCost(NamedTuple):
+    """The known cost of calls other than judgments, in millionths, and the number of calls of unknown cost."""
+
+    cost_micro: int
+    unpriced: int
+
+
+def method_costs_since(connection: Connection, since: datetime) -> dict[str, MethodCost]:
+    """Return the cost of comparisons, audits, generated answers and other calls since a time, by the run's judge."""
+    costs: dict[str, MethodCost] = {}
+    for steps in STEP_TABLES:
+        sums = func.count(), func.count(steps.c.cost_micro), func.coalesce(func.sum(steps.c.cost_micro), 0)
+        # The runs first: a table of steps has an index of its runs, and none of its times.
+        running = or_(RUN.c.finished_at.is_(None), RUN.c.finished_at >= since), RUN.c.kind != "import"
+        run_ids = connection.execute(select(RUN.c.id).where(*running)).scalars().all()
+        query = (
+            select(VERSION.c.name, *sums)
+            .join_from(steps, RUN, RUN.c.id == steps.c.run_id)
+            .join(VERSION, VERSION.c.id == RUN.c.judge_version_id)
+            .where(steps.c.run_id.in_(run_ids), steps.c.created_at >= since)
+        )
+        for name, calls, priced, cost in connection.execute(query.group_by(VERSION.c.name)):
+            before = costs.get(name, MethodCost(0, 0))
+            costs[name] = MethodCost(before.cost_micro + int(cost), before.unpriced + calls - priced)
+    return costs
 
 
 def oldest_open_flags(connection: Connection) -> dict[str, datetime]:

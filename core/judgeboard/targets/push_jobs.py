@@ -122,10 +122,10 @@ class TargetProgress:
     by: str
 
 
-def target_progress(store: Readable, now: datetime | None = None) -> list[TargetProgress]:
+def target_progress(store: Readable) -> list[TargetProgress]:
     """Return the push targets that are not removed, oldest first, with their state."""
     with store.reading() as connection:
-        living = live_workers(connection, now or datetime.now(UTC))
+        living = live_workers(connection)
         targets = list_targets(connection)
     return [_progress(target, living) for target in targets]
 

@@ -34,8 +34,8 @@ from judgeboard.store.alerts import (
     store_delivery,
 )
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import register_worker
-from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE, TRACE
+from judgeboard.store.jobs import register_worker, remove_worker
+from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE, GENERATION, TRACE
 from judging_log import address, until
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -55,9 +55,14 @@ def add(store: Store, name: str = "workers", when: str = "missing_worker", **fie
     add_alert_rule(store, WrittenRule(**{"name": name, "when": when, "to": TO_HOOK} | fields), "Mara", START)
 
 
-def beat(store: Store, now: datetime) -> None:
+def begin_worker(store: Store) -> None:
     with store.writing() as connection:
-        register_worker(connection, "w", "host", 1, now)
+        register_worker(connection, "w", "host", 1)
+
+
+def end_worker(store: Store) -> None:
+    with store.writing() as connection:
+        remove_worker(connection, "w")
 
 
 def deliveries(store: Store) -> list[tuple[str, str, int]]:
@@ -77,14 +82,14 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Sto
     check(store, START + 2 * HOUR)
     assert hook.kinds == ["opened", "reminder"]
     later = START + 2 * HOUR + MINUTE
-    beat(store, later)
+    begin_worker(store)
     check(store, later)
     assert hook.kinds == ["opened", "reminder"], "a short recovery is not the end"
     later += 5 * MINUTE
-    beat(store, later)
     check(store, later)
     assert hook.kinds == ["opened", "reminder", "resolved"]
     assert hook.bodies[2]["text"].startswith("Last met at 2026-11-23 14:00 UTC; it began at 2026-11-23 12:00 UTC.")
+    end_worker(store)
     check(store, later + 9 * HOUR)
     assert hook.kinds == ["opened", "reminder", "resolved", "opened"], "the worker is gone again"
     assert len({body["id"] for body in hook.bodies}) == 4
@@ -93,9 +98,10 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Sto
 def test_quiet_hours_hold_messages_back_and_drop_what_began_and_ended_in_them(sqlite_store: Store, hook: Hook) -> None:
     add(sqlite_store, quiet="13:00-15:00 Europe/Berlin", remind="never")  # 12:00 to 14:00 UTC
     check(sqlite_store, START)
-    beat(sqlite_store, START + 10 * MINUTE)
+    begin_worker(sqlite_store)
     check(sqlite_store, START + 10 * MINUTE)
-    check(sqlite_store, START + HOUR)  # the worker is gone again
+    end_worker(sqlite_store)
+    check(sqlite_store, START + HOUR)
     assert hook.kinds == []
     check(sqlite_store, START + 2 * HOUR)
     assert hook.kinds == ["opened"]
@@ -176,10 +182,13 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     log.say_all(judge, ids[:20], status=Status.ERROR, cost_micro=150_000)
     log.say_all(other, ids[:20], groundedness=1.0)
     add_rule(store, "live", judge={"kind": "lexical"}, existing=True, actor="Mara")
+    run_id = log.run(judge, {})
     moments = {"first_at": now, "last_at": now - 2 * HOUR, "state": "made"}
     with store.writing() as connection:
         rows = [{"external_id": name, "owner": "", "source": name} | moments for name in ("shop", "desk")]
         connection.execute(insert(TRACE), rows)
+        generated = {"run_id": run_id, "subject": "1", "number": 1, "status": "ok", "cost_micro": 1_000_000}
+        connection.execute(insert(GENERATION), generated | {"created_at": now})
         change = {
             "measure": "unusable",
             "direction": "rose",
@@ -195,7 +204,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
         "open_flags": {"above": 19},
         "waiting_answers": {"above": 29, "only": ("live",)},
         "unusable_verdicts": {},
-        "spend": {"above": 2.5},
+        "spend": {"above": 3.5},
         "silent_source": {"only": ("shop",)},
         "missing_worker": {},
     }
@@ -216,7 +225,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     assert found == {
         "alarm": (f"alarm {alarm}", found["alarm"][1]),
         "open_flags": ("", "20 open flags (threshold: 19)."),
-        "spend": ("", f"Judging has cost $ 3.00 today, since midnight UTC (threshold: $ 2.50). {unpriced}"),
+        "spend": ("", f"Model calls have cost $ 4.00 today, since midnight UTC (threshold: $ 3.50). {unpriced}"),
         "silent_source": ("shop", f"The source shop has sent nothing since {since} (threshold: 1 h)."),
         "missing_worker": ("", "0 workers running in the last 1 min (1 expected)."),
     }

@@ -1,7 +1,6 @@
 """What can be asked for, what it will take, and what is said of it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from threading import Barrier
 from typing import Any
 
@@ -91,7 +90,7 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
     job = job_progress(log, job_id)
     assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
     with log.writing() as connection:
-        register_worker(connection, "elsewhere", "other-host", 1, datetime.now(UTC))
+        register_worker(connection, "elsewhere", "other-host", 1)
     assert job_progress(log, job_id).state == "waiting"
 
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -101,12 +101,35 @@ def test_a_killed_worker_leaves_nothing_judged_twice(
 
 
 @pytest.mark.postgres
+def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
+    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return super().now(tz) + timedelta(minutes=1)
+
+    endpoint.hold_after(0)
+    ask(postgres_log, rag(endpoint))
+    worker_process(postgres_log)
+    until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+    for module in ("runs.worker", "store.jobs"):
+        monkeypatch.setattr(f"judgeboard.{module}.datetime", Ahead, raising=False)
+    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=15))
+    with working(postgres_log):
+        until(lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight")
+        endpoint.release()
+        judged(postgres_log, ANSWERS)
+    assert set(endpoint.asked.values()) == {1}
+
+
+@pytest.mark.postgres
 def test_all_workers_stop_a_cancelled_job_and_the_last_stores_its_end(
     postgres_log: Store, endpoint: HeldEndpoint
 ) -> None:
     endpoint.hold_after(0)
     with postgres_log.writing() as connection:
-        register_worker(connection, "one", "a-machine", 7, datetime.now(UTC) + timedelta(hours=1))
+        register_worker(connection, "one", "a-machine", 7)
     job_id = ask(postgres_log, rag(endpoint))
     workers = [Jobs(postgres_log, name) for name in ("one", "two")]
     for worker in workers:

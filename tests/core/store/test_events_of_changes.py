@@ -4,7 +4,6 @@ import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +179,7 @@ def failed_job(case: Case) -> None:
 
 def worker(case: Case) -> None:
     with case.store.writing() as connection:
-        register_worker(connection, "0123456789", "a-machine", 7, datetime.now(UTC))
+        register_worker(connection, "0123456789", "a-machine", 7)
     with case.store.writing() as connection:
         remove_worker(connection, "0123456789")
 
