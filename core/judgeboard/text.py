@@ -35,8 +35,9 @@ def storable(text: str) -> tuple[str, bool]:
 
     The length stays the same, so offsets into the text remain valid.
     """
-    changed = _UNSTORABLE.sub(REPLACEMENT, text)
-    return changed, changed != text
+    if unstorable(text) is None:
+        return text, False
+    return _UNSTORABLE.sub(REPLACEMENT, text), True
 
 
 def storable_json(content: Any) -> tuple[Any, bool]:
@@ -54,9 +55,7 @@ def storable_json(content: Any) -> tuple[Any, bool]:
 
 def storable_or_none(text: str | None) -> str | None:
     """Return a text that both engines can store. None stays None."""
-    if text is None or (text.isascii() and "\x00" not in text):  # the common case, far faster
-        return text
-    return storable(text)[0]
+    return None if text is None else storable(text)[0]
 
 
 def unstorable(text: str) -> str | None:

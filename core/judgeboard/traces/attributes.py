@@ -120,6 +120,8 @@ def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def tags_in(value: Any) -> tuple[str, ...]:
     """Return tags of a list or of a text like ``a, b``, without the tags by which LangChain numbers its steps."""
+    if not value:
+        return ()
     value = parsed(value)
     tags = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     texts = dict.fromkeys(str(tag).strip() for tag in tags)

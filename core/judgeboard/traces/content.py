@@ -76,12 +76,13 @@ def messages_in(value: Any) -> tuple[dict[str, Any], ...]:
     A message has ``role`` (user, assistant, system, tool) and ``content`` (a text, empty if it has none). It may have
     ``tool_calls``, ``tool_call_id`` and ``name``.
     """
-    return tuple(_messages(parsed(value), 0))
+    value = parsed(value)
+    return tuple(_messages(value, 0)) if isinstance(value, dict | list | tuple) else ()
 
 
 def tool_calls_in(value: Any) -> tuple[dict[str, Any], ...]:
     """Return the tool calls that a model asked for, as mappings with ``id``, ``name`` and ``arguments``."""
-    return tuple(_answer_calls(parsed(value), 0))
+    return tuple(_answer_calls(parsed(value), 0)) if value else ()
 
 
 def contents(operation: Operation, inputs: Any, outputs: Any, name: str = "") -> dict[str, Any]:
@@ -116,6 +117,8 @@ def _text(value: Any, keys: Sequence[str]) -> str | None:
     structure = parsed(value)
     if isinstance(structure, str):
         return _plain(structure)
+    if structure is None or structure == ():  # most spans lack most fields
+        return None
     known, text = _found(structure, keys, 0)
     if known or not isinstance(structure, dict) or not structure:
         return text

@@ -47,8 +47,9 @@ def passages_in(value: Any, *, retriever: bool = True) -> tuple[Passage, ...] | 
 def passages_beside(value: Any) -> tuple[Passage, ...] | None:
     """Return the passages that a function got or returned under a name such as ``contexts``; None if there are none."""
     value = parsed(value)
-    outer = value if isinstance(value, dict) else {}
-    for fields in (outer, *(parsed(outer.get(name)) for name in _ARGUMENTS)):
+    if not isinstance(value, dict):
+        return None
+    for fields in (value, *(parsed(value.get(name)) for name in _ARGUMENTS)):
         for name in _BESIDE if isinstance(fields, dict) else ():
             inner = parsed(fields.get(name))
             if isinstance(inner, list) and (passages := _passages(inner, 0, retriever=True)):

@@ -46,7 +46,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         gaps = {
             name: value
             for name in _FIELDS
-            if (value := getattr(part, name)) not in _NOTHING and getattr(first, name) in _NOTHING
+            if getattr(first, name) in _NOTHING and (value := getattr(part, name)) not in _NOTHING
         }
         if first.tool_calls:  # a model that asked for a tool did not answer
             gaps.pop("answer", None)

@@ -1,7 +1,7 @@
 """Spans of no convention: names of attributes that say what they are, with or without a namespace."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judgeboard.traces.attributes import (
@@ -115,7 +115,10 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
         tags=next((tags for name in _TAGS if (tags := tags_in(span.attributes.get(name)))), ()),
         metadata=own_metadata(metadata),
     )
-    return part if part != Part("plain", Operation.OTHER) else None
+    return part if part != _NO_FIELDS else None
+
+
+_NO_FIELDS = Part("plain", Operation.OTHER)
 
 
 def _passages(name: str, fields: Mapping[str, Any]) -> tuple[Passage, ...] | None:
@@ -148,5 +151,5 @@ def _by_name(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**values, **fields}
 
 
-def _values(values: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
-    return (values[name] for name in names if values.get(name) is not None)
+def _values(values: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    return [values[name] for name in names if name in values and values[name] is not None]
