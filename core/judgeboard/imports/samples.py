@@ -37,7 +37,6 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, recorded_scores
-from judgeboard.store.responses import find_responses, key_of
 from judgeboard.store.storing import store_judgments, store_responses
 
 Value = TypeVar("Value")
@@ -267,13 +266,12 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
         for index in stored.differing:
             reason = f"{responses[index].external_id!r} is stored with other content"
             rows.refuse(index, "external_id", reason, differs=True)
-        known = find_responses(connection, [key_of(response) for response in responses])
         new = set(stored.new)
         by_judge: dict[tuple[str, str, str], dict[int, int]] = {}
         for index, record in enumerate(records):
             if index in rows.problems:
                 continue
-            response_id = known[key_of(record.response)].id
+            response_id = stored.ids[index]
             by_judge.setdefault((record.judge, record.rubric, record.scale), {})[index] = response_id
             if response_id in new:
                 new.remove(response_id)

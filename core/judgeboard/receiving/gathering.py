@@ -16,7 +16,6 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.writing import is_outage
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store, with_advice
-from judgeboard.store.responses import content_hash, find_responses, key_of
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.traces import (
     LATE,
@@ -159,24 +158,23 @@ def _store_answers(
     with store.writing() as connection:
         unchanged = lock_unchanged(connection, ready)
         traces = [trace for trace in ready if trace.id in unchanged]
+        answered = [trace for trace in traces if taken[trace.id][1].response is not None]
         responses = [answer for trace in traces if (answer := taken[trace.id][1].response) is not None]
-        store_responses(connection, responses, now=now)
-        known = find_responses(connection, [key_of(response) for response in responses])
+        stored = store_responses(connection, responses, now=now)
+        response_ids = {trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)}
+        reasons = {trace.id: taken[trace.id][1].reason for trace in traces}
+        for index in stored.differing:
+            trace = answered[index]
+            if trace.response_id == response_ids[trace.id]:
+                reasons[trace.id] = _complete(connection, response_ids[trace.id], responses[index], now)
+            else:  # it came another way: this trace must never change it
+                reasons[trace.id] = TWICE
+                del response_ids[trace.id]
         outcomes = []
         for trace in traces:
             source, result = taken[trace.id]
-            stored = None if result.response is None else known[key_of(result.response)]
-            if stored is None or result.response is None:
-                outcomes.append(TraceOutcome(trace.id, source, trace.response_id, result.reason, result.used))
-                continue
-            response_id: int | None = stored.id
-            reason = result.reason
-            if stored.content_hash != content_hash(result.response):
-                if trace.response_id == stored.id:
-                    reason = _complete(connection, stored.id, result.response, now)
-                else:  # it came another way: this trace must never change it
-                    response_id, reason = trace.response_id, TWICE
-            outcomes.append(TraceOutcome(trace.id, source, response_id, reason, result.used))
+            response_id = response_ids.get(trace.id, trace.response_id)
+            outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], result.used))
         store_outcomes(connection, outcomes)
         add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)

@@ -11,7 +11,7 @@ from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.filter_conditions import pair_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.responses import Named, check_storable, find_responses, key_of, named, pair_hash
+from judgeboard.store.responses import Named, check_storable, key_of, named, pair_hash
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, last_ids, record_of, rows_by_key, rows_with
 from judgeboard.store.storing import store_responses
@@ -118,8 +118,7 @@ def store_sides(
             responses.append(_side(pair, "b", pair.answer_b, pair.model_b, origins.get(pair.response_b or "")))
     result = store_responses(connection, responses, batch_id, now)
     clashes = {key_of(responses[index]) for index in result.differing}
-    known = find_responses(connection, [key_of(response) for response in responses])
-    stored = {key: response.id for key, response in known.items()}
+    stored = dict(zip(map(key_of, responses), result.ids, strict=True))
     return [_of(pair, stored, clashes) for pair in pairs]
 
 

@@ -84,7 +84,10 @@ def pair_hash(pair: Pair) -> str:
 
 def _canonical(value: Any) -> bytes:
     # ASCII escapes keep a lone surrogate from breaking the encoding.
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return _ENCODER.encode(value).encode("ascii")
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class KnownResponse(NamedTuple):

@@ -44,8 +44,12 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
 
 @dataclass(slots=True)
 class StoredResponses:
-    """Ids of the ``new`` responses in order, and indexes of responses whose id is stored with ``differing`` content."""
+    """The ids of all responses in order (``ids``), and of the ``new`` ones.
 
+    ``differing`` has the indexes of responses whose external id is stored with other content.
+    """
+
+    ids: list[int] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
     unchanged: int = 0
     differing: list[int] = field(default_factory=list)
@@ -142,6 +146,7 @@ def _store_batch(
     for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
         key = key_of(response)
         stored = KnownResponse(inserted[key], first[key][1]) if key in inserted else known[key]
+        result.ids.append(stored.id)
         if stored.content_hash != hash_:
             result.differing.append(index)
             continue
