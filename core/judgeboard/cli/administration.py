@@ -395,7 +395,7 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
 )
 @click.argument("response", required=False)
 @click.option("--source", help="Source of the answer, if several sources use this id; source of the unused traces.")
-@click.option("--unused", is_flag=True, help="Delete the spans of all traces that became no answer.")
+@click.option("--unused", is_flag=True, help="Delete the spans of all traces without an answer.")
 @click.option(
     "--older-than",
     metavar="DAYS",

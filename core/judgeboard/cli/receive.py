@@ -124,12 +124,12 @@ def keys_revoke(name: str) -> None:
 )
 @click.option("--source", help="Show the traces of this source only.")
 @options.with_default("--traces", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
-@click.option("--unused", is_flag=True, help="Show only traces that became no answer.")
+@click.option("--unused", is_flag=True, help="Show only traces without an answer.")
 @click.pass_context
 def sources_command(context: click.Context, source: str | None, traces: int, unused: bool) -> None:
     """Show the sources that send traces, and what became of the latest traces.
 
-    For each trace: which span was taken as what, or why the trace became no answer.
+    For each trace: which span was taken as what, or why it has no answer.
     """
     if context.invoked_subcommand is not None:
         return

@@ -53,7 +53,9 @@ def rules_command() -> None:
     "--max-cost", type=FiniteRange(0, min_open=True), help="Maximum cost per day (UTC), in dollars (default: no limit)."
 )
 @click.option(
-    "--max-calls", type=click.IntRange(1, 10**9), help="Maximum number of answers per UTC day (default: no limit)."
+    "--max-calls",
+    type=click.IntRange(1, 10**9),
+    help="Maximum number of calls per day (UTC). A call judges one answer (default: no limit).",
 )
 @options.with_default(
     "--concurrency",

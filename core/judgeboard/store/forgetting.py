@@ -34,8 +34,8 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     Scores, labels, decisions and hashes stay, so that no statistic changes. The triggers allow blanking only after the
     forget event is written, so this function writes the event first, in the same transaction.
 
-    ``source`` is required if several sources have the external id ``named``. It can also be the id of a trace that
-    became no answer: its spans are deleted, and no response is returned.
+    ``source`` is required if several sources have the external id ``named``. It can also be the id of a trace
+    without an answer: its spans are deleted, and no response is returned.
 
     Raises:
         NotFound: No response and no trace has this id.
@@ -59,7 +59,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         connection.execute(update(table).where(_is_about(table, ids)).values(blank))
     connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
     forget_traces(connection, ids)
-    # A trace with the id of an answer that came another way became no answer of its own, but repeats the texts.
+    # A trace with the id of an answer that came another way has no answer of its own, but repeats the texts.
     forget_unused_traces(connection, trace_id=named, source=matches[0].source)
     _leave_queues(connection, ids, now)
     return ids

@@ -282,7 +282,7 @@ def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:
 def forget_unused_traces(
     connection: Connection, *, trace_id: str | None = None, source: str | None = None, before: datetime | None = None
 ) -> int:
-    """Delete the spans of traces that became no answer, and return the number of traces.
+    """Delete the spans of traces without an answer, and return the number of traces.
 
     These are the trace with this ``trace_id``, also if it still waits, or all that have their last span ``before`` a
     time (default: any time). Spans of these traces that come later are not stored.
@@ -436,7 +436,7 @@ class StoredTrace:
 def latest_traces(
     connection: Connection, source: str | None = None, *, unused: bool = False, limit: int = 50
 ) -> list[StoredTrace]:
-    """Return the latest traces of a source (default: of all), newest first; ``unused`` ones became no answer."""
+    """Return the latest traces of a source (default: of all), newest first; ``unused`` ones have no answer."""
     sources = connection.execute(select(TRACE.c.source).distinct()).scalars().all() if source is None else [source]
     traces: list[StoredTrace] = []
     for name, state in product(sources, [NONE] if unused else [MADE, NONE, WAITING]):  # each in the order of the index

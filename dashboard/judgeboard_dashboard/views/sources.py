@@ -17,7 +17,7 @@ _UNUSED = "sources_unused"
 
 
 def became_of(trace: StoredTrace) -> str:
-    """Return what was taken from which span, and why the trace became no answer or did not change it."""
+    """Return what was taken from which span, and why the trace has no answer or did not change it."""
     spans: dict[str, list[str]] = {}
     for span, what in trace.used or ():
         spans.setdefault(span, []).append(what)
