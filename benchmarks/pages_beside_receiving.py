@@ -8,7 +8,6 @@ Prints the median times in milliseconds and their ratio.
 
 import argparse
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -16,7 +15,8 @@ from statistics import median
 from million_rows import fill
 from pages_in_browser import PAGES, launch, visit
 from playwright.sync_api import Page, sync_playwright
-from span_load import Load, free_port, served, start_sending, usage
+from servers import JUDGEBOARD, free_port, served, usage
+from span_load import Load, start_sending
 
 from judgeboard.store.engine import open_store
 
@@ -48,7 +48,7 @@ def measure(chosen: argparse.Namespace, database: str, folder: Path) -> None:
     """Visit the queue before, during and after the load."""
     port = free_port()
     address = f"http://localhost:{port}"
-    command = [str(Path(sys.executable).with_name("judgeboard")), "serve", "--db", database, "--port", str(port)]
+    command = [*JUDGEBOARD, "serve", "--db", database, "--port", str(port)]
     with served(command, f"{address}/healthz", {}, folder) as session, sync_playwright() as playwright:
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1440, "height": 900})

@@ -8,14 +8,11 @@ median in milliseconds. The settings page, which reads almost nothing, shows the
 
 import argparse
 import shutil
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from statistics import median
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from servers import JUDGEBOARD, serving
 
 # page in the navigation -> what is there when it is complete
 PAGES = {
@@ -52,24 +49,16 @@ def main() -> None:
     parser.add_argument("--db", required=True)
     parser.add_argument("--turns", type=int, default=5)
     arguments = parser.parse_args()
-    port = free_port()
-    command = [sys.executable, "-c", "from judgeboard.cli import main; main()"]
-    server = subprocess.Popen([*command, "serve", "--db", arguments.db, "--port", str(port)], stdout=subprocess.DEVNULL)
-    try:
-        wait_for(f"http://localhost:{port}/healthz")
-        with sync_playwright() as playwright:
-            browser = launch(playwright)
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(f"http://localhost:{port}/settings")
-            page.wait_for_selector(PAGES["Settings"], timeout=60_000)
-            times = {name: [visit(page, name)] for name in ("Queue", "Trends", "Settings")}
-            for _ in range(arguments.turns):
-                for name in ("Queue", "Settings", "Trends", "Settings"):
-                    times[name].append(visit(page, name))
-            browser.close()
-    finally:
-        server.terminate()
-        server.wait()
+    with serving([*JUDGEBOARD, "serve", "--db", arguments.db]) as address, sync_playwright() as playwright:
+        browser = launch(playwright)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"{address}/settings")
+        page.wait_for_selector(PAGES["Settings"], timeout=60_000)
+        times = {name: [visit(page, name)] for name in ("Queue", "Trends", "Settings")}
+        for _ in range(arguments.turns):
+            for name in ("Queue", "Settings", "Trends", "Settings"):
+                times[name].append(visit(page, name))
+        browser.close()
     for name, taken in times.items():
         limit = f"   limit {LIMIT_MS[name]}" if name in LIMIT_MS else ""
         print(f"{name:10} first {taken[0]:6.0f} ms   then median {median(taken[1:]):6.0f} ms{limit}")
@@ -86,26 +75,6 @@ def visit(page: Page, name: str) -> float:
     page.wait_for_selector(PAGES[name], timeout=60_000)
     page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')", timeout=60_000)
     return (time.perf_counter() - started) * 1000
-
-
-def free_port() -> int:
-    """Return a port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_for(address: str, seconds: float = 60) -> None:
-    """Wait until the server answers."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            urllib.request.urlopen(address, timeout=2).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise SystemExit(f"{address} did not answer")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pages_in_browser import launch
 from playwright.sync_api import Error, Page, sync_playwright
-from queue_keys import serving
+from servers import JUDGEBOARD, serving
 from sqlalchemy import text
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Label, Pair, QueueOrder, Response, Status, Verdict
@@ -99,9 +99,9 @@ def main() -> int:
         path = Path(folder) / "presses.db"
         store = open_store(path, create=True)
         fill(store, 1 + max(arguments.presses // len(names) // SURFACES[name].presses for name in names))
-        serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", str(path)]
+        serve = [*JUDGEBOARD, "serve", "--db", str(path)]
         browser = launch(playwright)
-        with serving(serve, "--port", "/healthz") as url:
+        with serving(serve) as url:
             context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
             context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
             page = context.new_page()

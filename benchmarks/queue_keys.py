@@ -9,20 +9,18 @@ shows the share of Streamlit itself.
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from million_rows import fill
-from pages_in_browser import free_port, launch, wait_for
+from pages_in_browser import launch
 from playwright.sync_api import Browser, Page, sync_playwright
+from servers import JUDGEBOARD, serving
 
 from judgeboard.domain import QueueOrder
 from judgeboard.reviews.queues import QueueRules, create_queue
@@ -65,14 +63,14 @@ def main() -> None:
     parser.add_argument("--blind", action="store_true", help="a queue that is blind and shows the judge afterwards")
     arguments = parser.parse_args()
     name = make_queue(arguments.db, arguments.rows, blind=arguments.blind)
-    serve = [sys.executable, "-c", "from judgeboard.cli import main; main()", "serve", "--db", arguments.db]
+    serve = [*JUDGEBOARD, "serve", "--db", arguments.db]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         script = Path(folder) / "empty.py"
         script.write_text(EMPTY, encoding="utf-8")
         empty = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
         browser = launch(playwright)
         with (
-            serving(serve, "--port", "/healthz") as url,
+            serving(serve) as url,
             serving(empty, "--server.port", "/_stcore/health") as empty_url,
         ):
             of_queue = opened(browser, url, f"/item?queue={name.replace(' ', '+')}")
@@ -126,19 +124,6 @@ def press(page: Page) -> None:
 def times(page: Page) -> list[float]:
     """Return what was measured, in ms, without the first."""
     return [float(each) for each in page.evaluate("window.measured")][1:]
-
-
-@contextmanager
-def serving(command: list[str], port_option: str, health: str) -> Iterator[str]:
-    """Serve until the end of the block."""
-    port = free_port()
-    server = subprocess.Popen([*command, port_option, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for(f"http://localhost:{port}{health}")
-        yield f"http://localhost:{port}"
-    finally:
-        server.terminate()
-        server.wait()
 
 
 if __name__ == "__main__":

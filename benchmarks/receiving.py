@@ -20,7 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from statistics import mean
 
-from span_load import Load, free_port, served, start_sending, usage
+from servers import free_port, served, usage
+from span_load import Load, start_sending
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 

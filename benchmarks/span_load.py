@@ -4,17 +4,11 @@ Each trace has three spans (a root, a retrieval, a call of a model) and about 5 
 """
 
 import multiprocessing
-import os
 import random
-import signal
-import socket
 import struct
-import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -128,60 +122,3 @@ def start_sending(load: Load) -> Sending:
         each.start()
     start.wait()
     return Sending(processes, results, time.time())
-
-
-# Servers under load
-
-
-@contextmanager
-def served(command: Sequence[str], health: str, environment: Mapping[str, str], folder: Path) -> Iterator[int]:
-    """A server with all its processes, from its first answer on; yields its session."""
-    with (folder / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, **environment}, stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            until = time.monotonic() + 600
-            while not _answers(health):
-                if process.poll() is not None or time.monotonic() > until:
-                    raise SystemExit(f"{command[0]} did not start:\n{(folder / 'server.log').read_text()[-2000:]}")
-                time.sleep(0.2)
-            yield process.pid
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:  # Phoenix may still be busy with what it acknowledged
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
-def _answers(address: str) -> bool:
-    try:
-        return httpx.get(address).is_success
-    except httpx.TransportError:
-        return False
-
-
-def free_port() -> int:
-    """Return a port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def usage(session: int) -> tuple[float, float]:
-    """Return the resident memory in MB and the processor time in seconds of all processes of a session.
-
-    Other load on the machine hardly changes the processor time.
-    """
-    memory = seconds = 0.0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
-            continue
-        if int(fields[3]) == session:
-            memory += int(fields[21]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-            seconds += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    return memory, seconds

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pages_in_browser import launch
 from playwright.sync_api import Browser, sync_playwright
-from queue_keys import serving
+from servers import serving
 
 TURNS = 10
 LIMITS = {"--help": 0.3, "stats": 1.5, "first page": 2.0}
@@ -43,7 +43,7 @@ def _seconds(command: list[str]) -> float:
 
 def _first_page(browser: Browser, serve: list[str]) -> float:
     """Return the seconds from the first answer of the server to the figures of its first page."""
-    with serving(serve, "--port", "/healthz") as url:
+    with serving(serve) as url:
         page = browser.new_page()
         started = time.perf_counter()
         page.goto(url)

@@ -25,12 +25,12 @@ from statistics import median
 from pages_in_browser import launch
 from playwright.sync_api import Browser, Page, sync_playwright
 from presses import NOTE, READ, REVIEWS, next_screen
-from queue_keys import EMPTY, opened, press, serving, times
+from queue_keys import EMPTY, opened, press, times
+from servers import JUDGEBOARD, serving
 from sqlalchemy import text
 
 from judgeboard.store.engine import Store, open_store
 
-JUDGEBOARD = [sys.executable, "-c", "from judgeboard.cli import main; main()"]
 QUEUE, REVIEWERS, LEAD = "walk", ("Ann", "Ben"), "Lea"
 DIFFER = 0.2  # share of the answers on which the second reviewer differs
 # keys -> label, groundedness and decision that they store
@@ -55,7 +55,7 @@ def main() -> int:
         browser = launch(playwright)
         begun = time.perf_counter()
         judgeboard = JUDGEBOARD if arguments.wheel is None else installed(arguments.wheel, Path(folder) / "new")
-        with serving([*judgeboard, "quickstart", str(arguments.file.resolve())], "--port", "/healthz") as url:
+        with serving([*judgeboard, "quickstart", str(arguments.file.resolve())]) as url:
             print_time("newcomer: log imported, judged and served", begun)
             newcomer(browser, url)
             print_time("newcomer: empty folder to first decision", begun)
