@@ -1,6 +1,10 @@
-"""Answers of a real model come by themselves, are judged and reviewed, and the scores are found in real tools."""
+"""The assistants of `examples/assistants`, with real packages and a real model, as the README tells their users.
+
+Their answers come by themselves, are judged and reviewed, and the scores are found in real tools.
+"""
 
 import os
+import runpy
 import subprocess
 import sys
 import time
@@ -17,16 +21,80 @@ from pages_in_browser import launch
 from playwright.sync_api import expect, sync_playwright
 from sqlalchemy import func, select
 
-from assistants import GENAI, OPENINFERENCE, ask
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.tables import FLAG, RESPONSE
 from page_state import DECIDE, settled
-from served import free_port
+from sent_traces import gathered
+from served import free_port, serving
 from tool_servers import mlflow, phoenix, tool
 
 QUESTION = "Who wrote the novel Moby Dick, and what happens at its end?"  # no passage of the sample answers it
 JUDGEBOARD = str(Path(sys.executable).with_name("judgeboard"))
 Scores = set[tuple[str, bool, Any]]
+
+FOLDER = Path(__file__).parents[2] / "examples" / "assistants"
+EXPORTER = ("opentelemetry-distro", "opentelemetry-exporter-otlp-proto-http")
+OPENINFERENCE = ("openai", "openinference-instrumentation-openai")
+# What it needs beside these is missing in its own requirements.
+GENAI = ("openai", "opentelemetry-instrumentation-openai-v2", "opentelemetry-util-genai<1", "httpx")
+CONTENT = {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY"}
+LANGCHAIN = ("langchain", "langchain-openai", "openinference-instrumentation-langchain")
+LLAMAINDEX = ("llama-index-core", "llama-index-llms-openai", "openinference-instrumentation-llama-index")
+
+
+def ask(script: str, packages: tuple[str, ...], *questions: str, **environment: str) -> str:
+    """Ask an assistant in an environment of its own, and return what it prints."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    done = subprocess.run(
+        [
+            *(os.environ.get("UV", "uv"), "run", "--isolated", "--no-project", "--python", sys.executable),
+            *(f"--with={package}" for package in (*EXPORTER, *packages)),
+            *("opentelemetry-instrument", "--exporter_otlp_protocol", "http/protobuf", "--metrics_exporter", "none"),
+            *("python", FOLDER / script, *questions),
+        ],
+        env={**kept, "OPENAI_API_KEY": "none", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("script", "packages", "switch"),
+    [
+        ("with_openai.py", OPENINFERENCE, {}),
+        ("with_openai.py", ("openai", "opentelemetry-instrumentation-genai-openai"), CONTENT),
+        ("with_langchain.py", LANGCHAIN, {}),
+        ("with_llamaindex.py", LLAMAINDEX, {}),
+    ],
+    ids=["openai", "openai-genai", "langchain", "llamaindex"],
+)
+def test_an_assistant_sends_its_answer(
+    script: str,
+    packages: tuple[str, ...],
+    switch: dict[str, str],
+    served_small_model: str,
+    sqlite_store: Store,
+) -> None:
+    with serving(Path(str(sqlite_store.engine.url.database))) as url:
+        printed = ask(
+            script,
+            packages,
+            OPENAI_BASE_URL=served_small_model,
+            OTEL_EXPORTER_OTLP_ENDPOINT=url,
+            OTEL_SERVICE_NAME="shop",
+            **switch,
+        )
+    gathered(sqlite_store)  # what the server did not gather before its end
+    with sqlite_store.reading() as connection:
+        row = connection.execute(select(RESPONSE)).one()
+    sample = runpy.run_path(str(FOLDER / "passages.py"))
+    assert (row.source, row.query, row.answer.strip()) == ("shop", sample["QUESTION"], printed.strip())
+    assert list(row.passages) == sample["search"](sample["QUESTION"])
+    assert row.extra["completion_tokens"] > 0
 
 
 @contextmanager
