@@ -60,8 +60,9 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
 
 
 def labels(app: AppTest) -> list[str]:
-    """What the buttons of the page say, without the command palette and the notifications, which every page has."""
-    return [each.label for each in app.button if not (each.key or "").startswith(("palette_open", "notification"))]
+    """What the buttons of the page say, without those that every page has."""
+    everywhere = "palette_open", "notification", "theme_changed"
+    return [each.label for each in app.button if not (each.key or "").startswith(everywhere)]
 
 
 def press(app: AppTest, start: str) -> AppTest:

@@ -89,7 +89,8 @@ def dress(reviewer: str) -> None:
     """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in a cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        send_script("keys.js", "words.js")
+        send_script("keys.js", "words.js", "theme.js")
+        st.button("Draw in the new colours", key="theme_changed")  # theme.js presses it
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
 
 

@@ -1,7 +1,5 @@
 """The pages of figures in both looks: nothing is cut, wraps or runs out, charts are drawn in the theme's colours."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -40,12 +38,13 @@ def test_nothing_is_cut_wraps_or_runs_out_and_nothing_is_asked_of_other_hosts(re
     assert [url for url in asked if not url.startswith((site.url, "data:", "blob:"))] == []
 
 
-@pytest.mark.parametrize(("scheme", "colours"), [("light", LIGHT), ("dark", DARK)])
-def test_charts_follow_the_theme(reviewer, site, scheme: str, colours: Any) -> None:
-    page = reviewer("Mara", scheme=scheme)
+def test_charts_follow_the_theme_also_when_it_changes(reviewer, site) -> None:
+    page = reviewer("Mara")
     drawn(page, "/trends")
     line = page.locator("[data-testid=stVegaLiteChart] svg .mark-line path").first
-    expect(line).to_have_attribute("stroke", colours.series[0])
+    for scheme, colours in (("light", LIGHT), ("dark", DARK), ("light", LIGHT)):
+        page.emulate_media(color_scheme=scheme)
+        expect(line).to_have_attribute("stroke", colours.series[0])
 
 
 def test_columns_stack_on_a_narrow_page(reviewer, site) -> None:
