@@ -140,8 +140,8 @@ def sources_command(context: click.Context, source: str | None, traces: int, unu
         latest = latest_traces(connection, source, unused=unused, limit=traces) if traces else []
         waiting = count_waiting_feedback(connection)
     lines = [
-        f"{each.source}  {counted(each.traces, 'trace')}: {each.made:,} answers, {each.none:,} without an answer, "
-        f"{each.waiting:,} waiting; last span at {each.last_at:%Y-%m-%d %H:%M:%S} UTC"
+        f"{each.source}  {counted(each.traces, 'trace')}: {counted(each.made, 'answer')}, "
+        f"{each.none:,} without an answer, {each.waiting:,} waiting; last span at {each.last_at:%Y-%m-%d %H:%M:%S} UTC"
         for each in sources
     ]
     lines += [f"waiting feedback: {waiting:,}"] if waiting else []

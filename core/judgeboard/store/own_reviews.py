@@ -287,11 +287,12 @@ def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]
 
 
 def reviews_by_day(connection: Connection, reviewer_id: int, since: datetime) -> Counter[date]:
-    """Return how many reviews a person gave on each day (UTC); reviews after a reveal do not count."""
+    """Return how many reviews a person gave on each day (UTC), without reviews after a reveal and imported ones."""
     query = select(REVIEW.c.at).where(
         REVIEW.c.reviewer_id == reviewer_id,
         REVIEW.c.at >= since,
         REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
+        REVIEW.c.import_batch_id.is_(None),
         is_current(),
     )
     return Counter(at.date() for at in connection.execute(query).scalars())

@@ -38,7 +38,17 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import capital, caption, count, day, heading, rules_words, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    RULES_HELP,
+    capital,
+    caption,
+    count,
+    day,
+    heading,
+    rules_words,
+    sentence,
+    when,
+)
 
 ALL = "All their queues"
 _RESULT = "reassigned"
@@ -85,7 +95,7 @@ def own_reviews() -> None:
     if session.message:
         show(tag("div", session.message, cls="jb-note" if session.refused else "jb-cap"))
         session.say("")
-    own_work(reviewer)
+    own_work(reviewer, of=" of answers and pairs" if has_pairs else "")
     turned = current_page(reviews.page, {})
 
     def read(connection: Any, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
@@ -111,15 +121,18 @@ def own_reviews() -> None:
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
-def own_work(reviewer: Reviewer) -> None:
-    """Show a person's own progress, agreement and pace; nothing before their first review."""
+def own_work(reviewer: Reviewer, *, of: str) -> None:
+    """Show a person's own progress, agreement and pace; nothing before their first review.
+
+    ``of`` says what the reviews of a day are about: the list under it has either those of answers or those of pairs.
+    """
     with reading() as connection:
         work = person_work(connection, reviewer)
     if not work.reviews:
         return
     reviews = sum(number for _, number in work.days)
     pace = "" if work.seconds.value is None else f" Median time per item: {seconds_words(work.seconds)}."
-    sentence(f"{count(reviews, 'review')} in the last {DAYS} days.{pace}")
+    sentence(f"{count(reviews, 'review')}{of} in the last {DAYS} days.{pace}")
     for streak in work.streaks:
         show(tag("div", streak_words(streak), cls="jb-cap"))
     left, middle, right = stacking_columns("own_work", [1.3, 1, 0.7])
@@ -132,7 +145,7 @@ def own_work(reviewer: Reviewer) -> None:
             days = tuple((day(at), number) for at, number in work.days)
             show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
     _over_time(work)
-    caption(f"Agreement covers your latest {counted(work.reviews, 'review')}, with 95 % intervals.")
+    caption(f"Agreement covers your latest {counted(work.reviews, 'review')} on these pages, with 95 % intervals.")
 
 
 def _agreement(work: PersonWork, whose: str) -> None:
@@ -326,8 +339,8 @@ ANSWERS = ReviewList(
             lambda line: f"{line.label} (implied)" if line.label_implied else line.label,
         ),
         (
-            Column("Flags", width=125, help="The rules that flagged the answer, the worst flag first"),
-            lambda line: rules_words([flag.rule for flag in line.flags]) or None,
+            Column("Flags", width=140, help=RULES_HELP),
+            lambda line: rules_words([flag.rule for flag in line.flags], 21) or None,
         ),
         (
             Column("State", width=85, help="The state of the worst flag"),

@@ -127,7 +127,7 @@ def _form() -> None:
             "Flagged by", [rule.name for rule in RULES], key="judging_flags", placeholder="Flagged or not"
         )
     with right:
-        percent = st.number_input("Sampling rate, %", 0.0, 100.0, 100.0, 5.0, key="judging_rate")
+        percent = st.number_input("Sampling rate, %", 0.0, 100.0, 100.0, 5.0, format="%g", key="judging_rate")
         cost = st.number_input("Maximum cost per day, $", 0.0, value=None, key="judging_cost", placeholder="No limit")
         calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
         existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
@@ -144,7 +144,10 @@ def _form() -> None:
                 existing=existing,
                 actor=reviewer,
             )
-    caption("To use another model or prompt, judge one answer with it first, or use `judgeboard rules add`.")
+    caption(
+        "To use another model or prompt, judge one answer with it first, or use a terminal:",
+        "`judgeboard rules add --help`",
+    )
 
 
 with page("Judging", answers=False):

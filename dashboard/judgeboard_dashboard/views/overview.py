@@ -15,7 +15,7 @@ from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import JudgeDay, LastDecision, Overview
 from judgeboard.store.overview import overview as overview_of
-from judgeboard.text import money
+from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading, stacking_columns
@@ -24,6 +24,7 @@ from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, 
 from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, table
 from judgeboard_dashboard.widgets.texts import (
+    RULES_HELP,
     capital,
     caption,
     count,
@@ -38,12 +39,13 @@ from judgeboard_dashboard.widgets.texts import (
 FAILED = ["unparsable", "refused", "error"]
 LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 MOST_TYPES = 6
+LONGEST_TYPE = 20  # characters of a query type in the head of its column
 OPEN_FLAGS = "open_flags"
 DECISION_COLUMNS: Columns[LastDecision] = {
     Column("When"): lambda last: when(last.at),
     Column("Question"): lambda last: last.question,
     Column("Decision"): lambda last: last.decision,
-    Column("Flagged for"): lambda last: rules_words(last.rules),
+    Column("Flagged for", help=RULES_HELP): lambda last: rules_words(last.rules, 36),
     Column("Id"): lambda last: last.external_id,
 }
 
@@ -185,7 +187,8 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
             "rule": st.column_config.TextColumn("Rule", width=140),
             # Query types come from the log. As column names, they could collide with each other or with ours.
             **{
-                column: st.column_config.NumberColumn(name or " ", format="localized") for column, name in names.items()
+                column: st.column_config.NumberColumn(shortened(name, LONGEST_TYPE) or " ", format="localized")
+                for column, name in names.items()
             },
             "all": st.column_config.ProgressColumn(
                 "All types", min_value=0, max_value=rules[0][1], format="%d", width=150
@@ -197,7 +200,7 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
         Table((Column("rule"), Column("query_type"), Column("answers", "integer")), tuple(counts)),
         "open_flags",
         "Answers with an open flag, by rule. Click a number to open them in the queue.",
-        f"The last column includes {left_out} more query types." if left_out else None,
+        f"The last column includes {count(left_out, 'more query type')}." if left_out else None,
     )
 
 

@@ -213,7 +213,7 @@ MODEL_COLUMNS: Columns[tuple[ModelRanking, RankedModel]] = {
     Column("Preferences of", width=120): lambda line: BY_WORDS[line[0].by],
     Column("Pairs", "count", width=55): lambda line: line[1].n,
     Column("Wins", "share estimate", width=140): lambda line: line[1].win_rate,
-    Column("Strength", "estimate", width=140): lambda line: line[1].strength,
+    Column("Strength", "estimate", width=330): lambda line: line[1].strength,
 }
 _OF_TWO_ORDERS = (
     "Same in both orders",

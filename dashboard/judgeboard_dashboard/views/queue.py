@@ -28,13 +28,11 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import SORTS, ago, count, rules_words
+from judgeboard_dashboard.widgets.texts import RULES_HELP, SORTS, ago, count, rules_words
 
 MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # old addresses of parts that are now pages
 COLUMNS: Columns[QueueLine] = {
-    Column("Why", width=260, help="The rules that flagged the answer, the worst flag first"): lambda line: rules_words(
-        line.rules
-    ),
+    Column("Why", width=260, help=RULES_HELP): lambda line: rules_words(line.rules, 42),
     Column("Groundedness", "number", width=115, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
         line.groundedness
     ),

@@ -129,7 +129,7 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
             for column, key in zip(st.columns(2, gap="small"), pair, strict=False):
                 metadata = NUMBERS[key].metadata
                 # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
-                number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.4g")
+                number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.6g")
                 with column:
                     entered[key] = _field(number, by_key[key], metadata["label"], help=metadata["help"])
         by_type = by_key["low_groundedness_by_type"]

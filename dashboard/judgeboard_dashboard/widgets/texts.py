@@ -36,6 +36,7 @@ WHY_DIFFERS = {
 }
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
+RULES_HELP = "The rules that flagged the answer, the worst flag first. +2: two more rules"
 count = counted
 
 
@@ -49,9 +50,18 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def rules_words(rules: Iterable[str]) -> str:
-    """Return rules in words, each once: "Low groundedness · feedback gap"."""
-    return capital(" · ".join(dict.fromkeys(map(rule_words, rules))))
+def rules_words(rules: Iterable[str], longest: int | None = None) -> str:
+    """Return rules in words, each once: "Low groundedness · feedback gap".
+
+    If that has more than ``longest`` characters, the last rules are counted: "Low groundedness +2".
+    """
+    names = [*dict.fromkeys(map(rule_words, rules))]
+    for shown in range(len(names), 0, -1):
+        more = f" +{len(names) - shown}" if shown < len(names) else ""
+        text = capital(" · ".join(names[:shown])) + more
+        if longest is None or len(text) <= longest:
+            break
+    return text if names else ""
 
 
 def score(value: float | None) -> str:
