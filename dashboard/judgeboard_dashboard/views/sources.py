@@ -1,5 +1,7 @@
 """The page Sources: what assistants send and what became of it, and the tools that get scores back."""
 
+from urllib.parse import urlsplit
+
 import streamlit as st
 
 from judgeboard.people.permissions import Action, may
@@ -13,6 +15,7 @@ from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, when
 
 MOST = 100
+VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _UNUSED = "sources_unused"
 
 
@@ -25,6 +28,12 @@ def became_of(trace: StoredTrace) -> str:
     if trace.state == "waiting":
         return "Waits for its other spans."
     return " ".join(filter(None, (one_line(trace.reason), taken)))
+
+
+def own_address() -> str:
+    """Return the address of this server, as the browser has it."""
+    address = urlsplit(st.context.url or "")
+    return f"{address.scheme}://{address.netloc}" if address.netloc else "http://localhost:8501"
 
 
 SOURCE_COLUMNS: Columns[SourceState] = {
@@ -87,8 +96,7 @@ def sources() -> None:
         listed, feedback = list_sources(connection), count_waiting_feedback(connection)
     if not listed:
         caption(
-            "No assistant has sent a trace yet. Set this variable in the assistant: "
-            "`OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:8501`, or the address of this server.",
+            f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`",
             "To send from other machines, create a key: `judgeboard keys create NAME`",
         )
         return

@@ -7,8 +7,11 @@ import streamlit as st
 from judgeboard.domain import RuleState
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard.text import shortened
+from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import saving, store
+
+LONGEST_LABEL = 30  # characters of a name in a button
 
 
 def show_problem(name: str, problem: str | None) -> None:
@@ -26,13 +29,17 @@ def state_buttons(
     paused: bool,
     test: Callable[[Store, str, Reviewer], object] | None = None,
 ) -> None:
-    """Show the buttons that change the state of a rule or target, and before them one that sends a test message."""
+    """Show the buttons that change the state of a rule or target, and before them one that sends a test message.
+
+    Their keys have the name: if another person has changed the list meanwhile, a press changes no other rule.
+    """
+    label = as_label(shortened(name, LONGEST_LABEL))
     verb, state = ("Resume", RuleState.ACTIVE) if paused else ("Pause", RuleState.PAUSED)
     with st.container(key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"):
-        if test is not None and st.button("Send test message", key=f"{key}_test", wrap=False):
+        if test is not None and st.button("Send test message", key=f"{key}_test_{name}", wrap=False):
             with saving("Not sent"):
                 test(store(), name, reviewer)
-        for label, new in ((f"{verb} {name}", state), (f"Remove {name}", RuleState.REMOVED)):
-            if st.button(label, key=f"{key}_{new.value}", wrap=False):
+        for change_words, new in ((verb, state), ("Remove", RuleState.REMOVED)):
+            if st.button(f"{change_words} {label}", key=f"{key}_{new.value}_{name}", wrap=False):
                 with saving():
                     change(store(), name, new, reviewer)

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app_pages import OpenPage, press, shown, table_rows
+from app_pages import OpenPage, labels, press, shown, table_rows
 from judgeboard.alerts.events import check
-from judgeboard.runs.judging_rules import rule_progress
+from judgeboard.domain import RuleState
+from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
 from judgeboard.store.alerts import list_alert_rules
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
@@ -55,7 +56,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     page = open_page("sources")
     assert table_rows(page, "Target")[0][1] == "problem"
     assert "phoenix: unexpected error (ZeroDivisionError); the worker's log has the details" in shown(page)
-    page.button(key="target_paused").click().run()
+    page.button(key="target_paused_phoenix").click().run()
     assert target_progress(page_store)[0].state == "paused"
 
 
@@ -81,6 +82,20 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     press(open_page("judging"), "judging_active")
     press(open_page("judging"), "judging_removed")
     assert rule_progress(page_store) == []
+
+
+def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    names = "first", "**second** ![](http://example.org/x.png)"
+    for name in names:
+        add_rule(page_store, name, judge={"kind": "lexical"}, actor="Mara")
+    app = open_page("judging")
+    change_rule(page_store, "first", RuleState.REMOVED, "Jon")
+    add_rule(page_store, "third", judge={"kind": "lexical"}, actor="Jon")
+    app = press(app, "judging_removed")
+    assert [rule.name for rule in rule_progress(page_store)] == [names[1], "third"]
+    assert "Remove \\*\\*second\\*\\*" in labels(app)[1], "the name is text, not markdown"
 
 
 def test_an_alert_rule_is_added_tested_paused_and_removed(
