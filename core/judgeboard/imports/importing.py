@@ -3,12 +3,15 @@
 import hashlib
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
+
+from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
@@ -126,6 +129,7 @@ def import_file(
     name: str | None = None,
     export: Export | None = None,
     newer_counts: bool = False,
+    batch: "OpenBatch | None" = None,
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> ImportSummary:
@@ -141,8 +145,9 @@ def import_file(
     ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
     pairs, it is the log with these (default: any). With a ``label_set``, the labels of grades and verdicts are options
     of a label schema with this name. ``export`` reads the rows of another tool (default: it is recognised). With
-    ``newer_counts``, a verdict that differs from the stored one is stored as a newer one. A ``dry_run`` stores and
-    writes nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
+    ``newer_counts``, a verdict that differs from the stored one is stored as a newer one. With a ``batch``, the rows
+    belong to it, and the caller finishes it. A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each
+    rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -169,15 +174,17 @@ def import_file(
         target = rejected or rejected_path(name or (file if isinstance(file, str | Path) else "upload"))
         with RejectedFile(target) as rejects:
             reject = on_rejected or (rejects.add if not dry_run else lambda _rejected: None)
-            batch = _Batch(store, reading.kind, summary, reject, actor, digest)
+            opened = batch or OpenBatch(Path(reading.name).name, digest)
+            reading.kind.runs = opened.runs
+            rows = _Rows(store, reading.kind, summary, reject, actor, opened)
             for item in reading:
-                batch.add(reading.line, reading.row, item)
-                if len(batch.records) >= BATCH_ROWS:
-                    batch.flush()
+                rows.add(reading.line, reading.row, item)
+                if len(rows.records) >= BATCH_ROWS:
+                    rows.flush()
                     if on_progress is not None:
                         on_progress(summary.rows, reading.share_read)
-            batch.flush()
-            batch.finish()
+            rows.flush()
+            rows.finish(whole=batch is None)
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
         if reading.export is not None:
@@ -193,16 +200,40 @@ def import_file(
 
 
 @dataclass(slots=True)
-class _Batch:
+class OpenBatch:
+    """An import batch of one kind of rows, of one file or of several that come one after the other.
+
+    ``name`` is what the list of imports shows as the file. ``digest`` is the hash of a single file. ``runs`` are the
+    runs of recorded judges, by judge version. ``id`` is None while nothing new was stored.
+    """
+
+    name: str
+    digest: str | None = None
+    id: int | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    runs: dict[int, int] = field(default_factory=dict)
+
+    def finish(self, store: Store) -> None:
+        """Store the end of the batch."""
+        with store.writing() as connection:
+            self.finish_in(connection, datetime.now(UTC))
+
+    def finish_in(self, connection: Connection, now: datetime) -> None:
+        """Store the end of the batch in the caller's transaction."""
+        if self.id is not None:
+            finish_batch(connection, self.id, dict(self.counts), now)
+
+
+@dataclass(slots=True)
+class _Rows:
     store: Store
     kind: ImportKind[Any]
     summary: ImportSummary
     pass_on: Callable[[Rejected], None]
     actor: Actor
-    digest: str | None
+    batch: OpenBatch
     records: list[Any] = field(default_factory=list)
     rows: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    id: int | None = None
 
     def add(self, line: int, row: dict[str, Any], item: Any) -> None:
         if isinstance(item, Rejected):
@@ -219,10 +250,10 @@ class _Batch:
         summary = self.summary
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
-            batch_id = self.id or start_batch(
+            batch_id = self.batch.id or start_batch(
                 connection,
-                file=Path(summary.file).name,
-                sha256=self.digest,
+                file=self.batch.name,
+                sha256=self.batch.digest,
                 importer=summary.format,
                 kind=summary.kind,
                 actor=actor_name(self.actor),
@@ -235,7 +266,7 @@ class _Batch:
                 attempt.rollback()
             else:
                 attempt.commit()
-                self.id = batch_id
+                self.batch.id = batch_id
         summary.new += stored.new
         summary.unchanged += stored.unchanged
         summary.feedback_added += stored.feedback_added
@@ -244,17 +275,18 @@ class _Batch:
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
         self.records, self.rows = [], []
 
-    def finish(self) -> None:
+    def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
             late = self.kind.finish(connection, now)
             self.summary.new += late
             self.summary.unchanged -= late
+            counts = {name: getattr(self.summary, name) for name in _COUNTS}
+            self.batch.counts.update(counts | {"conflicts": self.summary.differing})
             if self.summary.dry_run:
                 attempt.rollback()
-            elif self.id is not None:
-                counts = {name: getattr(self.summary, name) for name in _COUNTS}
-                finish_batch(connection, self.id, counts | {"conflicts": self.summary.differing}, now)
+            elif whole:
+                self.batch.finish_in(connection, now)
 
     def _reject(self, rejected: Rejected) -> None:
         self.summary.rejected += 1

@@ -125,7 +125,7 @@ class ImportKind(ABC, Generic[Record]):
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
     only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
     words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
-    the import batch of the records that are stored next.
+    the import batch of the records that are stored next. ``runs`` has the runs of recorded judges by judge version.
     """
 
     columns: ClassVar[ColumnNames]
@@ -141,6 +141,7 @@ class ImportKind(ABC, Generic[Record]):
         self.seen = SeenIds()
         self.labels = LabelWords()
         self.newer_counts = False
+        self.runs: dict[int, int] = {}
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them

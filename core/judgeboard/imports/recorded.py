@@ -60,21 +60,17 @@ def recorded_version(connection: Connection, judge: RecordedJudge, now: datetime
 class RecordedImport(ImportKind[Record]):
     """Imports records of judges. Each judge version in a file has one run, which its first new record starts."""
 
-    def __init__(self, source: str | None, actor: str = "library") -> None:
-        super().__init__(source, actor)
-        self._runs: dict[int, int] = {}
-
     def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
         """Return the run of a judge version."""
-        begun = self._runs.get(version.id)
+        begun = self.runs.get(version.id)
         # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing new).
         if begun is None or not is_run_of(connection, begun, version.id):
-            begun = self._runs[version.id] = start_import_run(connection, version, self.actor, now).id
+            begun = self.runs[version.id] = start_import_run(connection, version, self.actor, now).id
         return begun
 
     def finish(self, connection: Connection, now: datetime) -> int:
         """Mark the runs as done."""
-        for version_id, run_id in self._runs.items():
+        for version_id, run_id in self.runs.items():
             if is_run_of(connection, run_id, version_id):
                 finish_run(connection, run_id, RunState.DONE, now=now)
         return 0

@@ -16,6 +16,7 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.writing import is_outage
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.traces import (
     LATE,
@@ -42,6 +43,7 @@ RECENT_SECONDS = 60.0  # an answer finds the feedback that came before it; feedb
 FEEDBACK_DAYS = 7.0
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
 MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a round of its own
+ELSEWHERE = "The answer of this trace was pulled or imported before, and does not change."
 TWICE = "Another answer with this id is stored with other content."
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -158,11 +160,12 @@ def _store_answers(
     with store.writing() as connection:
         unchanged = lock_unchanged(connection, ready)
         traces = [trace for trace in ready if trace.id in unchanged]
-        answered = [trace for trace in traces if taken[trace.id][1].response is not None]
-        responses = [answer for trace in traces if (answer := taken[trace.id][1].response) is not None]
+        elsewhere = _stored_elsewhere(connection, traces, taken)
+        answered = [trace for trace in traces if trace.id not in elsewhere and taken[trace.id][1].response is not None]
+        responses = [answer for trace in answered if (answer := taken[trace.id][1].response) is not None]
         stored = store_responses(connection, responses, now=now)
-        response_ids = {trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)}
-        reasons = {trace.id: taken[trace.id][1].reason for trace in traces}
+        response_ids = elsewhere | {trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)}
+        reasons = {trace.id: taken[trace.id][1].reason for trace in traces} | dict.fromkeys(elsewhere, ELSEWHERE)
         for index in stored.differing:
             trace = answered[index]
             if trace.response_id == response_ids[trace.id]:
@@ -178,6 +181,19 @@ def _store_answers(
         store_outcomes(connection, outcomes)
         add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)
+
+
+def _stored_elsewhere(
+    connection: Connection, traces: Sequence[WaitingTrace], taken: Mapping[int, tuple[str, Taken]]
+) -> dict[int, int]:
+    """Return, by trace, the response in another source that has its id. Traces of a source's key have none."""
+    answered = [trace for trace in traces if not trace.owner and taken[trace.id][1].response is not None]
+    named = responses_named(connection, {trace.external_id for trace in answered}) if answered else {}
+    return {
+        trace.id: same_id[0].id
+        for trace in answered
+        if (same_id := named.get(trace.external_id)) and taken[trace.id][0] not in {each.source for each in same_id}
+    }
 
 
 def _complete(connection: Connection, response_id: int, response: Response, now: datetime) -> str | None:

@@ -3,7 +3,7 @@
 import os
 import signal
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,17 +17,29 @@ from judgeboard.imports.history.pages import Names, whole_traces
 from judgeboard.imports.history.pull import TOOLS, PullResult, pull
 from judgeboard.people.roster import add_person, admit
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW
+from judgeboard.store.storing import list_batches
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, RUN, TRACE
 from judgeboard.targets.recording_tool import Reply
 from judgeboard.targets.target import OWN, SENT_BY
 from judgeboard.text import as_utc
 from judging_log import address, judgeboard
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from tool_histories import TOOLS as FAKES
-from tool_histories import HistoryTool, OldLangfuseWithHistory, PhoenixWithHistory, time_of, trace_of
+from tool_histories import (
+    HistoryTool,
+    LangsmithWithHistory,
+    OldLangfuseWithHistory,
+    PhoenixWithHistory,
+    time_of,
+    trace_of,
+)
 
 COUNT = 8
 LATER = as_utc(time_of(600))
+
+
+class _Killed(BaseException):
+    """Ends a pull as a kill does."""
 
 
 def pulled(store: Store, name: str, tool: HistoryTool, **options: Any) -> PullResult:
@@ -112,10 +124,6 @@ def test_a_trace_at_the_border_of_a_page_is_read_by_its_id() -> None:
     assert divided == ["until the top", "at the bottom"]
 
 
-class _Killed(BaseException):
-    """Ends a pull as a kill does."""
-
-
 @pytest.mark.parametrize("name", ["phoenix", "langsmith"])
 def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
     with FAKES[name](COUNT) as tool:
@@ -186,6 +194,35 @@ def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks
         assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(1))).new["responses"] == 5
 
 
+def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store: Store) -> None:
+    def at(number: int) -> datetime:
+        return as_utc(time_of(number))
+
+    def kill(_traces: int) -> None:
+        raise _Killed
+
+    with PhoenixWithHistory(COUNT) as tool:
+        assert pulled(sqlite_store, "phoenix", tool, now=at(4), again_s=0).traces == 2
+        with pytest.raises(_Killed):  # before it has stored its first page
+            pulled(sqlite_store, "phoenix", tool, since=at(4), now=at(20), again_s=0, progress=kill)
+        pulled(sqlite_store, "phoenix", tool, since=at(5), now=at(30), again_s=0)
+        assert len(answers(sqlite_store)) == COUNT - 1
+        pulled(sqlite_store, "phoenix", tool, now=at(40), again_s=0)
+    assert [query for query, *_ in answers(sqlite_store)] == [f"question {n}" for n in range(1, COUNT + 1)]
+
+
+def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
+    with PhoenixWithHistory(COUNT) as tool:
+        tool.given = [(number, "groundedness", 0.2, None, {}) for number in (1, COUNT)]
+        pulled(sqlite_store, "phoenix", tool)
+    with sqlite_store.reading() as connection:
+        batches = {batch.kind: batch for batch in list_batches(connection)}
+        assert len(list_batches(connection)) == len(batches) == 2
+        assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 1
+    assert {kind: (batch.counts or {})["new"] for kind, batch in batches.items()} == {"responses": 8, "verdicts": 2}
+    assert {(batch.file, batch.finished_at is None) for batch in batches.values()} == {("pull phoenix default", False)}
+
+
 class PhoenixWithABadPage(PhoenixWithHistory):
     def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
         return Reply(500, {"detail": "defect"}) if query.get("cursor") == "4" else super().reply(path, query, request)
@@ -240,6 +277,21 @@ def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_s
         result = pulled(sqlite_store, "phoenix", tool)
     assert Counter(source for *_, source in answers(sqlite_store)) == {"shop": 1, "phoenix:default": 2}
     assert (result.new["verdicts"], result.new["grades"]) == (1, 1)
+
+
+@pytest.mark.parametrize("pulled_first", [False, True])
+def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(store: Store, pulled_first: bool) -> None:
+    with LangsmithWithHistory(3) as tool, receiving(store) as http:
+        tool.given = [(2, "groundedness", 0.2, None, {})]
+        if pulled_first:
+            pulled(store, "langsmith", tool)
+        assert http.post("/runs/batch", json={"post": tool.runs(2), "patch": []}).status_code == 200
+        gathered(store)
+        pulled(store, "langsmith", tool, now=LATER + timedelta(minutes=1))
+    assert [query for query, *_ in answers(store)] == [f"question {n}" for n in (1, 2, 3)]
+    assert counts(store)["judgment"] == 1
+    with store.reading() as connection:
+        assert connection.execute(select(TRACE.c.state)).scalar_one() == "made"
 
 
 def test_only_leads_pull(sqlite_store: Store) -> None:

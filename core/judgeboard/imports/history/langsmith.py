@@ -4,6 +4,7 @@ from typing import Any
 
 from judgeboard.errors import NotFound
 from judgeboard.imports.exports.entry import objects
+from judgeboard.imports.exports.langsmith import hexadecimal
 from judgeboard.imports.history.pages import History, Names, Page, Row, Window, by_key, is_own, whole_traces
 from judgeboard.targets.langsmith import LANGSMITH
 from judgeboard.targets.target import Http
@@ -42,7 +43,7 @@ class LangsmithHistory(History):
         for trace_id in divided:
             traces[trace_id] = self._runs_of(trace_id)
         self._add_feedback([run for runs in traces.values() for run in runs])
-        return Page("LangSmith runs", traces, _next(reply))
+        return Page("LangSmith runs", {hexadecimal(each): runs for each, runs in traces.items()}, _next(reply))
 
     def _runs(self, body: dict[str, Any], cursor: str | None) -> Any:
         common = {"session": [self._session], "select": list(_FIELDS), "limit": _MOST}

@@ -16,7 +16,7 @@ from judgeboard.imports.history.langsmith import LangsmithHistory
 from judgeboard.imports.history.mlflow import MlflowHistory
 from judgeboard.imports.history.pages import History, Page, Row, Window
 from judgeboard.imports.history.phoenix import PhoenixHistory
-from judgeboard.imports.importing import import_file
+from judgeboard.imports.importing import OpenBatch, import_file
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.settings import ENVIRONMENT
 from judgeboard.store.engine import Store
@@ -117,8 +117,14 @@ def pull(
             result.source = source or f"{tool}:{history.project}"
             with store.reading() as connection:
                 state = get_pull(connection, name, history.project)
-            for begun in _windows(state, since, timedelta(seconds=again_s), now):
-                _pull_window(store, history, begun, result, actor, progress)
+            batches = {kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS}
+            pages = _PageImport(store, result, actor, batches)
+            try:
+                for begun in _windows(state, since, timedelta(seconds=again_s), now):
+                    _pull_window(history, begun, pages, progress)
+            finally:
+                for batch in batches.values():
+                    batch.finish(store)
         except NotSent as error:
             result.stopped = str(error)
         except Refused as error:
@@ -129,22 +135,78 @@ def pull(
 def _windows(state: PullState, since: datetime | None, again: timedelta, now: datetime) -> list[PullState]:
     """Return what to pull: the window that is under way, unless an earlier one is requested, and the time after it."""
     begun = state.until is not None and (since is None or state.since is None or state.since <= since)
-    done = state.until if begun else state.done_until
+    done = _done(state) if begun else state.done_until
     begin = since
     if begun or since is None:
-        begin = None if done is None else done - again
+        last = done if since is None else state.until
+        begin = None if last is None else last - again
     new = replace(state, done_until=done, since=begin, until=now - QUIET, position=None)
     return [state, new] if begun else [new]
 
 
-def _pull_window(
-    store: Store,
-    history: History,
-    state: PullState,
-    result: PullResult,
-    actor: Actor,
-    progress: Callable[[int], None],
-) -> None:
+def _done(state: PullState) -> datetime | None:
+    """Return until when everything was pulled once the window under way is; one that begins later leaves a gap."""
+    if state.done_until is not None and state.since is not None and state.since > state.done_until:
+        return state.done_until
+    return state.until
+
+
+@dataclass(frozen=True, slots=True)
+class _PageImport:
+    """Imports the pages of a pull; what is new of a kind is one import batch."""
+
+    store: Store
+    result: PullResult
+    actor: Actor
+    batches: Mapping[str, OpenBatch]
+
+    def add(self, page: Page) -> None:
+        """Import the traces of a page; those that came another way only give verdicts and grades."""
+        with self.store.reading() as connection:
+            known = responses_named(connection, set(page.traces)) if page.traces else {}
+        source = self.result.source
+        elsewhere = {
+            trace_id for trace_id, stored in known.items() if source not in {response.source for response in stored}
+        }
+        own = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id not in elsewhere}
+        others = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id in elsewhere}
+        self._import(page.export, own, KINDS_OF_EXPORTS, source)
+        self._import(page.export, others, KINDS_OF_EXPORTS[1:], None)
+        self.result.traces += len(page.traces)
+
+    def _import(
+        self, export: str, traces: Mapping[str, Sequence[Row]], kinds: Sequence[str], source: str | None
+    ) -> None:
+        if not traces:
+            return
+        result = self.result
+        ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
+        lines = [json.dumps(row) for rows in traces.values() for row in rows]
+        content = "\n".join(lines).encode()
+
+        def reject(rejected: Rejected) -> None:
+            result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
+
+        for kind in kinds:
+            summary = import_file(
+                self.store,
+                io.BytesIO(content),
+                kind=kind,
+                format="jsonl",
+                export=_EXPORTS[export],
+                source=source,
+                newer_counts=True,
+                actor=self.actor,
+                name=f"{result.tool} {result.project}",
+                batch=self.batches[kind],
+                on_rejected=reject,
+            )
+            result.new[kind] += summary.new
+            result.new["feedback"] += summary.feedback_added
+            result.unchanged[kind] += summary.unchanged
+
+
+def _pull_window(history: History, state: PullState, pages: _PageImport, progress: Callable[[int], None]) -> None:
     if state.until is None:
         return
     window = Window(state.since, state.until)
@@ -157,63 +219,13 @@ def _pull_window(
                 raise
             again, state = True, replace(state, position=None)  # the tool has forgotten the position
             continue
-        _import_page(store, page, result, actor)
-        result.traces += len(page.traces)
-        progress(result.traces)
+        pages.add(page)
+        progress(pages.result.traces)
         if page.next is None:
-            state = replace(state, done_until=state.until, since=None, until=None, position=None)
+            state = replace(state, done_until=_done(state), since=None, until=None, position=None)
         else:
             state = replace(state, position=page.next)
-        with store.writing() as connection:
+        with pages.store.writing() as connection:
             save_pull(connection, state, datetime.now(UTC))
         if page.next is None:
             return
-
-
-def _import_page(store: Store, page: Page, result: PullResult, actor: Actor) -> None:
-    """Import the traces of a page; those that came another way only give verdicts and grades."""
-    with store.reading() as connection:
-        known = responses_named(connection, set(page.traces)) if page.traces else {}
-    elsewhere = {
-        trace_id for trace_id, stored in known.items() if result.source not in {response.source for response in stored}
-    }
-    own = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id not in elsewhere}
-    others = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id in elsewhere}
-    _import(store, page.export, own, KINDS_OF_EXPORTS, result.source, result, actor)
-    _import(store, page.export, others, KINDS_OF_EXPORTS[1:], None, result, actor)
-
-
-def _import(
-    store: Store,
-    export: str,
-    traces: Mapping[str, Sequence[Row]],
-    kinds: Sequence[str],
-    source: str | None,
-    result: PullResult,
-    actor: Actor,
-) -> None:
-    if not traces:
-        return
-    ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
-    lines = [json.dumps(row) for rows in traces.values() for row in rows]
-    content = "\n".join(lines).encode()
-    for kind in kinds:
-
-        def reject(rejected: Rejected) -> None:
-            result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
-
-        summary = import_file(
-            store,
-            io.BytesIO(content),
-            kind=kind,
-            format="jsonl",
-            export=_EXPORTS[export],
-            source=source,
-            newer_counts=True,
-            actor=actor,
-            name=f"{result.tool} {result.project}",
-            on_rejected=reject,
-        )
-        result.new[kind] += summary.new
-        result.new["feedback"] += summary.feedback_added
-        result.unchanged[kind] += summary.unchanged
