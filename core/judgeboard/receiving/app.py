@@ -32,6 +32,7 @@ from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.reading import FLAG_PARAMETERS, SOURCE_PARAMETER, flag_page, response_record
 from judgeboard.receiving.records import feedback_in_body, responses_in_body, store_records
 from judgeboard.receiving.reviewing import SentReview, review_in, store_sent_review
+from judgeboard.receiving.scores import langfuse_scores_in
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
 from judgeboard.store.engine import Store, check_usable
 from judgeboard.store.events import record_event
@@ -52,6 +53,7 @@ READY_SECONDS = 5.0  # for the database to answer
 
 STATUSES = {
     200: "Stored, or the content.",
+    207: "Some events of a batch are stored; the reply says which.",
     400: "The body or a parameter cannot be used.",
     401: "No key, or a wrong, expired or revoked key.",
     403: "The key is for another source or lacks the scope, or the reviewer lacks the permission.",
@@ -159,6 +161,10 @@ class Receiver:
             Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
             Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses, only_json=True),
             Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, only_json=True),
+            *(
+                Endpoint(f"/api/public/{name}", "Send scores (Langfuse)", what, self._take_scores, only_json=True)
+                for name, what in (("scores", "A score or a list"), ("ingestion", "Events of the type score-create"))
+            ),
             Endpoint(
                 "/api/responses/{id}",
                 "Read an answer",
@@ -325,6 +331,14 @@ class Receiver:
         records = await self._decoded(lambda content: responses_in_body(content, sender), body)
         write = partial(store_records, records=records, now=datetime.now(UTC))
         return _json(await self._written(request, len(records.responses), write))
+
+    async def _take_scores(self, sender: Sender, request: Request, body: Body) -> Reply:
+        records, reply = await self._decoded(langfuse_scores_in, body)
+        if records:
+            spans = [NewSpan.of(record, sender.source_of({})) for record in records]
+            write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
+            await self._written(request, len(spans), write)
+        return Reply(orjson.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)
 
     async def _take_feedback(self, sender: Sender, request: Request, body: Body) -> Reply:
         entries = await self._decoded(lambda content: feedback_in_body(content, sender), body)

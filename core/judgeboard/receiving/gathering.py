@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Response
+from judgeboard.imports.exports.traced import Score
 from judgeboard.receiving.keys import Sender
+from judgeboard.receiving.scores import scores_of, store_scores
 from judgeboard.receiving.writing import is_outage
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store, with_advice
@@ -124,10 +127,17 @@ def attach_feedback(store: Store, now: datetime, since: datetime | None = None) 
         expire_feedback(connection, expired, now)
 
 
+class _Read(NamedTuple):
+    """What the records of a trace give: its source, its answer, and the scores of other evaluators."""
+
+    source: str
+    result: Taken
+    scores: Sequence[Score] = ()
+
+
 def _taken(
     trace: WaitingTrace, spans: Sequence[Span], logs: Sequence[LogRecord], rules: Mapping[str, Sequence[Rule]]
-) -> tuple[str, Taken]:
-    """Return the source of a trace, and its answer."""
+) -> _Read:
     records: list[Span | LogRecord] = [*spans, *logs]
     first = min(records, key=_starts)
     # The first answer names the source: the root of another service may come later, and must not make a second answer.
@@ -135,10 +145,11 @@ def _taken(
     source = trace.owner or made or Sender().source_of(first.resource)
     try:
         taken = answer_of(spans, logs, rules.get(source, ()), source)
-        return source, taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
+        taken = taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
+        return _Read(source, taken, scores_of(spans, logs))
     except Exception:  # noqa: BLE001 - any text may come; the trace says so
         _log.exception("trace %s cannot be read", trace.external_id)
-        return source, Taken(None, "The trace cannot be read; the server's log has the details.")
+        return _Read(source, Taken(None, "The trace cannot be read; the server's log has the details."))
 
 
 def _partial(trace: WaitingTrace, taken: Taken) -> str:
@@ -153,19 +164,19 @@ def _starts(record: Span | LogRecord) -> tuple[bool, int]:
     return True, record.at_ns
 
 
-def _store_answers(
-    store: Store, ready: Sequence[WaitingTrace], taken: dict[int, tuple[str, Taken]], now: datetime
-) -> int:
+def _store_answers(store: Store, ready: Sequence[WaitingTrace], taken: dict[int, _Read], now: datetime) -> int:
     """Store the answers of the traces that did not change since they were read, and return how many these are."""
     with store.writing() as connection:
         unchanged = lock_unchanged(connection, ready)
         traces = [trace for trace in ready if trace.id in unchanged]
         elsewhere = _stored_elsewhere(connection, traces, taken)
-        answered = [trace for trace in traces if trace.id not in elsewhere and taken[trace.id][1].response is not None]
-        responses = [answer for trace in answered if (answer := taken[trace.id][1].response) is not None]
+        answered = [
+            trace for trace in traces if trace.id not in elsewhere and taken[trace.id].result.response is not None
+        ]
+        responses = [answer for trace in answered if (answer := taken[trace.id].result.response) is not None]
         stored = store_responses(connection, responses, now=now)
         response_ids = elsewhere | {trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)}
-        reasons = {trace.id: taken[trace.id][1].reason for trace in traces} | dict.fromkeys(elsewhere, ELSEWHERE)
+        reasons = {trace.id: taken[trace.id].result.reason for trace in traces} | dict.fromkeys(elsewhere, ELSEWHERE)
         for index in stored.differing:
             trace = answered[index]
             if trace.response_id == response_ids[trace.id]:
@@ -175,24 +186,26 @@ def _store_answers(
                 del response_ids[trace.id]
         outcomes = []
         for trace in traces:
-            source, result = taken[trace.id]
+            source, result, _ = taken[trace.id]
             response_id = response_ids.get(trace.id, trace.response_id)
             outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], result.used))
         store_outcomes(connection, outcomes)
+        scores = {each.response_id: taken[each.id].scores for each in outcomes if each.response_id is not None}
+        store_scores(connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now)
         add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)
 
 
 def _stored_elsewhere(
-    connection: Connection, traces: Sequence[WaitingTrace], taken: Mapping[int, tuple[str, Taken]]
+    connection: Connection, traces: Sequence[WaitingTrace], taken: Mapping[int, _Read]
 ) -> dict[int, int]:
     """Return, by trace, the response in another source that has its id. Traces of a source's key have none."""
-    answered = [trace for trace in traces if not trace.owner and taken[trace.id][1].response is not None]
+    answered = [trace for trace in traces if not trace.owner and taken[trace.id].result.response is not None]
     named = responses_named(connection, {trace.external_id for trace in answered}) if answered else {}
     return {
         trace.id: same_id[0].id
         for trace in answered
-        if (same_id := named.get(trace.external_id)) and taken[trace.id][0] not in {each.source for each in same_id}
+        if (same_id := named.get(trace.external_id)) and taken[trace.id].source not in {each.source for each in same_id}
     }
 
 
@@ -203,7 +216,7 @@ def _complete(connection: Connection, response_id: int, response: Response, now:
     return None
 
 
-def _store_alone(store: Store, trace: WaitingTrace, taken: tuple[str, Taken], now: datetime) -> int:
+def _store_alone(store: Store, trace: WaitingTrace, taken: _Read, now: datetime) -> int:
     try:
         return _store_answers(store, [trace], {trace.id: taken}, now)
     except Exception as error:
@@ -214,5 +227,5 @@ def _store_alone(store: Store, trace: WaitingTrace, taken: tuple[str, Taken], no
             if not lock_unchanged(connection, [trace]):
                 return 0
             why = f"The answer cannot be stored ({type(error).__name__}); the server's log has the details."
-            store_outcomes(connection, [TraceOutcome(trace.id, taken[0], trace.response_id, why)])
+            store_outcomes(connection, [TraceOutcome(trace.id, taken.source, trace.response_id, why)])
         return 1

@@ -282,6 +282,13 @@ def start_import_run(
     return insert_run(connection, row)
 
 
+def import_run_since(connection: Connection, version_id: int, actor: str, since: datetime) -> int | None:
+    """Return the latest run for imported verdicts of a judge version that an actor started since a time, if any."""
+    of_version = (RUN.c.kind == "import") & (RUN.c.judge_version_id == version_id) & (RUN.c.actor == actor)
+    query = select(func.max(RUN.c.id)).where(of_version, RUN.c.started_at >= since)
+    return connection.execute(query).scalar()
+
+
 def finish_run(
     connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
 ) -> None:

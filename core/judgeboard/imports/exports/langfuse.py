@@ -49,7 +49,7 @@ def _read_observation(row: Row) -> Trace | None:
     if not values.get("traceId") or not values.get("id"):
         return None
     of_columns, others = _other_columns(values)
-    scores = [_score(each) for each in objects(values.get("scores")) if each.get("name")]
+    scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
     return Trace(row, [_span(values, str(values["traceId"]))], [*scores, *of_columns], others)
 
 
@@ -64,7 +64,7 @@ def _read_trace(row: Row) -> Iterator[Trace]:
         {**each, "parentObservationId": each.get("parentObservationId") or trace_id}
         for each in objects(values.get("observations"))
     ]
-    scores = [_score(each) for each in objects(values.get("scores")) if each.get("name")]
+    scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
     spans = [_span(root, trace_id), *(_span(each, trace_id) for each in observations if each.get("id"))]
     of_columns, others = _other_columns(values)
     yield Trace(row, spans, [*scores, *of_columns], others)
@@ -142,7 +142,8 @@ def _other_columns(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, An
     return scores, without_nothing(others)
 
 
-def _score(score: Mapping[str, Any]) -> Score:
+def score_of(score: Mapping[str, Any]) -> Score:
+    """Return a score as its REST interface has it."""
     human = score.get("source") == "ANNOTATION"
     value = score.get("value")
     if score.get("dataType") == "CATEGORICAL" and score.get("stringValue") is not None:

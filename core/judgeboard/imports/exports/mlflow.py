@@ -1,5 +1,6 @@
 """MLflow: traces as JSON, and tables of traces with their assessments."""
 
+import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -9,52 +10,121 @@ from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, from_json, objects
 from judgeboard.imports.exports.traced import Score, Trace, each_trace, nanoseconds, trace_metadata
 from judgeboard.store.filters import value_at
+from judgeboard.traces.attributes import as_number
 from judgeboard.traces.spans import Span
 
 _OWN = "mlflow."
 _SPAN_BYTES = 8
 _SESSION, _USER = "mlflow.trace.session", "mlflow.trace.user"
+_INPUTS, _OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
+_OF_INFO = ("trace_metadata", "request_metadata", "trace_location")
+_SHORTEST_CUT = 250
+_WITHOUT_SPANS = (
+    "the search result has no whole question and answer: use `judgeboard pull mlflow`, or export the traces with spans"
+)
 
 
 def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a trace with its spans."""
-    trace = _trace(row)
+    """Whether a row is a trace, or a reply with traces; those of searches have no spans."""
+    trace = next(_traces(row), {})
     spans = objects(value_at(trace, ("data", "spans")))
-    return bool(spans) and any(str(name).startswith(_OWN) for name in as_object(spans[0].get("attributes")))
+    info = as_object(trace.get("info"))
+    is_info = _trace_id(info) != "" and any(isinstance(info.get(name), dict | list) for name in _OF_INFO)
+    return is_info or any(name.startswith(_OWN) for span in spans[:1] for name in _attributes(span.get("attributes")))
 
 
-def _trace(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a trace with ``info`` and ``data``, as a row has it or as it is in the cells of a table."""
+def _traces(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield traces with ``info`` and ``data``, as a row has them or as they are in the cells of a table."""
     whole = as_object(row.get("trace"))
+    listed = objects(row.get("traces")) if "info" not in row else []
+    if listed:
+        for each in listed:
+            yield from _traces(each)
+        return
     if not whole and isinstance(row.get("data"), dict):
         whole = dict(row)
     if not whole and isinstance(row.get("spans"), list):
-        whole = {"info": dict(row), "data": {"spans": row["spans"]}}
+        whole = {"info": as_object(row.get("trace_info")) or dict(row), "data": {"spans": row["spans"]}}
+    if not whole:
+        whole = {"info": as_object(row.get("trace_info")) or dict(row)}
     info = as_object(whole.get("info"))
     if not info.get("assessments") and objects(row.get("assessments")):
         whole["info"] = info | {"assessments": row["assessments"]}
-    return whole
+    yield whole
+
+
+def _trace_id(info: Mapping[str, Any]) -> str:
+    return str(info.get("trace_id") or info.get("request_id") or "").removeprefix("tr-")
+
+
+def _pairs(value: Any) -> dict[str, Any]:
+    """Return an object, which older REST interfaces have as a list of keys and values."""
+    if isinstance(value, list):
+        return {str(each.get("key")): each.get("value") for each in objects(value)}
+    return as_object(value)
 
 
 def _read(row: Row) -> Iterator[Trace]:
-    trace = _trace(row.values)
-    info = as_object(trace.get("info"))
-    trace_id = str(info.get("trace_id") or info.get("request_id") or "").removeprefix("tr-")
-    own = as_object(info.get("trace_metadata") or info.get("request_metadata"))
-    tags = info.get("tags")
-    if isinstance(tags, list):
-        tags = {str(tag.get("key")): tag.get("value") for tag in objects(tags)}
-    # The trace has the session and the user, not its spans. They are put where the dialect of MLflow reads them.
-    of_trace = {name: own[name] for name in (_SESSION, _USER) if name in own}
-    spans = [
-        _span(span, trace_id, of_trace)
-        for span in objects(value_at(trace, ("data", "spans")))
-        if _span_id(span) is not None
-    ]
-    if spans:
-        metadata = trace_metadata(own, _OWN) | trace_metadata(as_object(tags), _OWN)
-        scores = [_score(each) for each in objects(info.get("assessments")) if _counts(each)]
-        yield Trace(row, spans, scores, metadata)
+    for trace in _traces(row.values):
+        info = as_object(trace.get("info"))
+        trace_id = _trace_id(info)
+        own = _pairs(info.get("trace_metadata") or info.get("request_metadata"))
+        # The trace has the session and the user, not its spans. They are put where the dialect of MLflow reads them.
+        of_trace = {name: own[name] for name in (_SESSION, _USER) if name in own}
+        spans = [
+            _span(span, trace_id, of_trace)
+            for span in objects(value_at(trace, ("data", "spans")))
+            if _span_id(span) is not None
+        ]
+        reason = None
+        if not spans and trace_id:
+            spans = [_root(info, trace_id, own | of_trace)]
+            whole = {_INPUTS, _OUTPUTS} <= spans[0].attributes.keys() or spans[0].error is not None
+            reason = None if whole else _WITHOUT_SPANS
+        if spans:
+            metadata = trace_metadata(own, _OWN) | trace_metadata(_pairs(info.get("tags")), _OWN)
+            scores = [_score(each) for each in objects(info.get("assessments")) if _counts(each)]
+            yield Trace(row, spans, scores, metadata, reason)
+
+
+def _root(info: Mapping[str, Any], trace_id: str, own: Mapping[str, Any]) -> Span:
+    """Return a span with what is known of a trace without its spans."""
+    written = [own.get(f"mlflow.trace{name}") for name in ("Inputs", "Outputs")]
+    inputs, outputs = map(_whole, written)
+    if all(written):  # from MLflow's own libraries: the previews of other senders may be of any message
+        asked = _whole(info.get("request_preview"))
+        if inputs is None and asked is not None:  # of a dialogue, this is the last message of the user
+            inputs = json.dumps({"messages": [{"role": "user", "content": asked}]})
+        outputs = outputs or _whole(info.get("response_preview"))
+    if outputs is not None and outputs.startswith(("{", "[")):  # perhaps of a tool: without spans, nothing says so
+        outputs = None
+    started = nanoseconds(info.get("request_time") or info.get("timestamp_ms"))
+    duration = str(info.get("execution_duration") or f"{info.get('execution_time_ms') or 0}ms")
+    seconds = as_number(duration.rstrip("ms")) or 0.0
+    attributes = {
+        _INPUTS: inputs,
+        _OUTPUTS: outputs,
+        "mlflow.chat.tokenUsage": own.get("mlflow.trace.tokenUsage"),
+        "mlflow.llm.cost": own.get("mlflow.trace.cost"),
+        **{name: own.get(name) for name in (_SESSION, _USER)},
+    }
+    return Span(
+        trace_id=trace_id,
+        span_id=trace_id[-2 * _SPAN_BYTES :],
+        parent_id=None,
+        name=str(_pairs(info.get("tags")).get("mlflow.traceName") or ""),
+        started_ns=started,
+        ended_ns=started + round(max(0.0, seconds) * (1e6 if duration.endswith("ms") else 1e9)),
+        scope="mlflow",
+        attributes={name: value for name, value in attributes.items() if value is not None},
+        error="error" if (info.get("state") or info.get("status")) == "ERROR" else None,
+    )
+
+
+def _whole(text: Any) -> str | None:
+    """Return a text that MLflow has not cut; it cuts texts of 250 characters and more, and writes dots at their end."""
+    cut = isinstance(text, str) and len(text) >= _SHORTEST_CUT and text.endswith("...")
+    return text if isinstance(text, str) and text and not cut else None
 
 
 read = each_trace(_read)

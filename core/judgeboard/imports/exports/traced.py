@@ -33,12 +33,16 @@ class Score:
 
 @dataclass(slots=True)
 class Trace:
-    """The spans of one trace with its scores; ``row`` is its first row. ``metadata`` is added to that of the answer."""
+    """The spans of one trace with its scores; ``row`` is its first row. ``metadata`` is added to that of the answer.
+
+    ``reason`` says why it may have no answer, if the tool knows that better than its spans.
+    """
 
     row: Row
     spans: list[Span]
     scores: list[Score] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    reason: str | None = None
 
 
 def each_trace(read: Callable[[Row], Iterable[Trace]]) -> Callable[[Iterable[Row]], Entries]:
@@ -82,15 +86,25 @@ def entry_of(trace: Trace) -> Entry:
     """Return the answer of a trace with the verdicts, grades and feedback in its scores."""
     taken = answer_of(trace.spans, ())
     if taken.response is None:
-        return Entry(None, reason=taken.reason)
+        return Entry(None, reason=trace.reason or taken.reason)
     answer = _answer_row(taken.response)
     if trace.metadata:
         answer["metadata"] = trace.metadata | answer.get("metadata", {})
         if answer["query_type"] == _UNSPECIFIED and isinstance(kind := trace.metadata.get("query_type"), str):
             answer["query_type"] = kind
+    beside = scored(trace.scores)
+    more = dict(beside.answer or {})
+    if feedback := [*answer.get("feedback", ()), *more.pop("feedback", ())]:
+        answer["feedback"] = feedback
+    return Entry(more | answer, beside.verdicts, beside.grades)
+
+
+def scored(scores: Iterable[Score]) -> Entry:
+    """Return what scores are: feedback and a reference of the answer, verdicts of judges, and grades of people."""
+    answer: dict[str, Any] = {}
     judges: dict[str, list[Score]] = {}
     people: dict[str, list[Score]] = {}
-    for score in trace.scores:
+    for score in scores:
         feedback = thumbs(score.name, score.value)
         if feedback is not None:
             answer.setdefault("feedback", []).append(feedback)
@@ -100,22 +114,22 @@ def entry_of(trace: Trace) -> Entry:
             (people if score.human else judges).setdefault(score.by, []).append(score)
     verdicts = [
         row
-        for judge, scores in judges.items()
+        for judge, own in judges.items()
         for row in verdict_row(
             judge,
-            {score.name: score.value for score in scores if score.value is not None},
-            {score.name: score.reason for score in scores},
-            next((score.error for score in scores if score.error), None),
+            {score.name: score.value for score in own if score.value is not None},
+            {score.name: score.reason for score in own},
+            next((score.error for score in own if score.error), None),
         )
     ]
     grades = [
         row
-        for person, scores in people.items()
+        for person, own in people.items()
         for row in grade_row(
             person,
-            {score.name: score.value for score in scores}
-            | {"note": "\n".join(score.reason for score in scores if score.reason)},
-            next((score.at for score in reversed(scores) if score.at), None),
+            {score.name: score.value for score in own}
+            | {"note": "\n".join(score.reason for score in own if score.reason)},
+            next((score.at for score in reversed(own) if score.at), None),
         )
     ]
     return Entry(answer, verdicts, grades)

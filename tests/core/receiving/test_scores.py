@@ -1,0 +1,87 @@
+"""Scores that other tools send beside traces become feedback and verdicts of the answers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, RUN, VERSION
+from sent_traces import JSON, PROTOBUF, gathered, receiving
+
+THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
+EVALUATED = "d968f19b5ac19451b94fd88591b59b31"  # the trace of the captured evaluation, which was not sent
+
+
+def feedback(store: Store) -> list[tuple[Any, ...]]:
+    query = select(RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value).join(FEEDBACK)
+    with store.reading() as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def verdicts(store: Store) -> list[tuple[Any, ...]]:
+    columns = (RESPONSE.c.external_id, VERSION.c.name, JUDGMENT.c.groundedness, JUDGMENT.c.label)
+    query = select(*columns).select_from(JUDGMENT).join(RESPONSE).join(VERSION).order_by(JUDGMENT.c.id)
+    with store.reading() as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(store: Store, shared: Path) -> None:
+    folder = shared / "captures" / "langfuse_v5"
+    evaluation = (shared / "captures" / "genai_evaluation_event" / "001-post-v1_logs.bin").read_bytes()
+    with receiving(store) as http:
+        for _ in range(2):  # the first scores come before their traces; the second time, all is known
+            for path in sorted(folder.glob("*.meta.json")):
+                meta = json.loads(path.read_text(encoding="utf-8"))
+                headers = {name.lower(): value for name, value in meta["headers"].items()}
+                headers = {name: headers[name] for name in ("content-type", "content-encoding") if name in headers}
+                body = path.with_name(path.name.replace(".meta.json", ".bin")).read_bytes()
+                assert http.post(meta["path"], content=body, headers=headers).status_code == 200
+            sent = evaluation.replace(bytes.fromhex(EVALUATED), bytes.fromhex(SCORED))
+            for each in (evaluation, sent):
+                assert http.post("/v1/logs", content=each, headers=PROTOBUF).status_code == 200
+            gathered(store, after=100)
+            assert feedback(store) == [(THUMBED, "thumbs", 1.0)]
+            assert sorted(verdicts(store)) == [(SCORED, "Langfuse", 0.9, None), (SCORED, "judgeboard", 0.9, "grounded")]
+
+        changed = {
+            "id": "s",
+            "traceId": SCORED,
+            "name": "groundedness",
+            "value": 0.4,
+            "timestamp": "2026-11-22T00:00:00Z",
+        }
+        events = [{"id": "1", "type": "score-create", "body": changed}, {"id": "2", "type": "trace-create", "body": {}}]
+        reply = http.post("/api/public/ingestion", json={"batch": events})
+        assert (reply.status_code, [each["id"] for each in reply.json()["errors"]]) == (207, ["2"])
+        pushed = changed | {"name": "quality", "value": 1, "metadata": {"sent_by": "judgeboard"}}
+        assert http.post("/api/public/scores", json=pushed).json() == {"id": "s"}
+        for wrong in (changed | {"traceId": None}, changed | {"name": 7}, [1], "text"):
+            assert http.post("/api/public/scores", json=wrong).status_code == 400
+    gathered(store)
+    assert verdicts(store)[2:] == [(SCORED, "Langfuse", 0.4, None)]
+    with store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 2  # one a day of each
+
+
+def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
+    trace_id, started = "ab" * 16, "1780000000000000000"
+
+    def text(key: str, value: Any) -> dict[str, Any]:
+        return {"key": key, "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": value}}
+
+    def result(name: str, *attributes: dict[str, Any]) -> dict[str, Any]:
+        return {"name": name, "timeUnixNano": started, "attributes": list(attributes)}
+
+    events = [
+        result("gen_ai.evaluation.relevance", text("gen_ai.evaluation.score", 0.5)),
+        result("gen_ai.evaluation.result", text("gen_ai.evaluation.name", "own"), text("judgeboard.id", "1")),
+    ]
+    span = {"traceId": trace_id, "spanId": "cd" * 8, "startTimeUnixNano": started, "endTimeUnixNano": started}
+    span |= {"attributes": [text("input.value", "q?"), text("output.value", "a.")], "events": events}
+    with receiving(sqlite_store) as http:
+        body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+        assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+    gathered(sqlite_store)
+    assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
