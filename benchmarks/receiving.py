@@ -2,6 +2,7 @@
 
     python benchmarks/receiving.py [--traces 20000] [--batch 100] [--senders 4] [--db URL]
     python benchmarks/receiving.py --spans 1000000           # memory and the making of answers over a long time
+    python benchmarks/receiving.py --steady                  # the highest rate at which answers do not fall behind
     python benchmarks/receiving.py --beside phoenix,mlflow   # the same load to each tool in turn, for --seconds
 
 Each trace has three spans and about 5 kB. The senders are processes of their own on the same machine. A 200 of
@@ -31,6 +32,8 @@ from judgeboard.store.tables import SPAN, TRACE
 FLAT = 1.1  # the memory of the last quarter may be this many times that of the first
 SAMPLE_SECONDS, COUNT_SECONDS = 0.25, 5.0
 STORED_SECONDS = 300.0  # how long acknowledged spans are waited for
+STEADY_SECONDS, FASTER = 20.0, 1.2  # of one rate, and the next rate to this one
+MOST_BEHIND = 5.0  # seconds from a trace to its answer: 2 are the pause after which a trace counts as complete
 
 
 def main() -> None:
@@ -40,6 +43,7 @@ def main() -> None:
     parser.add_argument("--spans", type=int, help="as many spans instead, three in each trace")
     parser.add_argument("--batch", type=int, default=100, help="traces in a request")
     parser.add_argument("--senders", type=int, default=4)
+    parser.add_argument("--steady", action="store_true", help="find the rate at which answers keep up")
     parser.add_argument("--db", help="database URL (default: a new SQLite file)")
     parser.add_argument("--beside", default="", help="tools that get the same load: phoenix, mlflow")
     parser.add_argument("--seconds", type=float, default=30, help="how long each gets it beside others (default 30)")
@@ -49,6 +53,8 @@ def main() -> None:
     try:
         if chosen.beside:
             side_by_side(chosen.beside.split(","), chosen, folder)
+        elif chosen.steady:
+            steady(chosen, folder)
         else:
             receive(chosen, folder)
     finally:
@@ -100,6 +106,30 @@ def receive(chosen: argparse.Namespace, folder: Path) -> None:
             f"answers: {left:,} behind after the last request, made {behind:.0f} s later:"
             f" {left / behind if behind else 0:,.0f} answers/s; memory {usage(session)[0]:.0f} MB"
         )
+        store.close()
+
+
+def steady(chosen: argparse.Namespace, folder: Path) -> None:
+    """Send at higher and higher rates until the traces that wait for their answer become more and more."""
+    database, port, rate, kept = chosen.db or str(folder / "receiving.db"), free_port(), 200.0, 0.0
+    address = f"http://127.0.0.1:{port}"
+    with served(receiver(database, port), f"{address}/healthz", {}, folder):
+        store = open_store(database)
+        while True:
+            load = Load(f"{address}/v1/traces", int(rate * STEADY_SECONDS), 20, chosen.senders, rate=rate)
+            before = rows(store)[1]
+            traces, seconds, _, _ = start_sending(load).result()
+            behind = traces - (rows(store)[1] - before)
+            print(
+                f"  {rate:,.0f} traces/s: {traces / seconds:,.0f} acknowledged, {behind:,} behind at the end",
+                flush=True,
+            )
+            if behind > MOST_BEHIND * rate or traces / seconds < 0.95 * rate:
+                break
+            kept, rate = rate, rate * FASTER
+            while rows(store)[1] < before + traces:
+                time.sleep(0.5)
+        print(f"answers: keeps up with {kept:,.0f} traces/s")
         store.close()
 
 

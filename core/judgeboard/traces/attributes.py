@@ -16,6 +16,7 @@ _LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to r
 DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
 _SESSION_KEYS = ("session_id", "sessionId", "session", "thread_id", "threadId", "conversation_id", "conversationId")
 _USER_KEYS = ("user_id", "userId", "user")
+_IDENTITY_KEYS = frozenset({*_SESSION_KEYS, *_USER_KEYS})
 _PLUMBING = re.compile(  # what frameworks add to the metadata of every run
     r"(ls_|lc_|langfuse_|langgraph_|LANGSMITH_|LANGCHAIN_|__|checkpoint_|mlflow\.)"
     r"|(tags|usage_metadata|is_langchain_root|finish_reason|_type|model|model_name|stream|temperature|tools)$"
@@ -114,8 +115,8 @@ def session_and_user(metadata: Mapping[str, Any]) -> tuple[str | None, str | Non
 
 def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata that the application wrote: without session and user, and what frameworks add."""
-    known = {*_SESSION_KEYS, *_USER_KEYS}
-    return {name: value for name, value in metadata.items() if name not in known and not _PLUMBING.match(name)}
+    named = metadata.items()
+    return {name: value for name, value in named if name not in _IDENTITY_KEYS and not _PLUMBING.match(name)}
 
 
 def tags_in(value: Any) -> tuple[str, ...]:

@@ -29,6 +29,10 @@ class Passage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+NOTHING: tuple[object, ...] = (None, (), {})
+"""The values of a field that a dialect did not find."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """What a dialect reads from one span.

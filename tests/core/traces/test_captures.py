@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeboard.traces import dialects
 from judgeboard.traces.answers import Taken, answer_of
+from judgeboard.traces.dialects import plain
 from judgeboard.traces.otlp import logs_in, traces_in
 from judgeboard.traces.spans import LogRecord, Span
 
@@ -150,6 +152,15 @@ def test_captured_traces_give_the_right_answers_and_reasons(shared: Path, folder
 def test_the_table_has_every_capture_of_traces(shared: Path) -> None:
     folders = {path.parent.name for path in (shared / "captures").glob("*/*.meta.json")}
     assert {folder for folder in folders if traces_of(shared / "captures" / folder)} == set(EXPECTED)
+
+
+def test_names_of_attributes_are_read_only_where_they_can_fill_a_gap_and_nothing_is_lost(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans = [span for folder in EXPECTED for trace in traces_of(shared / "captures" / folder) for span in trace[0]]
+    parts = [dialects.read(span, ()) for span in spans]
+    monkeypatch.setattr(plain, "may_add", lambda _span, _part: True)
+    assert parts == [dialects.read(span, ()) for span in spans]
 
 
 def in_requests(spans: Iterable[Span], random: Random) -> list[Span]:

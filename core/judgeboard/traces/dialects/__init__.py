@@ -15,7 +15,7 @@ from judgeboard.traces.dialects import (
     trulens,
     vercel,
 )
-from judgeboard.traces.parts import Operation, Part
+from judgeboard.traces.parts import NOTHING, Operation, Part
 from judgeboard.traces.spans import LogRecord, Span
 
 Read = Callable[[Span, Sequence[LogRecord]], Part | None]
@@ -37,7 +37,10 @@ DIALECTS: tuple[tuple[str, Read], ...] = (
 
 def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     """Read a span in all its dialects: the first that has content, with the fields it lacks from the next ones."""
-    parts = [part for _, reader in DIALECTS if (part := reader(span, logs)) is not None]
+    parts = [part for _, reader in DIALECTS[:-1] if (part := reader(span, logs)) is not None]
+    known = next(filter(_has_content, parts), None)
+    if (known is None or plain.may_add(span, known)) and (part := plain.read(span, logs)) is not None:
+        parts.append(part)
     if not parts:
         return None
     parts.sort(key=lambda part: not _has_content(part))  # stable: the precedence stays
@@ -46,7 +49,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
         gaps = {
             name: value
             for name in _FIELDS
-            if getattr(first, name) in _NOTHING and (value := getattr(part, name)) not in _NOTHING
+            if getattr(first, name) in NOTHING and (value := getattr(part, name)) not in NOTHING
         }
         if first.tool_calls:  # a model that asked for a tool did not answer
             gaps.pop("answer", None)
@@ -57,7 +60,6 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     return replace(first, missing=None) if first.missing and _has_content(first) else first
 
 
-_NOTHING: tuple[object, ...] = (None, (), {})
 _FIELDS = tuple(field.name for field in fields(Part))
 
 

@@ -18,7 +18,7 @@ from judgeboard.traces.attributes import (
 from judgeboard.traces.content import messages_in, question_of, text_of
 from judgeboard.traces.dialects.openinference import REDACTED
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.parts import Operation, Part, Passage
+from judgeboard.traces.parts import NOTHING, Operation, Part, Passage
 from judgeboard.traces.spans import LogRecord, Span
 
 _QUESTIONS = (
@@ -119,6 +119,30 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
 
 
 _NO_FIELDS = Part("plain", Operation.OTHER)
+_FIELDS = {  # the fields that may come from an attribute
+    **dict.fromkeys(("messages", *_QUESTIONS), ("question", "messages")),
+    **dict.fromkeys(_PASSAGES, ("passages",)),
+    **dict.fromkeys(_ANSWERS, ("answer", "passages")),
+    **dict.fromkeys(_MODELS, ("model",)),
+    **dict.fromkeys(_INPUT_TOKENS, ("prompt_tokens",)),
+    **dict.fromkeys(_OUTPUT_TOKENS, ("completion_tokens",)),
+    **dict.fromkeys(_COSTS, ("cost",)),
+    **dict.fromkeys(_SESSIONS, ("session",)),
+    **dict.fromkeys(_USERS, ("user",)),
+    **dict.fromkeys(_TAGS, ("tags",)),
+}
+
+
+def may_add(span: Span, part: Part) -> bool:
+    """Return whether `read` may have a field that another dialect left empty. Most spans are not read twice so."""
+    for name, value in _by_name(span.attributes).items():
+        if name.startswith("metadata"):
+            return True
+        for field in _FIELDS.get(name, ()):
+            in_structures = field in {"messages", "passages"}
+            if getattr(part, field) in NOTHING and not (in_structures and isinstance(parsed(value), str)):
+                return True
+    return False
 
 
 def _passages(name: str, fields: Mapping[str, Any]) -> tuple[Passage, ...] | None:
