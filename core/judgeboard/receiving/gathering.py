@@ -41,6 +41,7 @@ from judgeboard.traces.spans import LogRecord, Span
 
 QUIET_SECONDS, LONGEST_SECONDS = 2.0, 60.0
 POLL_SECONDS = 0.5
+BUSY_SECONDS = 0.01  # between two looks whether requests are under way
 FEEDBACK_SECONDS = 5.0  # between two looks at waiting feedback
 RECENT_SECONDS = 60.0  # an answer finds the feedback that came before it; feedback that came beside it is found so long
 FEEDBACK_DAYS = 7.0
@@ -89,8 +90,10 @@ class Gatherer:
                 self._closing.wait(FEEDBACK_SECONDS)
             if not outcomes:
                 self._closing.wait(POLL_SECONDS)
-            elif self._is_busy():  # requests come first: their senders wait, and give up after seconds
-                time.sleep(min(2.0, 2 * (time.monotonic() - began)))
+            # Requests come first: their senders wait, and give up after seconds.
+            until = time.monotonic() + min(2.0, 2 * (time.monotonic() - began))
+            while outcomes and self._is_busy() and time.monotonic() < until:
+                self._closing.wait(BUSY_SECONDS)
 
 
 def gather(store: Store, now: datetime) -> int:
