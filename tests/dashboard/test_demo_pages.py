@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, markup
+from app_pages import OpenPage, markup, shown
 from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
@@ -31,3 +31,9 @@ def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage,
     assert QUEUE in markup(app) + " ".join(str(table.value) for table in app.dataframe)
     with demo_store.reading() as connection:
         assert open_conflicts(connection, QUEUE).lines
+
+
+def test_my_reviews_counts_what_its_list_dates(open_page: OpenPage) -> None:
+    app = open_page("my_reviews")
+    assert "8 reviews of answers and pairs in the last 14 days." in shown(app), "imported reviews are no work of today"
+    assert "your latest 8 reviews on these pages" in shown(app)

@@ -152,7 +152,7 @@ def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, s
 
 def checked_rule(written: WrittenRule) -> NewAlertRule:
     """Return a rule that can be stored; raise BadInput, with the name of the field first."""
-    name = written.name.strip()
+    name = " ".join(written.name.split())  # one line
     if not name or len(name) > LONGEST_NAME or unstorable(name):
         raise BadInput(f"name: the name of an alert rule has 1 to {LONGEST_NAME} characters")
     if written.when not in CONDITIONS:

@@ -74,7 +74,7 @@ def add_rule(
     those that are stored already. Raises BadInput if a value or the judge is not usable, UnknownPrice if a cost limit
     needs a price.
     """
-    name = name.strip()
+    name = " ".join(name.split())  # one line
     if not name or len(name) > LONGEST_NAME or unstorable(name):
         raise BadInput(f"the name of a judging rule has 1 to {LONGEST_NAME} characters")
     for each in (rate, *(rates or {}).values()):

@@ -63,7 +63,7 @@ def add_target(
     The other arguments are those of `push`. Keys are not stored: each worker reads them from its environment. Raises
     BadInput if a value is not usable or the name is taken, and NotFound for an unknown judge.
     """
-    name = (to if name is None else name).strip()
+    name = " ".join((to if name is None else name).split())  # one line
     if not name or len(name) > LONGEST_NAME or unstorable(name):
         raise BadInput(f"the name of a push target has 1 to {LONGEST_NAME} characters")
     if not SHORTEST_S <= every_s <= LONGEST_S:

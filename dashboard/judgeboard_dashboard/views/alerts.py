@@ -87,6 +87,9 @@ def alerts() -> None:
         under = (f"The latest {MOST}. More: `judgeboard alerts log --limit 1000`" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
+        not_sent = next((message for message in messages if message.error), None)
+        if not_sent is not None:  # in the table, long reasons are cut
+            show_problem(not_sent.rule, f"the message of {when(not_sent.at)} was not sent: {not_sent.error}")
     _form()
 
 
@@ -95,6 +98,7 @@ def _form() -> None:
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
+    st.session_state.setdefault("alert_name", "")
     left, right = stacking_columns("alerts_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="alert_name", max_chars=LONGEST_NAME)
@@ -134,6 +138,7 @@ def _form() -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
+            st.session_state.pop("alert_name")  # the next rule has another one
 
 
 def _words(condition: AlertCondition) -> str:

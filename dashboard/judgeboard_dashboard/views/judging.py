@@ -118,6 +118,7 @@ def _form() -> None:
     specs = _specs()
     with reading() as connection:
         known_types = occurring_values(connection, RESPONSE.c.query_type, LOGGED)
+    st.session_state.setdefault("judging_name", "")
     left, right = stacking_columns("judging_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
@@ -144,6 +145,7 @@ def _form() -> None:
                 existing=existing,
                 actor=reviewer,
             )
+            st.session_state.pop("judging_name")  # the next rule has another one
     caption(
         "To use another model or prompt, judge one answer with it first, or use a terminal:",
         "`judgeboard rules add --help`",

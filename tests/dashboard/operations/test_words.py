@@ -9,7 +9,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
 from judgeboard_dashboard.views.rejudge import FirstSeen, bar_text, rate, share, state_words, sum_words
 from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, job_words, lead, row_choices
-from judgeboard_dashboard.widgets.texts import commands, duration
+from judgeboard_dashboard.widgets.texts import commands, duration, rules_words
 
 START = datetime(2026, 3, 2, 9, 52, tzinfo=UTC)
 
@@ -130,3 +130,11 @@ def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch: pyte
     shown = str(commands("`judgeboard flag`"))
     assert "host/log" in shown
     assert "secret" not in shown
+
+
+def test_rules_that_do_not_fit_are_counted() -> None:
+    rules = "low_groundedness", "feedback_gap", "low_quality", "feedback_gap"
+    assert rules_words(rules) == "Low groundedness · feedback gap · low quality"
+    assert rules_words(rules, 42) == "Low groundedness · feedback gap +1"
+    assert rules_words(rules, 5) == "Low groundedness +2", "one rule is always named"
+    assert rules_words((), 5) == ""

@@ -50,7 +50,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     monkeypatch.setattr(push_jobs, "push", fails)
     jobs = PushJobs(page_store, "one")
     with page_store.writing() as connection:
-        register_worker(connection, jobs.executor_id, "host", 1, datetime.now(UTC))
+        register_worker(connection, jobs.executor_id, "host", 1)
     jobs.look()
     jobs.wait(30)
     page = open_page("sources")
@@ -63,12 +63,13 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
 def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_rows, page_store: Store) -> None:
     app = open_page("judging")
     assert "There is no judging rule yet." in shown(app)
-    app.text_input(key="judging_name").set_value("live")
+    app.text_input(key="judging_name").set_value(" live ")
     app.selectbox(key="judging_judge").set_value("lexical (word overlap, no model)")
     app.number_input(key="judging_calls").set_value(5)
     app.multiselect(key="judging_flags").set_value(["poor_rating"])
     app.toggle(key="judging_existing").set_value(True)
     app = press(app.run(), "judging_add")
+    assert not app.text_input(key="judging_name").value, "the form is ready for the next rule"
     [rule] = rule_progress(page_store)
     assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == ("live", 5, ("poor_rating",), "Mara")
     app = open_page("judging")
