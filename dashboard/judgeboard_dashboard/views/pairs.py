@@ -188,7 +188,7 @@ GROUP_COLUMNS: Columns[PairGroup] = {
     Column("Accuracy", width=128, help="Agreement of the combined verdict of both orders with gold"): (
         lambda group: _share(group.accuracy, group)
     ),
-    Column("With people", width=125, help="Agreement of the net vote with the majority of people"): (
+    Column("With people", width=150, help="Agreement of the net vote with the majority of people"): (
         lambda group: _share(group.people, group)
     ),
     Column("Mean of orders", width=128, help="Accuracy of single verdicts, mean of both orders"): (
