@@ -13,9 +13,10 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Response
+from judgeboard.imports.exports.evaluations import scores_of
 from judgeboard.imports.exports.traced import Score
 from judgeboard.receiving.keys import Sender
-from judgeboard.receiving.scores import scores_of, store_scores
+from judgeboard.receiving.scores import store_scores
 from judgeboard.receiving.writing import is_outage
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store, with_advice

@@ -4,7 +4,7 @@ They are log records of their trace, and wait with it. When the trace has an ans
 other scores a verdict of the evaluator.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput
 from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.imports.exports.evaluations import BY, EVALUATION, EVENT, PUSHED
 from judgeboard.imports.exports.langfuse import score_of
 from judgeboard.imports.exports.traced import Score, nanoseconds, scored
 from judgeboard.imports.fields import Cells, Unusable, fault_in
@@ -25,12 +26,9 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.runs import finish_run, import_run_since, start_import_run
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
-from judgeboard.traces.attributes import as_text, first, first_scalar
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord
 
 ACTOR = "receiver"
-_EVENT, _EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
-_BY, _PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push --to otlp` sends
 _TRACE_DIGITS = 32
 
 
@@ -78,43 +76,14 @@ def _record(score: Mapping[str, Any]) -> LogRecord | str:
         return "a score needs the traceId of an answer: scores of sessions are not stored"
     read = score_of(score)
     attributes = {
-        _EVALUATION + "name": read.name,
-        _EVALUATION + "score.value": read.value,
-        _EVALUATION + "explanation": read.reason,
-        _BY: read.by,
-        **({_PUSHED: score.get("id")} if is_own(score.get("metadata")) else {}),
+        EVALUATION + "name": read.name,
+        EVALUATION + "score.value": read.value,
+        EVALUATION + "explanation": read.reason,
+        BY: read.by,
+        **({PUSHED: score.get("id")} if is_own(score.get("metadata")) else {}),
     }
     at = nanoseconds(score.get("timestamp"))
-    return LogRecord(trace_id.lower(), span_id if isinstance(span_id, str) else "", _EVENT, at, attributes=attributes)
-
-
-def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
-    """Return the scores in the log records and events of a trace: of each evaluator, the last one of each name."""
-    events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]
-    events += [(each.at_ns, each.name, each.attributes, span.resource) for span in spans for each in span.events]
-    scores: dict[tuple[str, str], Score] = {}
-    for _, event, fields, resource in sorted(events, key=lambda each: (each[0], repr(each))):
-        if event.startswith(_EVALUATION) and not fields.get(_PUSHED):
-            for score in _scores(event, fields, resource):
-                scores[score.by, score.name] = score
-    return list(scores.values())
-
-
-def _fields(log: LogRecord) -> Mapping[str, Any]:
-    return {**log.body, **log.attributes} if isinstance(log.body, dict) else log.attributes
-
-
-def _scores(event: str, fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[Score]:
-    """Yield the scores of a result. Earlier versions have the name in that of the event."""
-    name = first_scalar(fields, (_EVALUATION + "name",)) or event.removeprefix(_EVALUATION)
-    by = first_scalar(fields, (_BY,)) or as_text(resource.get("service.name")) or "OpenTelemetry"
-    value = first(fields, (_EVALUATION + "score.value", _EVALUATION + "score"))
-    label = first_scalar(fields, (_EVALUATION + "score.label", _EVALUATION + "label"))
-    reason = first_scalar(fields, (_EVALUATION + "explanation", _EVALUATION + "reasoning"))
-    if value is not None or label is not None:
-        yield Score(name, label if value is None else value, by, reason=reason)
-    if value is not None and label in {"grounded", "hallucinated"}:
-        yield Score("label", label, by)
+    return LogRecord(trace_id.lower(), span_id if isinstance(span_id, str) else "", EVENT, at, attributes=attributes)
 
 
 class _ReceivedVerdicts(VerdictImport):

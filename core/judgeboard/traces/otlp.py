@@ -1,6 +1,7 @@
 """Requests of OTLP over HTTP (protobuf and JSON), and the replies to them."""
 
 import math
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -302,9 +303,18 @@ def _json_id(fields: Mapping[str, Any], name: str, length: int) -> str | None:
         value = bytes.fromhex(text)
     except ValueError:
         value = b""
-    if len(text) != 2 * len(value):
-        raise BadInput(f"{name} is not hexadecimal")
+    if len(text) != 2 * len(value):  # Protobuf's own JSON writes ids in base 64, which OTLP does not allow
+        value = _from_base64(text)
+        if len(value) != length:
+            raise BadInput(f"{name} is not hexadecimal")
     return _id(value, length, name.removesuffix("Id"))
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        return b""
 
 
 def _json_attributes(fields: Mapping[str, Any], name: str = "attributes") -> dict[str, Any]:

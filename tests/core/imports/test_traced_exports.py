@@ -28,6 +28,8 @@ CAPTURES = {
     "mlflow/trace_to_json.json": ("MLflow", OF_MLFLOW, 1, 0),
     "mlflow/search_traces_list.json": ("MLflow", OF_MLFLOW, 4, 1),
     "mlflow/search_traces_pandas.jsonl": ("MLflow", OF_MLFLOW, 4, 1),
+    "mlflow/rest_search.json": ("MLflow", None, 4, 90),
+    "genai_evaluation_event/001-post-v1_logs.json": ("OpenTelemetry", None, 0, 1),
     "oinf_openai/001-post-v1_traces.json": ("OpenTelemetry", None, 5, 2),
     "vercel_ai_js/001-post-v1_traces.bin": ("OpenTelemetry", None, 4, 1),
 }
@@ -56,6 +58,42 @@ def test_a_trace_of_a_captured_export_is_one_answer(shared: Path) -> None:
             assert list(kept.values()) == ["sess-42", "u-7", 57, 21], name
             details = [(each["id"], each["score"]) for each in first.metadata["context_details"]]
             assert details == [("slings-07", 0.91), ("ropes-02", 0.64)], name
+
+
+def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared: Path, tmp_path: Path) -> None:
+    infos = json.loads((shared / "captures" / "mlflow" / "rest_search.json").read_text())
+    (info,) = [each for each in infos if each["trace_id"].endswith(OF_MLFLOW)]
+    metadata = info["trace_metadata"]
+    cut, tool = f"{'a' * 247}...", '{"city": "Bergen"}'
+    older = {"request_id": f"tr-{TRACE}", "timestamp_ms": 1795232788440, "execution_time_ms": 327, "status": "OK"}
+    older |= {"request_metadata": [{"key": key, "value": value} for key, value in metadata.items()], "tags": []}
+    changed = [
+        {"traces": [info]},
+        {"traces": [older]},
+        *(
+            info | {"trace_id": f"tr-{number}", "response_preview": cut, "trace_metadata": metadata | outputs}
+            for number, outputs in enumerate(({"mlflow.traceOutputs": cut}, {"mlflow.traceOutputs": tool}))
+        ),
+        info | {"trace_id": "tr-2", "trace_metadata": {}},  # of another sender
+    ]
+    file = tmp_path / "search.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in changed))
+    _, items = records(file)
+    assert [isinstance(item, Response) for item in items] == [True, True, False, False, False]
+    for item, trace in zip(items, (OF_MLFLOW, TRACE), strict=False):
+        assert (item.external_id, item.query, item.answer, item.passages) == (trace, QUESTION, CITED, None)
+        assert (item.metadata["session"], item.metadata["latency_ms"]) == ("sess-42", 327)
+    assert all("judgeboard pull" in item.reason for item in items[2:])
+
+
+def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: Path) -> None:
+    requests = [path.read_text() for path in sorted((shared / "captures" / "v2_legacy").glob("*[a-z].json"))]
+    requests = [json.dumps(json.loads(text)) for text in requests if "resource" in text]
+    file = tmp_path / "collector.jsonl"
+    file.write_text("\n".join(requests))
+    _, items = records(file)
+    questions = [item.query for item in items if isinstance(item, Response)]
+    assert sorted(questions) == ["And nylon?", QUESTION, QUESTION, "What is the weather in Bergen?"]
 
 
 def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(shared: Path) -> None:

@@ -1,5 +1,6 @@
 """Requests of OTLP in protobuf and JSON give the same spans, and nothing but spans or BadInput."""
 
+import base64
 from typing import Any
 
 import orjson
@@ -215,6 +216,15 @@ def spoiled(**fields: Any) -> bytes:
 def test_what_cannot_be_decoded_is_bad_input(body: bytes) -> None:
     with pytest.raises(BadInput):
         traces_in(body, JSON)
+
+
+def test_ids_may_be_in_base_64() -> None:
+    """Programs that write requests by Protobuf's own JSON send them so."""
+    ids = {"traceId": TRACE, "spanId": ROOT, "parentSpanId": CHILD}
+    encoded = {name: base64.b64encode(bytes.fromhex(id_)).decode() for name, id_ in ids.items()}
+    assert traces_in(spoiled(**encoded), JSON) == traces_in(spoiled(**ids), JSON)
+    with pytest.raises(BadInput, match="hexadecimal"):
+        traces_in(spoiled(spanId=encoded["traceId"]), JSON)
 
 
 def test_half_an_emoji_does_not_lose_the_request() -> None:

@@ -9,17 +9,19 @@ import orjson
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import Entries, Entry, objects
+from judgeboard.imports.exports.evaluations import scores_of
 from judgeboard.imports.exports.traced import Trace, entry_of
-from judgeboard.traces.spans import Span
+from judgeboard.traces.spans import LogRecord, Span
 
-_REQUEST = "resourceSpans"
+_REQUESTS = frozenset({"resourceSpans", "resourceLogs"})
+_WITHOUT_SPANS = "only log records of this trace are in the file: its spans are needed too"
 _CODES = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 _SNAKE = re.compile(r"_([a-z])")
 
 
 def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a request with spans, or a span whose attributes are a list of keys and values."""
-    if isinstance(row.get(_REQUEST), list):
+    """Whether a row is a request with spans or log records, or a span with its attributes as a list."""
+    if any(isinstance(row.get(name), list) for name in (*_REQUESTS, "resource_spans", "resource_logs")):
         return True
     attributes = objects(row.get("attributes"))
     has_ids = bool({"traceId", "trace_id"} & row.keys()) and bool({"spanId", "span_id"} & row.keys())
@@ -27,31 +29,35 @@ def matches(row: Mapping[str, Any]) -> bool:
 
 
 def read(rows: Iterable[Row]) -> Entries:
-    """Yield the answers of all traces. Their spans are kept in memory until the end of the file."""
+    """Yield the answers of all traces. Their spans and log records are kept in memory until the end of the file."""
     traces: dict[str, Trace] = {}
     for row in rows:
         try:
-            spans = _spans(row.values)
+            spans, logs = _records(row.values)
         except BadInput as error:
             yield row, Entry(None, reason=str(error))
             continue
         for span in spans:
             traces.setdefault(span.trace_id, Trace(row, [])).spans.append(span)
+        for record in logs:
+            traces.setdefault(record.trace_id, Trace(row, [])).logs.append(record)
     for trace in traces.values():
+        trace.scores = scores_of(trace.spans, trace.logs)
+        trace.reason = None if trace.spans else _WITHOUT_SPANS
         yield trace.row, entry_of(trace)
 
 
-def _spans(row: Mapping[str, Any]) -> list[Span]:
-    from judgeboard.traces.otlp import JSON, traces_in  # loads Protobuf
+def _records(row: Mapping[str, Any]) -> tuple[list[Span], list[LogRecord]]:
+    from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
 
     request = _strict(row)
-    if _REQUEST not in request:
-        request = {_REQUEST: [{"scopeSpans": [{"spans": [request]}]}]}
+    if not _REQUESTS & request.keys():
+        request = {"resourceSpans": [{"scopeSpans": [{"spans": [request]}]}]}
     try:
         body = orjson.dumps(request)
     except TypeError as error:
         raise BadInput(f"not a request of OTLP: {error}") from None
-    return traces_in(body, JSON)
+    return traces_in(body, JSON), logs_in(body, JSON)
 
 
 def _strict(value: Any) -> Any:

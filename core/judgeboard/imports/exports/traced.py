@@ -12,7 +12,7 @@ from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.text import EPOCH, as_utc
 from judgeboard.traces.answers import answer_of
-from judgeboard.traces.spans import Span
+from judgeboard.traces.spans import LogRecord, Span
 
 _UNSPECIFIED = "unspecified"
 _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit
@@ -33,9 +33,10 @@ class Score:
 
 @dataclass(slots=True)
 class Trace:
-    """The spans of one trace with its scores; ``row`` is its first row. ``metadata`` is added to that of the answer.
+    """The spans and log records of one trace with its scores; ``row`` is its first row.
 
-    ``reason`` says why it may have no answer, if the tool knows that better than its spans.
+    ``metadata`` is added to that of the answer. ``reason`` says why it may have no answer, if the tool knows that
+    better than its spans.
     """
 
     row: Row
@@ -43,6 +44,7 @@ class Trace:
     scores: list[Score] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     reason: str | None = None
+    logs: list[LogRecord] = field(default_factory=list)
 
 
 def each_trace(read: Callable[[Row], Iterable[Trace]]) -> Callable[[Iterable[Row]], Entries]:
@@ -84,7 +86,7 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
 
 def entry_of(trace: Trace) -> Entry:
     """Return the answer of a trace with the verdicts, grades and feedback in its scores."""
-    taken = answer_of(trace.spans, ())
+    taken = answer_of(trace.spans, trace.logs)
     if taken.response is None:
         return Entry(None, reason=trace.reason or taken.reason)
     answer = _answer_row(taken.response)
