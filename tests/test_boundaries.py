@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from judgeboard.store.engine import open_store
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "judgeboard"
 DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
@@ -133,6 +135,19 @@ def test_importing_judgeboard_and_listing_its_commands_is_cheap(use: str) -> Non
     code = f"import sys; {use}; print(sorted({heavy!r} & set(sys.modules)))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines()[-1] == "[]"
+
+
+def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """Half of the time of a short command is imports."""
+    database = tmp_path / "empty.db"
+    open_store(database, create=True).close()
+    spared = {"pydantic", "scipy", "pandas", "openai", "rich", "alembic", "yaml", "sqlalchemy.dialects.postgresql"}
+    code = (
+        f"import sys; from judgeboard.cli.app import run; code = run(['rate', '--db', {str(database)!r}]); "
+        f"print(code, 'judgeboard.agreement.rates' in sys.modules, sorted({spared!r} & set(sys.modules)))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-1] == "0 True []"
 
 
 def test_sources_stay_readable_in_one_sitting() -> None:

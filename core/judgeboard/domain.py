@@ -496,7 +496,9 @@ class Estimate:
 
 
 OVERALL = "overall"
-"""The default aspect of a preference."""
+"""The default aspect of a preference, and the name of the total score of a rubric."""
+EXPECTED = "expected "
+"""Prefix of the name under which the expected score of a dimension is stored. No dimension's name starts with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,6 +585,8 @@ class GivenPreference:
 
 RECORDED = "replay"
 """The kind of imported judges."""
+PAIRWISE, SELF_REFERENCE = "pairwise", "ssr"
+"""The kinds of judges that compare pairs; the second one first samples its own answers."""
 JURY = "jury"
 """The kind of juries: several judges' combined judgment."""
 REPEATS = "repeats"

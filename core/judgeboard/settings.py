@@ -1,13 +1,13 @@
 """The settings from environment variables."""
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from typing import Any, get_args
 
 from judgeboard.errors import BadInput
 
@@ -20,7 +20,12 @@ _PASSWORD = re.compile(
 )
 
 
-class Settings(BaseModel):
+def _number(least: float, most: float = 1e9) -> Any:
+    return field(default=None, metadata={"least": least, "most": most})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
     """The settings from the environment, None if a variable is not set. A command option takes precedence.
 
     ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
@@ -37,8 +42,6 @@ class Settings(BaseModel):
     server: ``smtps://user:password@host``, ``smtp+starttls://…`` or ``smtp://…``), ``JUDGEBOARD_SMTP_FROM`` (the
     sender), ``JUDGEBOARD_ALERT_COMMAND`` and ``JUDGEBOARD_ALERT_NETWORKS`` (private networks that webhooks may reach).
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     db: str | None = None
     provider: str | None = None
@@ -62,30 +65,15 @@ class Settings(BaseModel):
     always_review: tuple[str, ...] | None = None
     low_groundedness_by_type: tuple[str, ...] | None = None
     checks: Path | None = None
-    trace_quiet: float | None = Field(None, ge=0)
-    trace_longest: float | None = Field(None, ge=0)
-    feedback_days: float | None = Field(None, gt=0, le=36_500)
+    trace_quiet: float | None = _number(0)
+    trace_longest: float | None = _number(0)
+    feedback_days: float | None = _number(0.001, 36_500)
     requests_per_minute: tuple[str, ...] | None = None
     tokens_per_minute: tuple[str, ...] | None = None
-    smtp: str | None = Field(None, repr=False)
+    smtp: str | None = field(default=None, repr=False)
     smtp_from: str | None = None
-    alert_command: str | None = Field(None, repr=False)
+    alert_command: str | None = field(default=None, repr=False)
     alert_networks: tuple[str, ...] | None = None
-
-    @field_validator("admin")
-    @classmethod
-    def _as_stored(cls, value: str | None) -> str | None:
-        return value.strip().lower() if value else None
-
-    @field_validator(
-        *("always_review", "implied_labels", "low_groundedness_by_type", "requests_per_minute", "tokens_per_minute"),
-        "alert_networks",
-        mode="before",
-    )
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        names = map(str.strip, value.split(",")) if isinstance(value, str) else value
-        return tuple(name for name in names if name and name != "none")
 
 
 def load_settings() -> Settings:
@@ -116,10 +104,10 @@ def config_values(settings: Settings, providers: Iterable[str]) -> dict[str, str
         key, address = provider_key(provider), provider_address(provider)
         values[f"{provider.upper()}_API_KEY"] = key and f"{'*' * 8}{key[-4:] if len(key) >= 16 else ''}"
         values[f"{provider.upper()}_BASE_URL"] = address and masked(address)
-    for field, about in type(settings).model_fields.items():
-        value = getattr(settings, field)
+    for about in fields(settings):
+        value = getattr(settings, about.name)
         shown = ", ".join(value) if isinstance(value, tuple) else masked(str(value)) if about.repr else "*" * 8
-        values[variable_of(field)] = None if value is None else shown
+        values[variable_of(about.name)] = None if value is None else shown
     return values
 
 
@@ -131,10 +119,43 @@ def masked(address: str) -> str:
 @lru_cache(maxsize=4)
 def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
     # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.
+    texts, values = dict(environment), {}
+    for about in fields(Settings):
+        name = variable_of(about.name)
+        if name in texts:
+            try:
+                values[about.name] = _parsed(about, texts[name])
+            except ValueError as error:  # the message leaves out the value, which may be a secret
+                raise BadInput(f"{name} is not usable: {error}") from None
+    return Settings(**values)
+
+
+_BOOLEANS = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True) | dict.fromkeys(
+    ("0", "false", "f", "no", "n", "off"), False
+)
+
+
+def _parsed(about: Field[Any], text: str) -> Any:
+    """Return the value of a field in a variable's text. Raises ValueError, without the text, for a wrong value."""
+    kind = get_args(about.type)[0]  # each type is "kind or None"
+    if kind is bool:
+        if (word := text.strip().lower()) not in _BOOLEANS:
+            raise ValueError("it must be true or false")
+        return _BOOLEANS[word]
+    if kind is float:
+        return _checked_number(text, **about.metadata)
+    if kind is str or kind is Path:
+        return text.strip().lower() if about.name == "admin" else kind(text)
+    return tuple(name for each in text.split(",") if (name := each.strip()) and name != "none")
+
+
+def _checked_number(text: str, least: float = -math.inf, most: float = math.inf) -> float:
     try:
-        return Settings.model_validate({name.removeprefix(PREFIX).lower(): value for name, value in environment})
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = str(first["loc"][0])
-        # The message leaves out the value, which may be a secret.
-        raise BadInput(f"{variable_of(field.lower())} is not usable: {first['msg']}") from None
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError("it must be a number")
+    if not least <= number <= most:
+        raise ValueError(f"it must be at least {least:g} and at most {most:g}")
+    return number

@@ -6,7 +6,7 @@ import sys
 
 def main() -> None:
     """Run ``judgeboard`` and exit. An error is one line on stderr; only ``--debug`` shows a traceback."""
-    gc.set_threshold(50_000)  # collecting garbage while modules load takes a tenth of a short command
+    gc.set_threshold(500_000)  # not while modules load: they are no garbage (`options.open_store` lowers it again)
     from judgeboard.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

@@ -1,5 +1,6 @@
 """Options and terminal output that all commands share."""
 
+import gc
 import getpass
 import math
 import re
@@ -242,6 +243,8 @@ def open_store(*, create: bool = False) -> "Store":
     if is_new:
         echo(f"created the folder {folder}", err=True)
     click.get_current_context().call_on_close(store.close)
+    gc.freeze()  # the modules of the command are loaded: the garbage collector may ignore them
+    gc.set_threshold(50_000)
     return store
 
 

@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
-from judgeboard.flags.checks import named_checks
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thresholds, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
 
@@ -318,8 +317,10 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
     Each failed check of the setting ``checks`` gets its own reason, which names the check.
     """
     texts = signals.texts
-    if texts is None or texts.answer is None:
+    if texts is None or texts.answer is None or not thresholds.checks:
         return ()
+    from judgeboard.flags.checks import named_checks  # loads pydantic
+
     return tuple(
         Reason(
             FAILED_CHECK,

@@ -2,10 +2,9 @@
 
 import shlex
 
-from judgeboard.domain import JURY, RECORDED, REPEATS, Status
+from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.pairwise import PAIRWISE
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals

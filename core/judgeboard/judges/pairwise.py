@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from judgeboard.domain import OVERALL, PairItem, Preference, Shown, StepRecord
+from judgeboard.domain import OVERALL, PAIRWISE, SELF_REFERENCE, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
 from judgeboard.judges.material import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
@@ -33,10 +33,6 @@ def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
         if not aspect.strip() or len(aspect) > LONGEST_ASPECT or not aspect.isprintable():
             raise BadInput(f"an aspect must be a name of 1 to {LONGEST_ASPECT} printable characters, not {aspect!r}")
     return tuple(aspects)
-
-
-PAIRWISE = "pairwise"
-"""The kind of judge versions that compare pairs."""
 
 
 class Comparison(NamedTuple):
@@ -157,10 +153,6 @@ def read_solution(text: str, options: Sequence[str]) -> str:
 @cache
 def _solution_form(letters: tuple[str, ...]) -> Form:
     return Form({"reasoning": TEXT, "answer": text_field(enum=list(letters)) if letters else TEXT})
-
-
-SELF_REFERENCE = "ssr"
-"""The kind of judge versions that sample their own answers and compare pairs."""
 
 
 class SelfReferenceJudge(ModelJudge):

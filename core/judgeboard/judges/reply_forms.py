@@ -21,8 +21,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from judgeboard.domain import DimensionScore, checked_groundedness, checked_quality
-from judgeboard.judges.rubric_file import EXPECTED
+from judgeboard.domain import EXPECTED, DimensionScore, checked_groundedness, checked_quality
 from judgeboard.llm.asking import JsonReply, UnusableReply, read_json_object
 from judgeboard.llm.chat import TokenChance
 

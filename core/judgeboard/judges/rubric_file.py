@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
+from judgeboard.domain import EXPECTED, OVERALL
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import LabelSchema, SchemaField, written_scale
 from judgeboard.formats.yaml_file import (
@@ -26,9 +27,6 @@ from judgeboard.judges.material import Example, check_examples
 
 LEVELS = (1, 2, 3, 4, 5)
 SCALE = "1-5"
-OVERALL = "overall"
-EXPECTED = "expected "
-"""Prefix of the name under which the expected score of a dimension is stored. No dimension's name starts with it."""
 
 YES_NO = {True: "yes", False: "no"}
 MOST_WEIGHT = 1e6  # far above useful weights; sums of larger weights could overflow

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _ENGLISH = """
@@ -61,8 +61,15 @@ def _combining_marks() -> str:
 
 _THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _KANA_AND_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_LATER = rf"[\w{_combining_marks()}]"
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_]{_LATER}*(?:['\u2019]{_LATER}+)*")
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Return the pattern of a token. Compiled at its first use, because that takes several milliseconds."""
+    later = rf"[\w{_combining_marks()}]"
+    return re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_]{later}*(?:['\u2019]{later}+)*")
+
+
 _ASCII_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[A-Za-z]\w*(?:'\w+)*", re.ASCII)
 _UNSPACED = re.compile(rf"[{_THAI_TO_KHMER}{_KANA_AND_HAN}]+")
 _THOUSANDS = re.compile(r",\d{3}$")
@@ -116,7 +123,7 @@ def _keys_and_name(written: str) -> tuple[str, ...]:
 def _tokens(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_TOKEN.findall(text)
-    return _TOKEN.findall(unicodedata.normalize("NFKC", text))
+    return _token().findall(unicodedata.normalize("NFKC", text))
 
 
 def content_words(sentence: str) -> list[Word]:
@@ -223,7 +230,11 @@ _HINTS = (
     *("no", "n't", "unable", "insufficient", "impossible", "kein", "nich", "pas", "ne ", "не "),
     *("りません", "法", "没有", "不到"),
 )
-_REFUSAL = re.compile("|".join((*_ENGLISH_REFUSALS, *_OTHER)))
+
+
+@cache
+def _refusal() -> re.Pattern[str]:
+    return re.compile("|".join((*_ENGLISH_REFUSALS, *_OTHER)))
 
 
 def says_not_found(sentence: str) -> bool:
@@ -233,7 +244,7 @@ def says_not_found(sentence: str) -> bool:
     factual statement like "the lease does not include heating".
     """
     text = sentence.replace("\u2019", "'").lower()
-    return any(hint in text for hint in _HINTS) and _REFUSAL.search(text) is not None
+    return any(hint in text for hint in _HINTS) and _refusal().search(text) is not None
 
 
 # Separate from `says_not_found`, whose phrases are part of the lexical judge's version.

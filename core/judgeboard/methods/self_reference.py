@@ -7,10 +7,10 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import PairItem, Shown, Status
+from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.pairwise import SELF_REFERENCE, SelfReferenceJudge
+from judgeboard.judges.pairwise import SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import Price
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed

@@ -9,11 +9,10 @@ from xml.etree import ElementTree as ET
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Estimate, RunState
+from judgeboard.domain import OVERALL, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
 from judgeboard.formats.files import refuse_database
-from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.methods import suite_file
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeInput, Response, ResponseKind, Status, Verdict
+from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
-from judgeboard.judges.rubric_file import OVERALL
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
 from judgeboard.llm.endpoint import ModelEndpoint, Price

@@ -8,15 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
 
-from judgeboard.domain import ImportedGrade, Label, ResponseKind, Stage
+from judgeboard.domain import EXPECTED, ImportedGrade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import Example
-from judgeboard.judges.rubric_file import EXPECTED
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
@@ -32,6 +30,9 @@ from judgeboard.store.tables import (
     REVIEW_SCORE,
 )
 from judgeboard.text import iso_z
+
+if TYPE_CHECKING:
+    from judgeboard.judges.material import Example
 
 T = TypeVar("T")
 LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # ``Grades.labels`` has indexes of this tuple
@@ -212,7 +213,7 @@ class _Graded:
 
 def examples_from_reviews(
     connection: Connection, count: int, *, dimensions: Collection[str] | None = None
-) -> tuple[Example, ...]:
+) -> "tuple[Example, ...]":
     """Return ``count`` answers with people's grades; the same reviews always give the same answers.
 
     Answers on which people differ, answers that are held out (`evidence_role`), and answers in evidence groups of
@@ -299,7 +300,9 @@ def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
     return [review for turn in turns for review in turn][:count]
 
 
-def _example(connection: Connection, review: _Graded) -> Example:
+def _example(connection: Connection, review: _Graded) -> "Example":
+    from judgeboard.judges.material import Example  # loads pydantic
+
     names = ("query", "answer", "passages", "reference")
     query = select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id == review.response_id)
     texts = connection.execute(query).one()._asdict()

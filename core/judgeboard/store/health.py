@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, and_, case, cast, exists, func, or_, select, true
 
-from judgeboard.domain import OVERALL, Label, Response, ResponseKind, Status
-from judgeboard.judges.rubric_file import EXPECTED as EXPECTED_PREFIX
+from judgeboard.domain import EXPECTED, OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.filter_conditions import response_conditions
@@ -210,8 +209,7 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int
     return [(id_, originals[id_]) for id_ in ids if id_ in originals]
 
 
-EXPECTED = f"{EXPECTED_PREFIX}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
-
+_EXPECTED = f"{EXPECTED}%"  # SQL pattern of expected scores (G-Eval), which repeat another dimension
 _MIDDLE = 2.5  # neutral feedback on the quality scale
 NEWEST = 20_000  # newest answers that are read; they give a correlation with two digits
 
@@ -323,7 +321,7 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
     dimensions = (
         select(score.dimension, score.scale, cast(score.value, Float), func.count())
         .join(CURRENT, CURRENT.c.judgment_id == score.judgment_id)
-        .where(*mine, score.value.is_not(None), score.dimension != OVERALL, score.dimension.not_like(EXPECTED))
+        .where(*mine, score.value.is_not(None), score.dimension != OVERALL, score.dimension.not_like(_EXPECTED))
         .group_by(score.dimension, score.scale, score.value)
     )
     names, scales, values, counts = read_columns(connection, dimensions)
@@ -342,7 +340,7 @@ def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
     label = case((columns.label == Label.GROUNDED.value, 1.0), (columns.label.is_not(None), 0.0))
     overall = func.max(case((JUDGMENT_SCORE.c.dimension == OVERALL, JUDGMENT_SCORE.c.value)))
     mean = select(func.coalesce(overall, func.avg(JUDGMENT_SCORE.c.value))).where(
-        JUDGMENT_SCORE.c.judgment_id == columns.judgment_id, JUDGMENT_SCORE.c.dimension.not_like(EXPECTED)
+        JUDGMENT_SCORE.c.judgment_id == columns.judgment_id, JUDGMENT_SCORE.c.dimension.not_like(_EXPECTED)
     )
     return (
         cast(columns.groundedness, Float),

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.judges.judge import fingerprint, prompt_hash
 from judgeboard.store.events import record_event
 from judgeboard.store.statements import columns_of, insert_or_skip
 from judgeboard.store.tables import EVENT, JUDGMENT, VERSION
@@ -86,6 +85,8 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
 
     Two processes with the same version get the same row. Raises ValueError if a parameter is NaN or infinite.
     """
+    from judgeboard.judges.judge import fingerprint, prompt_hash  # loads pydantic
+
     address = fingerprint(version)
     while True:
         known = find_version(connection, address)

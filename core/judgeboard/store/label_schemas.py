@@ -5,18 +5,20 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, String, case, cast, func, select
 
 from judgeboard.domain import DimensionScore, Grade
 from judgeboard.errors import NotFound
-from judgeboard.formats.label_schema import LabelSchema, stored_schema
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
+
+if TYPE_CHECKING:
+    from judgeboard.formats.label_schema import LabelSchema
 
 LABEL_SCHEMA_TITLE = (LABEL_SCHEMA.c.name + " v" + cast(LABEL_SCHEMA.c.number, String)).label("label_schema")
 _TITLE = re.compile(r"(.+?)(?: v(\d{1,9}))?")
@@ -28,7 +30,7 @@ class StoredSchema:
 
     id: int
     number: int
-    schema: LabelSchema
+    schema: "LabelSchema"
     created_by: str
     created_at: datetime
 
@@ -38,7 +40,7 @@ class StoredSchema:
         return f"{self.schema.name} v{self.number}"
 
 
-def ensure_schema(connection: Connection, schema: LabelSchema, by: str, now: datetime) -> StoredSchema:
+def ensure_schema(connection: Connection, schema: "LabelSchema", by: str, now: datetime) -> StoredSchema:
     """Return the stored version with this content; store a new one under the next number of its name."""
     while True:
         query = select(LABEL_SCHEMA).where(LABEL_SCHEMA.c.hash == schema.hash)
@@ -99,7 +101,9 @@ def _stored(row: Row[Any]) -> StoredSchema:
 
 
 @lru_cache(maxsize=256)
-def _parsed(name: str, fields: str) -> LabelSchema:
+def _parsed(name: str, fields: str) -> "LabelSchema":
+    from judgeboard.formats.label_schema import stored_schema  # loads pydantic
+
     return stored_schema(name, json.loads(fields))
 
 
@@ -114,7 +118,7 @@ class FieldReview:
 
 
 def field_reviews(
-    connection: Connection, schema: LabelSchema, where: RowFilter, *, implied_labels: bool = True
+    connection: Connection, schema: "LabelSchema", where: RowFilter, *, implied_labels: bool = True
 ) -> list[FieldReview]:
     """Return, for each person and answer that matches, the latest current review that used any version of the schema.
 

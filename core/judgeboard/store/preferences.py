@@ -9,8 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
 
-from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown, Stage
-from judgeboard.judges.pairwise import PAIRWISE, SELF_REFERENCE
+from judgeboard.domain import (
+    OVERALL,
+    PAIRWISE,
+    SELF_REFERENCE,
+    AspectPreference,
+    GivenPreference,
+    Grade,
+    Preference,
+    Shown,
+    Stage,
+)
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders, question_groups

@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, Select, func, select
 
-from judgeboard.domain import DimensionScore, Label, ResponseKind, Status, Verdict
-from judgeboard.judges.rubric_file import EXPECTED, OVERALL, SCALE, Dimension, stored_dimensions
+from judgeboard.domain import EXPECTED, OVERALL, DimensionScore, Label, ResponseKind, Status, Verdict
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.alignments import shown_answers
@@ -20,6 +19,9 @@ from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, TextColumn, read_columns, record_of, rows_with
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
+
+if TYPE_CHECKING:
+    from judgeboard.judges.rubric_file import Dimension
 
 
 class StoredOpinion(NamedTuple):
@@ -195,7 +197,7 @@ class RubricVerdict:
     overall: float | None
     note: str | None
     dimensions: Mapping[str, tuple[float | None, str | None]]
-    rubric: Mapping[str, Dimension]
+    rubric: "Mapping[str, Dimension]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,8 @@ class RubricScores:
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
         """The descriptions of levels 1 to 5 by judged dimension; if two judges share one, the first counts."""
+        from judgeboard.judges.rubric_file import SCALE  # loads pydantic
+
         judged = [dimension for verdict in reversed(self.verdicts) for dimension in verdict.rubric.values()]
         return {each.name: each.levels for each in judged if each.ordered and each.scale == SCALE}
 
@@ -226,6 +230,10 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
         .where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True), VERSION.c.kind == RUBRIC)
         .order_by(VERSION.c.name)
     ).all()
+    if not judged:
+        return ()
+    from judgeboard.judges.rubric_file import stored_dimensions  # loads pydantic
+
     scores_by_judgment = dimension_scores(connection, [row.id for row in judged])
     verdicts = []
     for row in judged:

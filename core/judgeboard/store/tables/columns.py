@@ -24,7 +24,8 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.engine import Dialect
-from sqlalchemy.schema import SchemaItem
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateIndex, SchemaItem
 from sqlalchemy.types import TypeDecorator
 
 from judgeboard.domain import Status
@@ -97,7 +98,17 @@ def score_ranges() -> list[CheckConstraint]:
 
 def partial(condition: str) -> dict[str, Any]:
     """A partial index on both engines."""
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+    return {"sqlite_where": text(condition)}
+
+
+@compiles(CreateIndex, "postgresql")
+def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: Any) -> Any:
+    # Not `postgresql_where` in `partial`: it imports PostgreSQL's dialect with all its drivers at every start.
+    index = create.element
+    condition = index.dialect_options["sqlite"]["where"]
+    if condition is not None:
+        index.dialect_options["postgresql"]["where"] = condition
+    return compiler.visit_create_index(create, **options)
 
 
 def required(type_: Any, *names: str, default: object = None) -> list[Column[Any]]:
