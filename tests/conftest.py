@@ -22,8 +22,7 @@ from judgeboard.store.engine import Store, open_store
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
 
-# These need real tools, which take a minute to start and pin older packages:
-# `uv run --isolated --group integrations pytest -n 0 -W default tests/integrations`.
+# These need real tools, which pin older packages: they have an environment of their own (see CONTRIBUTING.md).
 collect_ignore_glob = [] if shutil.which("phoenix") and shutil.which("mlflow") else ["integrations/*"]
 _DATABASES = count(1)
 NO_REAL_DATA = "no real data"

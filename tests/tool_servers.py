@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -26,13 +26,15 @@ def tool(command: list[str], health: str, folder: Path, environment: Mapping[str
         try:
             deadline = time.monotonic() + START_SECONDS
             while not _answers(health):
-                assert process.poll() is None, (folder / "tool.log").read_text()[-2000:]
-                assert time.monotonic() < deadline, "the tool does not answer"
+                log_end = (folder / "tool.log").read_text()[-2000:]
+                assert process.poll() is None, f"{command[0]} ended:\n{log_end}"
+                assert time.monotonic() < deadline, f"{command[0]} does not answer at {health}:\n{log_end}"
                 time.sleep(0.5)
             yield
         finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(60)
+            with suppress(ProcessLookupError):  # it ended by itself
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _answers(address: str) -> bool:
@@ -47,8 +49,9 @@ def phoenix(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """A Phoenix: its address, and the headers that its exporters need."""
     port = str(free_port())
     own = {"PHOENIX_WORKING_DIR": str(folder), "PHOENIX_PORT": port, "PHOENIX_GRPC_PORT": str(free_port())}
+    own |= {"PHOENIX_HOST": "127.0.0.1", "PHOENIX_ALLOW_EXTERNAL_RESOURCES": "false"}
     address = f"http://127.0.0.1:{port}"
-    with tool(["phoenix", "serve"], f"{address}/healthz", folder, own | {"PHOENIX_HOST": "127.0.0.1"}):
+    with tool(["phoenix", "serve"], f"{address}/healthz", folder, own):
         yield address, {}
 
 
@@ -58,5 +61,6 @@ def mlflow(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     address = f"http://127.0.0.1:{(port := free_port())}"
     database = f"sqlite:///{folder}/mlflow.db"
     command = ["mlflow", "server", "--port", str(port), "--backend-store-uri", database, "--workers", "1"]
-    with tool(command, f"{address}/health", folder, {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}):
+    own = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    with tool(command, f"{address}/health", folder, own):
         yield address, {"x-mlflow-experiment-id": "0"}

@@ -18,11 +18,12 @@ from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 from tool_servers import mlflow, phoenix
 
 ROOT = Sent(7)
+TOOL_SECONDS = 120  # a tool imports much with its first requests
 
 
-def in_phoenix(address: str) -> set[tuple[Any, ...]]:
-    path = f"{address}/v1/projects/default/span_annotations"
-    found = httpx.get(path, params={"span_ids": ROOT.span_id}).json()["data"]
+def in_phoenix(http: httpx.Client) -> set[tuple[Any, ...]]:
+    path = "/v1/projects/default/span_annotations"
+    found = http.get(path, params={"span_ids": ROOT.span_id}).json()["data"]
     return {
         (each["name"], each["annotator_kind"] == "HUMAN", result["label"] or result["score"], result["explanation"])
         for each in found
@@ -30,20 +31,20 @@ def in_phoenix(address: str) -> set[tuple[Any, ...]]:
     }
 
 
-def in_mlflow(address: str) -> set[tuple[Any, ...]]:
-    found = httpx.get(f"{address}/api/3.0/mlflow/traces/tr-{ROOT.trace_id}").json()["trace"]["trace_info"]
+def in_mlflow(http: httpx.Client) -> set[tuple[Any, ...]]:
+    found = http.get(f"/api/3.0/mlflow/traces/tr-{ROOT.trace_id}").json()["trace"]["trace_info"]
     values = ((each, each["feedback"]["value"], each.get("rationale") or None) for each in found["assessments"])
     return {(each["assessment_name"], each["source"]["source_type"] == "HUMAN", *of) for each, *of in values}
 
 
-def add_scores(name: str, address: str) -> None:
+def add_scores(name: str, http: httpx.Client) -> None:
     """Let a person and a judge of the tool score the trace."""
     if name == "phoenix":
         common = {"span_id": ROOT.span_id, "metadata": {}}
         label = {"name": "label", "annotator_kind": "HUMAN", "result": {"label": "grounded"}, "identifier": "ada"}
         score = {"name": "relevance", "annotator_kind": "LLM", "result": {"score": 0.5}, "identifier": ""}
         body = {"data": [common | label, common | score]}
-        assert httpx.post(f"{address}/v1/span_annotations?sync=true", json=body).is_success
+        assert http.post("/v1/span_annotations?sync=true", json=body).is_success
         return
     for assessment in (
         {"assessment_name": "label", "source": {"source_type": "HUMAN", "source_id": "ada"}}
@@ -51,8 +52,8 @@ def add_scores(name: str, address: str) -> None:
         {"assessment_name": "relevance", "source": {"source_type": "LLM_JUDGE", "source_id": "scorer"}}
         | {"feedback": {"value": 0.5}},
     ):
-        path = f"{address}/api/3.0/mlflow/traces/tr-{ROOT.trace_id}/assessments"
-        assert httpx.post(path, json={"assessment": assessment}).is_success
+        path = f"/api/3.0/mlflow/traces/tr-{ROOT.trace_id}/assessments"
+        assert http.post(path, json={"assessment": assessment}).is_success
 
 
 @pytest.mark.timeout(600)
@@ -62,7 +63,7 @@ def add_scores(name: str, address: str) -> None:
 def test_scores_are_found_in_the_real_tool(
     name: str,
     served: Callable[[Path], Any],
-    scores_in: Callable[[str], set[tuple[Any, ...]]],
+    scores_in: Callable[[httpx.Client], set[tuple[Any, ...]]],
     sqlite_store: Any,
     tmp_path: Path,
 ) -> None:
@@ -78,28 +79,25 @@ def test_scores_are_found_in_the_real_tool(
     log.say(judge, {answer: {"groundedness": 0.9, "label": GOOD, "reasoning": "cited"}, unknown: {"quality": 1}})
     mara = log.review(answer, "mara", label=GOOD.value, quality=2)
     log.review(answer, "jon", label=GOOD.value)
-    with served(tmp_path) as (address, headers):
-        assert httpx.post(f"{address}/v1/traces", content=body, headers=PROTOBUF | headers).is_success
-        deadline = time.monotonic() + 60
-        first = push(sqlite_store, name, address=address, environment={})
-        while (
-            not first.sent["judgments"] and time.monotonic() < deadline
-        ):  # it stores spans some time after it took them
-            time.sleep(1)
-            first = push(sqlite_store, name, address=address, environment={})
+    with served(tmp_path) as (address, headers), httpx.Client(base_url=address, timeout=TOOL_SECONDS) as http:
+        assert http.post("/v1/traces", content=body, headers=PROTOBUF | headers).is_success
+        deadline = time.monotonic() + TOOL_SECONDS
+        while not (first := push(sqlite_store, name, address=address, environment={})).sent["judgments"]:
+            assert time.monotonic() < deadline, first
+            time.sleep(1)  # it stores spans some time after it took them
         assert sum(first.refused.values()) == 1
         log.review(answer, "mara", label=BAD.value, quality=3, note="no source", replaces=mara)
         log.say(judge, {answer: {"groundedness": 0.3, "label": GOOD}})
         again = push(sqlite_store, name, address=address, environment={}, with_notes=True)
         assert again.sent == {"judgments": 1, "reviews": 1, "gold": 0}
-        assert scores_in(address) == {
+        assert scores_in(http) == {
             ("groundedness", False, 0.3, None),
             ("label", False, "grounded", None),
             ("label", True, "hallucinated", "no source"),
             ("quality", True, 3.0, "no source"),
             ("label", True, "grounded", None),
         }
-        add_scores(name, address)
+        add_scores(name, http)
         for store, answers in ((sqlite_store, 0), (open_store(tmp_path / "other.db", create=True), 1)):
             result = pull(store, name, address=address, environment={}, actor="test")
             assert result.stopped is None, result
