@@ -17,7 +17,7 @@ from judgeboard.store.storing import store_responses
 from judging_log import address, until
 
 ANSWERS = 24
-PATIENCE = 40
+PATIENCE = 120
 WORK = "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
 
 

@@ -23,7 +23,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
 from stored_rows import rows_of
 
-PATIENCE = 60
+PATIENCE = 120
 
 
 def store_answers(store: Store, count: int, *, first: int = 0, **fields: Any) -> None:

@@ -11,7 +11,7 @@ from page_state import idle
 Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 STYLED = "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
-PATIENCE = 5_000  # ms
+PATIENCE = 20_000  # ms
 REDRAWN = 250  # ms until charts and tables have the width of their new window
 
 OVERFLOWING = """() => {
@@ -56,6 +56,15 @@ def looks(page: Page) -> Iterator[str]:
         page.wait_for_timeout(REDRAWN)
         idle(page)
         yield f"{width} {scheme}"
+
+
+def reaches_bar(page: Page, pane: str) -> bool:
+    """Whether the bar of an item is within the window, and this pane reaches down to it."""
+    bar, box = page.locator(".st-key-bar").bounding_box(), page.locator(pane).bounding_box()
+    height = (page.viewport_size or {"height": 0})["height"]
+    if bar is None or box is None:
+        return False
+    return bar["y"] + bar["height"] <= height and 0 < bar["y"] - (box["y"] + box["height"]) < 70
 
 
 def misfits(page: Page) -> dict[str, list[str]]:

@@ -1,12 +1,15 @@
 """Waits until a page in a browser is drawn and takes decisions, and holds its keys down."""
 
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from playwright.sync_api import Page, expect
 
 from judgeboard_dashboard.app import PAGES, address_of
 from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
 
+Value = TypeVar("Value")
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
 TITLES = [title for listed in PAGES.values() for title in listed.values()]
@@ -14,17 +17,18 @@ TITLES = [title for listed in PAGES.values() for title in listed.values()]
 GO = """address => new Promise((drawn) => {
   const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
   let begun = false;
-  const look = (missed = false) => {
+  const look = (ran = false) => {
     const running = app.getAttribute(state) !== "notRunning";
-    if ((begun || missed) && !running) drawn();
-    begun ||= running || missed;
+    begun ||= running || ran;
+    if (begun && !running) drawn();
   };
-  new MutationObserver(() => look()).observe(app, {attributeFilter: [state]});
-  setTimeout(() => look(true), 5000);  // where a busy machine drew it all at once
+  new MutationObserver((changes) => look(changes.length > 1)).observe(app, {attributeFilter: [state]});
+  setTimeout(() => look(true), 20000);  // where a busy browser drew it all at once
   history.pushState({}, "", address);
   dispatchEvent(new PopStateEvent("popstate"));
 })"""
 DECIDE = ".st-key-decide button:enabled:visible"
+DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
 
 
 def idle(page: Page) -> None:
@@ -56,6 +60,14 @@ def settled(page: Page, part: str = ".jb-head") -> None:
     expect(page.locator(part).first).to_be_visible()
     idle(page)
     page.wait_for_timeout(GUARD)
+
+
+def in_the_end(read: Callable[[], Value], expected: Value) -> Value:
+    """Read from a page until it is as expected; return what was read last, also if it never is."""
+    end = time.monotonic() + DRAWN
+    while (value := read()) != expected and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
 
 
 def hold(page: Page, key: str, repeats: int = 60) -> None:

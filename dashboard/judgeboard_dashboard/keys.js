@@ -22,7 +22,6 @@
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
-  const TEXT = 3000; // ms in which the run that takes the text of a left field begins, also on a busy server
   const TRIES = 3; // maximum number of times that a returned press is sent
   const LOOK = 15; // ms between two looks at the page
   const DOUBLE = 250; // ms; two presses of one key within this time, and no other key between, count as one
@@ -42,6 +41,8 @@
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
   let looked = 0; // when the page was last looked at
   let clicked = -SILENT; // when a held press was clicked whose run has not begun
+  let edited = null; // the field that was typed into last
+  let left = null; // a press that left such a field: {at, ran, begun}; the run that takes the text may draw its button
   const scrolled = new Set(); // panes that are not at their top
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
@@ -79,6 +80,7 @@
   };
 
   const sendAll = () => {
+    window.__judgeboardSelection?.();
     moved = now();
     sender()?.(sent.map(({ n, row, key, since }) => ({ n, row, key, since, sent: Math.round(moved) })));
   };
@@ -104,7 +106,7 @@
       const stands = !old && press.row === row && drawn === row;
       const field = stands && visible(FIELDS[`Key${press.key}`]);
       const takes = stands && !field && taker(press);
-      if (!field && !takes && !old && press.row === row && stood <= NOBODY) break;
+      if (!field && !takes && !old && press.row === row && (left || stood <= NOBODY)) break;
       waiting.shift();
       if (old) lose(press);
       if (field) field.focus();
@@ -137,6 +139,13 @@
     text = null;
   };
 
+  /* Until the run that takes the text of a left field has ended, also on a busy server. */
+  const waitForText = () => {
+    left.begun ||= running() && !left.ran;
+    left.ran = running();
+    if ((left.begun && !left.ran) || now() - left.at > STALE) left = null;
+  };
+
   const say = () => {
     const { dataset } = head();
     const oldest = sent[0] ?? waiting[0];
@@ -165,7 +174,7 @@
       clickHeld();
     } else {
       note();
-      if (running() || now() - looked > BUSY) moved = Math.max(moved, now());
+      if (running() || now() - looked > BUSY) moved = now();
       looked = now();
       if (session !== head().dataset.session) {
         sent.forEach(lose); // it is unknown whether the previous server executed them
@@ -174,6 +183,7 @@
       session = head().dataset.session;
       acknowledge();
       if (sent.length && now() - moved > SILENT) sendAll();
+      if (left) waitForText();
       if (text) giveText(now() - moved);
       if (!text) sendNew(now() - moved);
       say();
@@ -198,7 +208,7 @@
       appeared = now();
       if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
-    if (!sender() || !hasKeys()) moved = Math.max(moved, now());
+    if (!sender() || !hasKeys()) moved = now();
     else if (!running()) drawn = row;
   };
 
@@ -214,7 +224,7 @@
     last = { key, at };
     if (double && !each(key)) return;
     const wakes = idle();
-    waiting.push({ key, row, path: location.pathname, since: Math.round(now() - appeared), at: now(), tries: 0 });
+    waiting.push({ key, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
       delete head().dataset.lost;
       session ??= head().dataset.session;
@@ -271,8 +281,8 @@
     const ours = saves || shifted || (plain && OURS.test(event.code));
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
+    if (sendsText && edited === event.target) left = { at: now(), ran: running(), begun: false };
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
-    if (sendsText) moved = now() + TEXT; // the button of the key may be drawn only with the text
   };
   window.addEventListener("keydown", take, true);
   window.addEventListener("click", click, true);
@@ -302,6 +312,7 @@
   /* Send a note while it is being typed, so that a reload does not lose it. The simulated Enter keeps the focus. */
   let typed = 0;
   window.addEventListener("input", ({ target }) => {
+    edited = target;
     if (!target.closest?.('[class*="st-key-note_"]')) return;
     clearTimeout(typed);
     typed = setTimeout(() => {
@@ -337,7 +348,7 @@
     if (region.textContent !== message) region.textContent = message;
   };
   new MutationObserver(() => {
-    moved = Math.max(moved, now());
+    moved = now();
     note();
     answer();
     readOut();

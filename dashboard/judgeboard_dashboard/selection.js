@@ -41,12 +41,18 @@ const draw = (spans) => {
 };
 
 let marked = "[]"; // the spans drawn last
+let waits = null; // the timer until a new selection is sent; it outlasts a redraw
+let tell = () => {}; // sends the selection
 let stop = () => {}; // removes the last call's listeners; every run of the server calls the function below again
+
+/* For keys.js: a press is about what is selected, also right after the selection. */
+window.__judgeboardSelection = () => waits !== null && tell();
 
 export default function ({ data, setStateValue }) {
   stop();
-  let waits = null;
-  const tell = () => {
+  tell = () => {
+    clearTimeout(waits);
+    waits = null;
     const selection = document.getSelection();
     if (!selection?.rangeCount || selection.isCollapsed) return;
     const range = selection.getRangeAt(0), box = evidence(range.startContainer);
@@ -62,7 +68,7 @@ export default function ({ data, setStateValue }) {
   };
   const changed = () => {
     clearTimeout(waits);
-    waits = setTimeout(tell, 200);
+    waits = setTimeout(() => tell(), 200);
   };
   /* The arrow keys select the next or previous word; with Shift they extend the selection by a word. */
   const arrow = (event) => {
@@ -86,17 +92,17 @@ export default function ({ data, setStateValue }) {
   draw(data.spans);
   /* Clear the old selection: a mouse press inside it would drag it instead of selecting an overlapping part. */
   const spans = JSON.stringify(data.spans), selection = document.getSelection();
-  if (marked !== spans && evidence(selection.focusNode)) selection.collapseToEnd();
+  if (marked !== spans && waits === null && evidence(selection.focusNode)) selection.collapseToEnd();
   marked = spans;
   document.addEventListener("selectionchange", changed);
   document.addEventListener("keydown", arrow);
   stop = () => {
-    clearTimeout(waits);
     document.removeEventListener("selectionchange", changed);
     document.removeEventListener("keydown", arrow);
   };
   return () => {
     stop();
+    tell = () => {};
     draw([]);
   };
 }

@@ -66,4 +66,4 @@ def test_an_item_is_read_and_decided_on_a_phone_and_at_200_percent(reviewer, sit
         button.scroll_into_view_if_needed()
         button.click()
         expect(page.get_by_role("status").filter(has_text="Saved: dismissed")).to_have_count(1)
-        assert page.get_by_role("heading", level=1).count() == 1
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)

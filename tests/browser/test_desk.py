@@ -13,7 +13,7 @@ from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import REVIEW
-from page_state import DECIDE, GUARD, PAUSE, settled
+from page_state import DECIDE, GUARD, PAUSE, idle, settled
 from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
@@ -80,6 +80,7 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(re
     page.goto("/schemas")
     yaml = page.get_by_label("Schema as YAML")
     expect(yaml).to_have_value(re.compile("name: support"))
+    idle(page)
     yaml.fill("name: tone\nfields:\n  - {name: tone, type: scales}\n")
     yaml.press("Control+Enter")
     expect(page.locator(".jb-wrong")).to_contain_text("line 3")

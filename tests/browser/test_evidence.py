@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from page_rows import HOSTILE
-from page_state import visit
+from page_state import idle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -31,6 +31,7 @@ def window(browser: Browser, site) -> Iterator[tuple[Page, set[str | None]]]:
     """One window for all texts, with every host that it has called."""
     context = browser.new_context(base_url=site.url)
     page = context.new_page()
+    page.set_default_timeout(60_000)
     hosts: set[str | None] = set()
     page.on("request", lambda request: hosts.add(host(request.url)) if "://" in request.url else None)
     page.on("websocket", lambda socket: hosts.add(host(socket.url)))
@@ -42,7 +43,9 @@ def window(browser: Browser, site) -> Iterator[tuple[Page, set[str | None]]]:
 def test_every_hostile_text_is_shown_as_it_was(window, site, name: str) -> None:
     page, hosts = window
     visit(page, f"/item?response={site.rows.responses[f'hostile-{name}']}")
+    expect(page.locator(".jb-id")).to_have_text(f"hostile-{name}")  # and no longer the one of before
     expect(page.locator(".jb-answer")).to_be_visible()
+    idle(page)
     stored = HOSTILE[name]
     if len(stored) > 100_000:
         page.get_by_role("button", name="Show all").first.click()
@@ -74,12 +77,11 @@ def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(reviewer, site) -
     quote = page.locator("#q2")
     assert quote.evaluate("node => node.textContent") == "Basalt is an extrusive rock.\nIt"
     page.locator("#a2 a.jb-n").click()
-    assert page.evaluate("document.querySelector('mark:target')?.id") == "q2"
+    page.wait_for_function("document.querySelector('mark:target')?.id === 'q2'")
     page.locator("#a1").hover()
-    words = "() => [...(CSS.highlights.get('jb-words') ?? [])].map((place) => place.toString())"
-    page.wait_for_function("() => CSS.highlights.get('jb-words')?.size")
+    words = "[...(CSS.highlights.get('jb-words') ?? [])].map(String)"
+    page.wait_for_function(f"{words}.includes('Granite')")  # and no longer those of the claim that was clicked
     assert {"Granite", "cools", "slowly", "surface"} <= set(page.evaluate(words))
     assert "Basalt" not in page.evaluate(words)
-    lit = "node => getComputedStyle(node).outlineStyle"
-    assert page.locator("#q1").evaluate(lit) == "solid"
-    assert page.locator("#q2").evaluate(lit) != "dotted"
+    expect(page.locator("#q1")).to_have_css("outline-style", "solid")
+    expect(page.locator("#q2")).not_to_have_css("outline-style", "dotted")

@@ -1,5 +1,6 @@
 """Nothing moves between items, nothing overflows, in both looks."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.decisions import grade as store_grade
-from page_fit import looks, misfits, overflowing
-from page_state import idle, settled, visit
+from page_fit import looks, misfits, overflowing, reaches_bar
+from page_state import idle, in_the_end, settled, visit
 
 pytestmark = pytest.mark.browser
 
@@ -22,6 +23,13 @@ ANCHORS = (
     ".st-key-bar",
     ".st-key-decide",
 )
+
+
+# Panes scroll, the page does not.
+PAGE_STANDS = """() => {
+  const main = document.querySelector("[data-testid=stMain]");
+  return main.scrollHeight - main.clientHeight <= 1;
+}"""
 
 
 def boxes(page: Page) -> dict[str, Any]:
@@ -46,7 +54,7 @@ def test_the_anchors_keep_their_place_over_all_items(reviewer, site) -> None:
     for _ in range(7):
         page.keyboard.press("j")
         row = settle(page, after=row)
-        assert {look: boxes(page) for look in looks(page)} == before
+        assert {look: in_the_end(partial(boxes, page), before[look]) for look in looks(page)} == before
 
 
 def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
@@ -105,13 +113,8 @@ def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_to
     row = settle(page)
     for height in (700, 1080, 900):
         page.set_viewport_size({"width": 1440, "height": height})
-        bar, pane = page.locator(".st-key-bar").bounding_box(), page.locator(ANCHORS[2]).bounding_box()
-        assert bar is not None
-        assert pane is not None
-        assert bar["y"] + bar["height"] <= height
-        assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("node => node.scrollHeight - node.clientHeight") <= 1, "panes scroll, the page does not"
+        assert in_the_end(partial(reaches_bar, page, ANCHORS[2]), expected=True), height
+        page.wait_for_function(PAGE_STANDS)
     pane = page.locator(ANCHORS[2])
     pane.evaluate("node => node.scrollTo({top: 300, behavior: 'instant'})")
     page.keyboard.press("3")

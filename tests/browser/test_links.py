@@ -22,6 +22,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     page = reviewer("Mara")
     page.goto("/queue?rule=low_groundedness&query_type=odd")
     expect(page.locator(".jb-say")).to_contain_text("10 answers with open flags in odd, low groundedness")
+    idle(page)
     page.get_by_label("Find").fill("evil")
     page.get_by_label("Find").press("Enter")
     expect(page.locator(".jb-say")).to_contain_text("“evil”")

@@ -31,10 +31,14 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
     """Open the page, name the judge, press the button."""
     page.set_default_timeout(60_000)
     page.goto(address)
+    expect(page.get_by_role("textbox", name="Model")).to_be_visible()
+    idle(page)
     for label, value in (("Model", "gpt-4o-mini"), ("Address", endpoint.url)):
-        page.get_by_role("textbox", name=label).fill(value)
-        page.get_by_role("textbox", name=label).press("Enter")
+        field = page.get_by_role("textbox", name=label)
+        field.fill(value)
+        field.press("Enter")
         idle(page)
+        expect(field).to_have_value(value)
     page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
 
 
@@ -84,7 +88,9 @@ def test_a_job_is_cancelled_from_the_page(reviewer, site, endpoint: HeldEndpoint
     until(lambda: len(endpoint.server.requests) > 2, "calls in flight")
     page.get_by_role("button", name="Cancel").click()
     expect(panel).to_contain_text("Stopping: waiting for the running calls")
-    page.wait_for_timeout(1_000)  # the worker looks five times a second
+    page.reload()  # takes its time on a slow machine, as the look of the worker does
+    expect(panel).to_contain_text("Stopping: waiting for the running calls")
+    page.wait_for_timeout(600)  # the worker looks twice a second
     endpoint.release()
     expect(panel).to_contain_text("Cancelled at")
     job = recent_jobs(site.store)[0]
@@ -134,7 +140,7 @@ def opened(browser, url: str) -> Page:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
     context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
     page: Page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     return page
 
 

@@ -46,7 +46,7 @@ def test_a_file_and_a_line_add_a_page(tmp_path: Path, monkeypatch: pytest.Monkey
         return navigation(pages, **options)
 
     monkeypatch.setattr(st, "navigation", recorded)
-    app = AppTest.from_file(app_file, default_timeout=30)
+    app = AppTest.from_file(app_file, default_timeout=60)
     app.session_state["reviewer_name"] = "Mara"
     app.switch_page("views/prompt_versions.py")
     app.run()

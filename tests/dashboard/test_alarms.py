@@ -83,7 +83,7 @@ def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(alarmed: Store, monk
 
 
 def _signed_in() -> AppTest:
-    app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=30)
+    app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=60)
     app.secrets["auth"] = AUTH
     app.switch_page("views/overview.py")
     return app.run()

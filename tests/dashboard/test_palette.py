@@ -26,7 +26,7 @@ def found(text: str) -> list[tuple[str, str]]:
         titles = {name: title for listed in PAGES.values() for name, title in listed.items()}
         st.session_state["found"] = targets_of(st.session_state["text"], titles)
 
-    app = AppTest.from_function(script)
+    app = AppTest.from_function(script, default_timeout=60)
     app.session_state["text"] = text
     app.session_state["reviewer_name"] = "Mara"
     app.run()

@@ -1,5 +1,7 @@
 """Every page of queues fits its window, in both looks and at three heights."""
 
+from functools import partial
+
 import pytest
 from playwright.sync_api import expect
 
@@ -8,8 +10,8 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.filters import RowFilter
-from page_fit import misfits
-from page_state import idle, settled, visit
+from page_fit import misfits, reaches_bar
+from page_state import idle, in_the_end, settled, visit
 from pair_log import add_pairs
 from queue_case import DISMISS
 from queue_page import opened, press
@@ -60,10 +62,7 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
 def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(reviewer, site, grades) -> None:
     page = reviewer("Narrow", width=800)
     opened(page, site.queue(1, grades=grades, optional_grades=(), **BLIND))
-    bar, pane = (page.locator(part).bounding_box() for part in (".st-key-bar", "[class*='st-key-pane_judge']:visible"))
-    assert bar is not None
-    assert pane is not None
-    assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
+    assert in_the_end(partial(reaches_bar, page, "[class*='st-key-pane_judge']:visible"), expected=True)
 
 
 def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None:
@@ -86,10 +85,5 @@ def test_the_bar_of_a_queue_is_in_view(reviewer, site) -> None:
     for _ in range(2):
         for height in (700, 1080, 900):
             page.set_viewport_size({"width": 1440, "height": height})
-            bar = page.locator(".st-key-bar").bounding_box()
-            assert bar is not None
-            assert bar["y"] + bar["height"] <= height
-            pane = page.locator("[class*='st-key-pane_answer']:visible").bounding_box()
-            assert pane is not None
-            assert 0 < bar["y"] - (pane["y"] + pane["height"]) < 70
+            assert in_the_end(partial(reaches_bar, page, "[class*='st-key-pane_answer']:visible"), expected=True)
         press(page, "y")

@@ -2,9 +2,12 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from judgeboard.domain import Preference, QueueOrder
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import DRAFT
+from judging_log import until
 from page_state import GUARD, hold, idle, mash, settled
 from pair_log import add_pairs
 from queue_page import opened, press, row
@@ -139,6 +142,11 @@ def decides_the_split(page: Page) -> str:
     return address
 
 
+def kept_notes(store: Store) -> list[str | None]:
+    with store.reading() as connection:
+        return [content.get("note") for content in connection.execute(select(DRAFT.c.content)).scalars()]
+
+
 def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(reviewer, site) -> None:
     name = site.queue(3)
     page = reviewer("Mara")
@@ -150,7 +158,8 @@ def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(review
     page.keyboard.type(" note")
     note = page.locator('[class*="st-key-note_"] input:visible')
     expect(note).to_be_focused()
-    page.wait_for_timeout(2_500)  # what is typed is sent after a calm moment, without leaving the field
+    # What is typed is sent after a calm moment, without leaving the field, and stored soon.
+    until(lambda: "half a note" in kept_notes(site.store), "the draft")
     expect(note).to_be_focused()
     page.reload()
     expect(note).to_have_value("half a note")
@@ -290,6 +299,7 @@ def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, s
     page.get_by_role("button", name="Create queue from these").click()
     expect(page.get_by_text("New queue")).to_be_visible()
     expect(page.locator(".jb-say", has_text=kind)).to_be_visible()
+    idle(page)
     page.get_by_label("Name", exact=True).fill("Of the form")
     page.get_by_text("Blind to the judge").click()
     expect(page.get_by_role("combobox", name="Order")).to_have_value("In random order")

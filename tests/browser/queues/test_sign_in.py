@@ -15,7 +15,7 @@ from judgeboard.store.engine import Store, open_store
 from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
-from page_state import visit
+from page_state import idle, visit
 from served import serving
 
 ANN, BOB, EVE, MAL = (f"{name}@example.org" for name in ("ann", "bob", "eve", "mal"))
@@ -124,6 +124,8 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     admin = site.sign_in("ann")
     expect(admin.get_by_role("heading", name="Overview")).to_be_visible()
     admin.goto("/settings?part=People")
+    expect(admin.get_by_label("E-mail address")).to_be_visible()
+    idle(admin)
     admin.get_by_label("E-mail address").fill("Bob@example.org")
     admin.get_by_label("E-mail address").press("Enter")
     admin.get_by_role("button", name="Add person", exact=True).click()

@@ -52,7 +52,7 @@ def mail_server(mailbox: Mailbox, **options: Any) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    controller = Controller(mailbox, hostname="localhost", port=port, **options)
+    controller = Controller(mailbox, hostname="localhost", port=port, ready_timeout=60, **options)
     controller.start()
     try:
         yield port

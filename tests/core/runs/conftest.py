@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from job_steps import WorkerProcess, fill
+from judgeboard.runs.runner import Runner
 from judgeboard.store.engine import Store
 
 
@@ -26,6 +28,20 @@ def sqlite_log(sqlite_store: Store) -> Store:
 def postgres_log(postgres_store: Store) -> Store:
     fill(postgres_store)
     return postgres_store
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Why the runners of this process ask nothing more, as soon as they are told."""
+    reasons: list[str] = []
+    stop = Runner.stop
+
+    def noted(runner: Runner[Any, Any], why: str) -> None:
+        stop(runner, why)
+        reasons.append(why)
+
+    monkeypatch.setattr(Runner, "stop", noted)
+    return reasons
 
 
 @pytest.fixture

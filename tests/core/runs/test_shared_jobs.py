@@ -69,7 +69,7 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(
         until(lambda: runs(postgres_log)[0]["state"] == "done", "the end of the run")
     finally:
         for worker in workers:
-            worker.stop(10)
+            worker.stop(60)
     assert len({row["response_id"] for row in rows}) == len(rows) == MANY
     assert set(endpoint.asked.values()) == {1}
     assert len(runs(postgres_log)) == 1
@@ -125,7 +125,7 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
 
 @pytest.mark.postgres
 def test_all_workers_stop_a_cancelled_job_and_the_last_stores_its_end(
-    postgres_log: Store, endpoint: HeldEndpoint
+    postgres_log: Store, endpoint: HeldEndpoint, stopped: list[str]
 ) -> None:
     endpoint.hold_after(0)
     with postgres_log.writing() as connection:
@@ -136,10 +136,11 @@ def test_all_workers_stop_a_cancelled_job_and_the_last_stores_its_end(
         worker.look()
     until(lambda: len(endpoint.server.requests) == 8, "four calls of each worker in flight")
     cancel_job(postgres_log, job_id, "Mara")
-    endpoint.release(slowly=True)
+    until(lambda: len(stopped) == 2, "the look of both workers at the job")
+    endpoint.release()
     job = ended(postgres_log, job_id)
     for worker in workers:
-        worker.stop(10)
+        worker.stop(60)
     assert (job.state, job.asked) == ("cancelled", 8)
     assert claims(postgres_log) == []
 
@@ -155,7 +156,7 @@ def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log: Store, endpo
         worker.look()
     job = ended(postgres_log, job_id)
     for worker in workers:
-        worker.stop(10)
+        worker.stop(60)
     assert job.state == "stopped"
     assert 40 <= job.asked <= 60  # what is called between two looks at the sum is above the limit
 
@@ -202,7 +203,7 @@ def test_a_job_waits_for_answers_that_another_run_of_its_judge_has_claimed(log: 
         connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == "two"))
     endpoint.release()
     assert ended(log, job_id).ok == ANSWERS - 1  # the first job judged one
-    worker.stop(10)
+    worker.stop(60)
 
 
 @BOTH
@@ -230,7 +231,7 @@ def test_a_worker_judges_what_it_could_not_release_while_the_database_was_away(
     worker.look()
     rows = judged(log, ANSWERS)
     until(lambda: runs(log)[0]["state"] == "done", "the end of the run")
-    worker.stop(10)
+    worker.stop(60)
     assert left == []
     assert len(rows) == ANSWERS
     assert claims(log) == []

@@ -42,7 +42,7 @@ def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
             register_worker(connection, each.executor_id, "host", 1)
         each.look(now)
     for each in jobs:
-        each.wait(30)
+        each.wait(60)
 
 
 def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(

@@ -32,7 +32,7 @@ def upload(page_store: Store) -> Upload:
     """Opens the page as Mara and uploads rows (or bytes) under a name."""
 
     def uploaded(rows: list[object] | bytes, name: str = "log.jsonl", **query: str) -> AppTest:
-        page = AppTest.from_file(VIEW, default_timeout=30)
+        page = AppTest.from_file(VIEW, default_timeout=60)
         page.session_state["reviewer_name"] = "Mara"
         for field, value in query.items():
             page.query_params[field] = value
@@ -50,7 +50,7 @@ def responses(store: Store) -> int:
 
 
 def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:
-    page = AppTest.from_file(VIEW, default_timeout=30).run()
+    page = AppTest.from_file(VIEW, default_timeout=60).run()
     assert "Nothing is stored until you press Import" in markup(page)
     assert "judgeboard import FILE" in markup(page)
 
@@ -222,7 +222,7 @@ def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_sto
 
 
 def test_import_takes_the_name_in_its_field(sqlite_store: Store, upload) -> None:
-    page = AppTest.from_file(VIEW, default_timeout=30).run()
+    page = AppTest.from_file(VIEW, default_timeout=60).run()
     page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
     page.run()
     assert [field.label for field in page.text_input] == ["Source", "Your name"]

@@ -50,7 +50,7 @@ def who(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.fixture
 def open_signed_in(who: dict[str, Any]) -> SignedIn:
     def opened(name: str, **secrets: object) -> AppTest:
-        app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=30)
+        app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=60)
         app.secrets["auth"] = SHARED | PROVIDER | secrets
         app.switch_page(f"views/{name}.py")
         return app.run()
