@@ -172,11 +172,14 @@ def test_what_a_server_that_is_gone_may_have_executed_is_said_and_not_sent_again
 
 
 def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(bare: Page) -> None:
+    bare.clock.install(time=0)
+    bare.clock.pause_at(10_000)
     bare.evaluate("draw('G'); answers = false")
-    bare.keyboard.type("gg")  # one call: two may be too far apart on a busy machine
-    bare.wait_for_timeout(300)
-    bare.keyboard.press("g")
+    for pause in (200, 300, 0):  # ms
+        bare.keyboard.press("g")
+        bare.clock.run_for(pause)
     bare.evaluate("answers = true")
+    bare.clock.run_for(2_000)
     done(bare, "G", "G")
 
 

@@ -62,6 +62,8 @@ def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
     assert not [file for file in site.path.parent.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
     page.goto("/trends")
     split = page.get_by_role("combobox", name="Split by")
+    expect(split).to_be_visible()
+    idle(page)
     split.click()
     page.get_by_role("option", name="metadata.tenant").click()
     expect(page.locator(".jb-part")).to_have_text(["acme", "globex"])

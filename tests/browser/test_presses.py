@@ -43,7 +43,9 @@ def page(browser: Browser, server: serving) -> Iterator[Page]:
     with server as url:
         context = browser.new_context(base_url=url)
         context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
-        yield context.new_page()
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        yield page
         context.close()
 
 

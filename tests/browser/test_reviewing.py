@@ -184,6 +184,7 @@ def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, site) -> None:
     page.goto(f"/item?flag={site.rows.flags['no-passages']}")
     name = page.get_by_placeholder("Your name")
     expect(name).to_be_visible()
+    page.wait_for_function("window.__judgeboardKeys")  # from now on no key is lost
     page.keyboard.press("y")
     expect(name).to_be_focused()
     idle(page)
