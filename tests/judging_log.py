@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from judgeboard.domain import JudgeInput, Response, Verdict
 from judgeboard.judges.judge import Judge
@@ -20,7 +21,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, Scripte
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN
+from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, WORKER
 from stored_rows import rows_of
 
 PATIENCE = 120
@@ -115,3 +116,9 @@ def until(condition: Callable[[], Any], what: str) -> Any:
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
         time.sleep(0.01)
     return value
+
+
+def time_passes(store: Store) -> None:
+    """Nothing was heard of any process for an hour."""
+    with store.writing() as connection:
+        connection.execute(update(WORKER).values(heartbeat_at=datetime.now(UTC) - timedelta(hours=1)))

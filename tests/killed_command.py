@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
 from judgeboard.store.engine import Store
-from judging_log import address, judgeboard, until
+from judging_log import address, judgeboard, time_passes, until
 
 FREE, AT_ONCE = 9, 3  # asks that come back before the kill, and that are in flight then
 
@@ -26,5 +26,6 @@ def killed_then_repeated(store: Store, endpoint: HeldEndpoint, table: Any, *word
         until(lambda: stored(store, table) == FREE, "what came back is stored")
         until(lambda: len(endpoint.server.requests) == FREE + AT_ONCE, "the next calls are in flight")
         process.kill()
+    time_passes(store)
     endpoint.release()
     assert run([*words, *options]) == 0

@@ -27,6 +27,7 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
 from judgeboard.store import audits
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
@@ -221,8 +222,12 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
         }
         return question, len(self.open_asks(connection, version, self._drawn))
 
-    def keys(self, begun: Begun) -> list[audits.AuditedJudgment]:
-        return [each for each in self._drawn if each.response_id <= begun.run.question["up_to"]]
+    def items(self, begun: Begun) -> dict[TaskKey, audits.AuditedJudgment]:
+        up_to = begun.run.question["up_to"]
+        return {self._key(each): each for each in self._drawn if each.response_id <= up_to}
+
+    def _key(self, audited: audits.AuditedJudgment) -> TaskKey:
+        return TaskKey(audited.response_id)
 
 
 class _MarkTask(NamedTuple):
@@ -237,21 +242,26 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
 
     judge: SupremeJudge
 
-    def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment]
-    ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
-        ids = [key.judgment_id for key in keys]
-        reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
-        return {key: reviews[key.judgment_id] for key in keys if key.judgment_id in reviews}
+    def _key(self, audited: audits.AuditedJudgment) -> TaskKey:
+        return TaskKey(audited.judgment_id)
 
-    def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[_MarkTask]:
-        items = judge_inputs(connection, [key.response_id for key, _ in asks])
-        verdicts = audits.verdicts_of(connection, [key.judgment_id for key, _ in asks])
-        return [
-            _MarkTask(key, ask, items[key.response_id], verdicts[key.judgment_id])
-            for key, ask in asks
-            if key.response_id in items and key.judgment_id in verdicts
-        ]
+    def latest(
+        self, connection: Connection, version: StoredVersion, items: Sequence[audits.AuditedJudgment]
+    ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
+        ids = [each.judgment_id for each in items]
+        reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
+        return {each: reviews[each.judgment_id] for each in items if each.judgment_id in reviews}
+
+    def load_asks(
+        self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]
+    ) -> dict[audits.AuditedJudgment, _MarkTask]:
+        inputs = judge_inputs(connection, [each.response_id for each, _ in asks])
+        verdicts = audits.verdicts_of(connection, [each.judgment_id for each, _ in asks])
+        return {
+            each: _MarkTask(each, ask, inputs[each.response_id], verdicts[each.judgment_id])
+            for each, ask in asks
+            if each.response_id in inputs and each.judgment_id in verdicts
+        }
 
     async def ask(self, task: _MarkTask, keep: Keep[Answered[_MarkTask, Replied[bool]]]) -> None:
         mark = await self.judge.review(task.item, task.verdict)
@@ -289,14 +299,16 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         )
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[audits.AuditedJudgment]
+        self, connection: Connection, version: StoredVersion, items: Sequence[audits.AuditedJudgment]
     ) -> Mapping[audits.AuditedJudgment, LatestAsk]:
-        asks = latest_asks(connection, version.id, [key.response_id for key in keys])
-        return {key: asks[key.response_id] for key in keys if key.response_id in asks}
+        asks = latest_asks(connection, version.id, [each.response_id for each in items])
+        return {each: asks[each.response_id] for each in items if each.response_id in asks}
 
-    def load(self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]) -> list[Ask]:
-        items = judge_inputs(connection, [key.response_id for key, _ in asks])
-        return [Ask(items[key.response_id], number) for key, number in asks if key.response_id in items]
+    def load_asks(
+        self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]
+    ) -> dict[audits.AuditedJudgment, Ask]:
+        inputs = judge_inputs(connection, [each.response_id for each, _ in asks])
+        return {each: Ask(inputs[each.response_id], number) for each, number in asks if each.response_id in inputs}
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         versions = (outcome.version, self._audited)

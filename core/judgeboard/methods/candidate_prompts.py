@@ -135,7 +135,7 @@ class CandidateCalls:
             verdict = await judge.judge(named)
             await keep(Answered(item, verdict, verdict))
 
-        def write(steps: list[Answered[JudgeInput, Verdict]]) -> None:
+        def write(steps: list[Answered[JudgeInput, Verdict]], _ended: list[JudgeInput]) -> None:
             for step in steps:
                 self._spent(step.record)
                 cut = cuts.of(step.task.query_type)

@@ -19,6 +19,7 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import comparisons
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import StoredVersion
@@ -149,19 +150,21 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOu
         asks = self.open_asks(connection, version, self._orders)
         return pairs_question(pair_ids, again=self.again), len(asks)
 
-    def keys(self, _begun: Begun) -> Sequence[_Order]:
-        return self._orders
+    def items(self, _begun: Begun) -> dict[TaskKey, _Order]:
+        return {TaskKey(order.pair_id, order.shown.value): order for order in self._orders}
 
     def latest(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[_Order]
+        self, connection: Connection, version: StoredVersion, items: Sequence[_Order]
     ) -> Mapping[_Order, comparisons.LatestInOrder]:
-        pair_ids = list(dict.fromkeys(key.pair_id for key in keys))
+        pair_ids = list(dict.fromkeys(order.pair_id for order in items))
         return {_Order(*key): ask for key, ask in comparisons.latest_asks(connection, version.id, pair_ids).items()}
 
-    def load(self, connection: Connection, asks: Sequence[tuple[_Order, int]]) -> list[_Task]:
-        ids = comparisons.pairs_with_texts(connection, [key.pair_id for key, _ in asks])
+    def load_asks(self, connection: Connection, asks: Sequence[tuple[_Order, int]]) -> dict[_Order, _Task]:
+        ids = comparisons.pairs_with_texts(connection, [order.pair_id for order, _ in asks])
         pairs = {pair.id: pair for pair in load_pairs(connection, ids)}
-        return [_Task(pairs[key.pair_id], key.shown, number) for key, number in asks if key.pair_id in pairs]
+        return {
+            order: _Task(pairs[order.pair_id], order.shown, number) for order, number in asks if order.pair_id in pairs
+        }
 
     async def ask(self, task: _Task, keep: Keep[Answered[_Task, Comparison]]) -> None:
         comparison = await self.judge.compare(task.pair, task.shown)

@@ -23,12 +23,12 @@ from judgeboard.runs.method import (
     RunOptions,
     RunOutcome,
     Selected,
-    id_tasks,
-    key_tasks,
+    id_keys,
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -232,20 +232,27 @@ class _RefineLogged(_RefineMethod):
         question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
         return (question, count) if count else None
 
-    def tasks(self, begun: Begun) -> Iterator[Prompt]:
-        selection, run = self._selection_of(begun), begun.run
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        selection = self._selection_of(begun)
 
-        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Prompt]] | None:
-            ids = refinements.unrefined(connection, selection, after_id=after_id, downwards=run.shared, limit=limit)
-            keep_unchanged(begun.store, ids)
-            with begun.store.reading() as current:
-                origins = read_origins(current, ids)
-            done = refinements.stored_attempts(connection, run.id, [str(id_) for id_ in ids])
-            known = [id_ for id_ in ids if id_ in origins]
-            tasks = [self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ())) for id_ in known]
-            return (ids[-1], tasks) if ids else None
+        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
+            return refinements.unrefined(connection, selection, after_id=after_id, limit=limit)
 
-        return id_tasks(begun.store, load)
+        return id_keys(begun.store, read)
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Prompt]:
+        selection, ids = self._selection_of(begun), [key.item_id for key in keys]
+        with begun.store.reading() as connection:
+            ids = refinements.unrefined(connection, selection, among=ids, limit=len(ids))
+            done = refinements.stored_attempts(connection, begun.run.id, [str(id_) for id_ in ids])
+        keep_unchanged(begun.store, ids)
+        with begun.store.reading() as connection:
+            origins = read_origins(connection, ids)
+        return {
+            TaskKey(id_): self.prompt(begun, str(id_), origins[id_], done.get(str(id_), ()))
+            for id_ in ids
+            if id_ in origins
+        }
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return refinements.count_unrefined(connection, self._selection_of(begun))
@@ -271,10 +278,16 @@ class _RefinePrompts(_RefineMethod):
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return self.question(prompts=address), len(self._prompts)
 
-    def tasks(self, begun: Begun) -> Iterator[Prompt]:
-        return key_tasks(
-            begun.store, self._prompts, lambda connection, prompts: self._unfinished(connection, begun, prompts)
-        )
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        # A prompt is none of the answers that the same judge may judge meanwhile.
+        return (TaskKey(number, f"run {begun.run.id}") for number in range(len(self._prompts)))
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Prompt]:
+        origins = [self._prompts[key.item_id] for key in keys]
+        with begun.store.reading() as connection:
+            unfinished = {prompt.subject: prompt for prompt in self._unfinished(connection, begun, origins)}
+        subjects = {key: origin.item.external_id for key, origin in zip(keys, origins, strict=True)}
+        return {key: unfinished[subject] for key, subject in subjects.items() if subject in unfinished}
 
     def left(self, connection: Connection, begun: Begun) -> int:
         return len(self._unfinished(connection, begun, self._prompts))

@@ -18,9 +18,10 @@ from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
 from judgeboard.runs.judging import make_judge
-from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_tasks, run_method
+from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -301,20 +302,24 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         }
         return {"method": self.made_by, "rule": rule, **answers}
 
-    def tasks(self, begun: Begun) -> Iterator[_Task]:
-        selection, run, model = self._selection_of(begun), begun.run, self.generator.endpoint.model
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        selection = self._selection_of(begun)
 
-        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[_Task]] | None:
-            candidates = refinements.reflect_candidates(
-                connection, selection, after_id=after_id, downwards=run.shared, limit=limit
+        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
+            return refinements.unreflected(connection, selection, after_id=after_id, limit=limit)
+
+        return id_keys(begun.store, read)
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, _Task]:
+        selection, model = self._selection_of(begun), self.generator.endpoint.model
+        with begun.store.reading() as connection:
+            candidates = refinements.reflect_candidates(connection, selection, [key.item_id for key in keys])
+        return {
+            TaskKey(each.origin.item.response_id): _Task(
+                each.origin, each.judged, begun.run.id, model, selection.rebuild_messages, each.new_answer
             )
-            tasks = [
-                _Task(each.origin, each.judged, run.id, model, selection.rebuild_messages, each.new_answer)
-                for each in candidates
-            ]
-            return (tasks[-1].response_id, tasks) if tasks else None
-
-        return id_tasks(begun.store, load)
+            for each in candidates
+        }
 
     async def ask(self, task: _Task, keep: Keep[_Step]) -> None:
         item = task.origin.item

@@ -23,12 +23,13 @@ from judgeboard.runs.method import (
     RunOutcome,
     Selected,
     check_limit,
-    id_tasks,
+    id_keys,
     run_method,
 )
 from judgeboard.runs.runner import blocking
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import (
@@ -73,19 +74,23 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         question = {"where": self._where.as_dict(), "repeats": self._repeats, "limit": self._limit, "up_to": up_to}
         return question, count_missing(connection, version.id, self._repeats, self._where, up_to)
 
-    def tasks(self, begun: Begun) -> Iterator[Ask]:
-        up_to, backwards = begun.run.question["up_to"], begun.run.shared
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        up_to = begun.run.question["up_to"]
 
-        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
-            answers = next_answers(
-                connection, self._where, after_id=after_id, up_to=up_to, limit=limit, backwards=backwards
-            )
-            missing = missing_repeats(connection, begun.version.id, self._repeats, answers)
-            items = inputs_to_judge(begun.store, sorted({id_ for id_, _ in missing}))
-            tasks = [Ask(items[id_], 0, repeat) for id_, repeat in missing if id_ in items]
-            return (answers[-1], tasks) if answers else None
+        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
+            return next_answers(connection, self._where, after_id=after_id, up_to=up_to, limit=limit)
 
-        return id_tasks(begun.store, load)
+        # Repeat 0 is the plain verdict, so it has the key that a plain run gives it.
+        parts = ["", *map(str, range(1, self._repeats))]
+        return (TaskKey(key.item_id, part) for key in id_keys(begun.store, read) for part in parts)
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Ask]:
+        with begun.store.reading() as connection:
+            missing = missing_repeats(connection, begun.version.id, self._repeats, [key.item_id for key in keys])
+        tasks = {TaskKey(id_, str(repeat or "")): (id_, repeat) for id_, repeat in missing}
+        left = {key: tasks[key] for key in keys if key in tasks}
+        items = inputs_to_judge(begun.store, sorted({id_ for id_, _ in left.values()}))
+        return {key: Ask(items[id_], 0, repeat) for key, (id_, repeat) in left.items() if id_ in items}
 
     def summarise(self, outcome: RunOutcome) -> JudgingSummary:
         combine_repeats(outcome.store, outcome.version, self._repeats, where=self._where, actor=self._actor)

@@ -22,8 +22,9 @@ from judgeboard.methods.self_reference_report import (
     measure_self_reference,
 )
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, key_tasks, run_method
+from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.comparisons import (
     FAILED,
     PLAIN,
@@ -195,14 +196,14 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         conditions = list(plan.conditions)
         return pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
 
-    def tasks(self, begun: Begun) -> Iterator[Task]:
-        plan, again = self._plan, self._asked_again(begun)
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:  # noqa: ARG002 - the method's signature
+        return map(TaskKey, self.pair_ids)
 
-        def unfinished(connection: Connection, pair_ids: Sequence[int]) -> list[Task]:
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:
+        again, pair_ids = self._asked_again(begun), [key.item_id for key in keys]
+        with begun.store.reading() as connection:
             tasks = read_tasks(connection, begun.version.id, pair_ids, again)
-            return [task for task in tasks if task.calls_left(plan)]
-
-        return key_tasks(begun.store, self.pair_ids, unfinished, backwards=begun.run.shared)
+        return {TaskKey(task.pair.id): task for task in tasks if task.calls_left(self._plan)}
 
     async def ask(self, task: Task, keep: Keep[_Step]) -> None:
         plan, pair = self._plan, task.pair

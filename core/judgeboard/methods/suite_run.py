@@ -25,6 +25,7 @@ from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import suites
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.refinements import NewGeneration, store_generations
@@ -181,11 +182,14 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             self._copy_logged(connection, candidate.source, run.id)
         return run
 
-    def tasks(self, begun: Begun) -> Iterator[CaseTask]:
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        # A case is none of the answers that the same judge may judge meanwhile.
+        return (TaskKey(position, f"run {begun.run.id}") for position in range(len(self._suite.cases)))
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, CaseTask]:
         with begun.store.reading() as connection:
-            unfinished = self._unfinished(connection, begun.run.id)
-        # Backwards if another process works on the same run.
-        return iter(unfinished[::-1] if begun.run.shared else unfinished)
+            unfinished = {task.position: task for task in self._unfinished(connection, begun.run.id)}
+        return {key: unfinished[key.item_id] for key in keys if key.item_id in unfinished}
 
     async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
         answer, case = task.answer, task.case

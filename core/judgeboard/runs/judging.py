@@ -31,12 +31,13 @@ from judgeboard.runs.method import (
     RunOptions,
     RunOutcome,
     check_limit,
-    id_tasks,
+    id_keys,
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.anchors import insert_anchor_judgments
+from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -114,17 +115,21 @@ class Judging(VerdictMethod[JudgingSummary]):
             endpoint_host=self.endpoint_host,
         )
 
-    def tasks(self, begun: Begun) -> Iterator[Ask]:
-        """Return the asks in the order of their response ids."""
-        run = begun.run
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        """Return the keys of the asks, in the order of their response ids."""
 
-        def load(connection: Connection, after_id: int | None, limit: int) -> tuple[int, list[Ask]] | None:
-            asks = select_asks(connection, run, after_id=after_id, downwards=run.shared, limit=limit)
-            inputs = inputs_to_judge(begun.store, [id_ for id_, _ in asks])
-            tasks = [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
-            return (asks[-1][0], tasks) if asks else None
+        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
+            return [id_ for id_, _ in select_asks(connection, begun.run, after_id=after_id, limit=limit)]
 
-        return id_tasks(begun.store, load)
+        return id_keys(begun.store, read)
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Ask]:
+        """Return the asks that are still to be made."""
+        ids = [key.item_id for key in keys]
+        with begun.store.reading() as connection:
+            asks = select_asks(connection, begun.run, among=ids, limit=len(ids))
+        inputs = inputs_to_judge(begun.store, [id_ for id_, _ in asks])
+        return {TaskKey(id_): Ask(inputs[id_], number) for id_, number in asks if id_ in inputs}
 
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[Ask, Verdict]]) -> None:
         """Store judgments, or the verdicts on anchors, which change no current judgment."""

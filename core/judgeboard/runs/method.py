@@ -1,14 +1,12 @@
 """Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
 
-import asyncio
-import itertools
 import logging
 import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
@@ -30,6 +28,8 @@ from judgeboard.runs.runner import (
     Tally,
     on_first_ctrl_c,
 )
+from judgeboard.runs.task_claims import CLAIMS_PER_CALL, Claimed, TaskClaims, taking_part
+from judgeboard.store.claims import TaskKey, count_claims, lock_run, release_claims
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
@@ -41,7 +41,6 @@ from judgeboard.store.runs import (
     run_counts,
     start_or_continue_method_run,
 )
-from judgeboard.store.statements import batches
 
 _log = logging.getLogger("judgeboard.runs")
 
@@ -85,34 +84,19 @@ def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
 K = TypeVar("K")
 
 
-def key_tasks(
-    store: Store, keys: Sequence[K], load: Callable[[Connection, Sequence[K]], list[T]], *, backwards: bool = False
-) -> Iterator[T]:
-    """Yield the tasks of keys in their order, read from the store in batches.
+def id_keys(store: Store, read: Callable[[Connection, int | None, int], list[int]]) -> Iterator[TaskKey]:
+    """Yield the keys of tasks about the items that ``read(connection, after_id, limit)`` returns, ordered by id.
 
-    ``load`` returns the tasks of some keys in their order, but none for keys that are forgotten or done by then. If
-    another process works on the same run, go ``backwards``: the two then meet and do not pay for each answer twice.
-    """
-    for batch in batches(keys[::-1] if backwards else keys, LEAST_READ_AHEAD):
-        with store.reading() as connection:
-            tasks = load(connection, batch)
-        yield from tasks
-
-
-def id_tasks(store: Store, load: Callable[[Connection, int | None, int], tuple[int, list[T]] | None]) -> Iterator[T]:
-    """Yield tasks in the order of their ids, read from the store in batches.
-
-    ``load(connection, after_id, limit)`` reads the next ``limit`` ids after ``after_id`` (None at the start). It
-    returns the last of these ids and their tasks, without forgotten ones; None at the end.
+    ``read`` returns the next ``limit`` ids after ``after_id`` (None at the start), none at the end.
     """
     after_id: int | None = None
     while True:
         with store.reading() as connection:
-            batch = load(connection, after_id, LEAST_READ_AHEAD)
-        if batch is None:
+            ids = read(connection, after_id, LEAST_READ_AHEAD)
+        if not ids:
             return
-        after_id, tasks = batch
-        yield from tasks
+        after_id = ids[-1]
+        yield from map(TaskKey, ids)
 
 
 DONE, SOME_FAILED, STOPPED, CTRL_C = 0, 1, 2, 130
@@ -251,8 +235,15 @@ class Method(ABC, Generic[T, S, R]):
         )
 
     @abstractmethod
-    def tasks(self, begun: Begun) -> Iterator[T]:
-        """Return an iterator of the run's tasks, which reads the store as it advances."""
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        """Return the keys of the tasks that may be left, in order. The iterator reads the store as it advances.
+
+        Several processes can do the same run: each claims a key before it loads the task.
+        """
+
+    @abstractmethod
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> Mapping[TaskKey, T]:
+        """Return the tasks of these keys, in their order, without those that are done by now or forgotten."""
 
     @abstractmethod
     async def ask(self, task: T, keep: Keep[S]) -> None:
@@ -277,40 +268,44 @@ class Method(ABC, Generic[T, S, R]):
 
 
 class AskOnceMethod(Method[T, S, R], Generic[K, T, S, R]):
-    """A method whose judge version is asked once about each key ``K``. With ``again``, failed asks are repeated."""
+    """A method whose judge version is asked once about each item ``K``. With ``again``, failed asks are repeated."""
 
     again: bool = False
 
     @abstractmethod
-    def latest(self, connection: Connection, version: StoredVersion, keys: Sequence[K]) -> Mapping[K, EarlierAsk]:
-        """Return the latest ask of the version about each of these keys; keys without an ask are missing."""
+    def latest(self, connection: Connection, version: StoredVersion, items: Sequence[K]) -> Mapping[K, EarlierAsk]:
+        """Return the latest ask of the version about each of these items; items without an ask are missing."""
 
     @abstractmethod
-    def keys(self, begun: Begun) -> Sequence[K]:
-        """Return all keys of the run in its order, including those that are asked already."""
+    def items(self, begun: Begun) -> Mapping[TaskKey, K]:
+        """Return all items of the run in its order, including those that are asked already, by the key of the task."""
 
     @abstractmethod
-    def load(self, connection: Connection, asks: Sequence[tuple[K, int]]) -> list[T]:
-        """Return the tasks for pairs of key and ask number; forgotten keys have no task."""
+    def load_asks(self, connection: Connection, asks: Sequence[tuple[K, int]]) -> Mapping[K, T]:
+        """Return the tasks for pairs of item and ask number; forgotten items have no task."""
 
     def open_asks(
-        self, connection: Connection, version: StoredVersion, keys: Sequence[K], run_id: int | None = None
+        self, connection: Connection, version: StoredVersion, items: Sequence[K], run_id: int | None = None
     ) -> list[tuple[K, int]]:
-        """Return the keys that are still to ask about, each with the number of its next ask (see `Again`)."""
-        latest = self.latest(connection, version, keys)
+        """Return the items that are still to ask about, each with the number of its next ask (see `Again`)."""
+        latest = self.latest(connection, version, items)
         again = Again(run_id) if self.again else None
-        return [(key, number) for key in keys if (number := next_ask(latest.get(key), again)) is not None]
+        return [(item, number) for item in items if (number := next_ask(latest.get(item), again)) is not None]
 
-    def tasks(self, begun: Begun) -> Iterator[T]:
-        """Return the tasks. Each key is checked again just before its ask: another process may work on the run."""
-        version, run = begun.version, begun.run
-
-        def load(connection: Connection, keys: Sequence[K]) -> list[T]:
-            return self.load(connection, self.open_asks(connection, version, keys, run.id))
-
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        """Return the keys of the items that are still to ask about."""
+        items = self._by_key = self.items(begun)
         with begun.store.reading() as connection:
-            asks = self.open_asks(connection, version, self.keys(begun), run.id)
-        return key_tasks(begun.store, [key for key, _ in asks], load, backwards=run.shared)
+            asks = dict(self.open_asks(connection, begun.version, list(items.values()), begun.run.id))
+        return (key for key, item in items.items() if item in asks)
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> Mapping[TaskKey, T]:
+        """Return the tasks of these keys."""
+        items = {key: self._by_key[key] for key in keys}
+        with begun.store.reading() as connection:
+            asks = self.open_asks(connection, begun.version, list(items.values()), begun.run.id)
+            tasks = self.load_asks(connection, asks)
+        return {key: tasks[item] for key, item in items.items() if item in tasks}
 
 
 async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[RunOptions]) -> R:
@@ -344,59 +339,75 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
     return method.summarise(RunOutcome(store, version, run, account, actor))
 
 
-async def ask_run(
-    begun: Begun,
-    method: Method[T, S, R],
-    *,
-    on_start: Callable[[Runner[Any, Any]], asyncio.Task[None]] | None = None,
-    **options: Unpack[RunOptions],
-) -> RunAccount:
+async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> RunAccount:
     """Make the remaining asks of a run that has begun, store its final state, and return its account.
 
-    If an error is raised, the final state is interrupted. ``on_start`` can start a task that lives as long as the run
-    and can stop it. The models stay open.
+    Other processes can make asks of the same run meanwhile; this one ends when none is left, and the last one stores
+    the final state. If an error is raised, that state is interrupted. The models stay open.
     """
+    with taking_part(begun.store) as executor_id:
+        state, why = await _take_part(begun, method, executor_id, **options)
+    with begun.store.reading() as connection:
+        left = method.left(connection, begun)
+    return replace(account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why)
+
+
+async def _take_part(
+    begun: Begun, method: Method[T, S, R], executor_id: str, **options: Unpack[RunOptions]
+) -> tuple[RunState, str | None]:
     store, run = begun.store, begun.run
-
-    def save(batch: list[S]) -> None:
-        with store.writing() as connection:
-            method.save(connection, begun, batch)
-
-    def left() -> int:
-        with store.reading() as connection:
-            return method.left(connection, begun)
-
+    concurrency = options.get("concurrency", 16)
     with store.reading() as connection:
         expected = method.expected(connection, begun)
-    on_progress, max_cost = options.get("on_progress"), options.get("max_cost")
-    tasks = method.tasks(begun)
+    on_progress, on_stop, max_cost = options.get("on_progress"), options.get("on_stop"), options.get("max_cost")
+    claims = TaskClaims(
+        store, run.id, begun.version.id, executor_id, method.keys(begun), lambda keys: method.load(begun, keys)
+    )
+
+    async def ask(claimed: Claimed[T], keep: Keep[S]) -> None:
+        await method.ask(claimed.task, keep)
+
+    def save(batch: list[S], ended: list[Claimed[T]]) -> None:
+        with store.writing() as connection:
+            if batch:
+                method.save(connection, begun, batch)
+            claims.release(connection, [claimed.key for claimed in ended])
+
+    def stop(why: str, in_flight: int) -> None:
+        claims.close()
+        if on_stop is not None:
+            on_stop(why, in_flight)
+
     runner = Runner(
-        method.ask,
-        lambda limit: list(itertools.islice(tasks, limit)),
+        ask,
+        lambda limit: claims.take(min(limit, CLAIMS_PER_CALL * concurrency)),
         save,
-        concurrency=options.get("concurrency", 16),
+        concurrency=concurrency,
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
-        on_stop=options.get("on_stop"),
+        on_stop=stop,
         about=begun.about,
     )
     state = RunState.INTERRUPTED
     why: str | None = "it ended unexpectedly"
-    beside = None if on_start is None else on_start(runner)
     try:
         with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)), shared_rate_limits(store):
             await runner.run()
         why = runner.stopped_because
-        if why is None or left() == 0:  # the stop came after the last ask
+        with store.reading() as connection:
+            left = method.left(connection, begun)
+        if why is None or left == 0:  # the stop came after the last ask
             state, why = RunState.DONE, None
         elif why != INTERRUPTED:
             state = RunState.STOPPED
     finally:
-        if beside is not None:
-            beside.cancel()
+        claims.close()
         with store.writing() as connection:
-            finish_run(connection, run.id, state, why_stopped=why)
-    return account_of(store, run.id, not_reached=left())
+            lock_run(connection, run.id)
+            release_claims(connection, executor_id)
+            if not count_claims(connection, run.id) and get_run(connection, run.id).state is not RunState.DONE:
+                finish_run(connection, run.id, state, why_stopped=why)
+    return state, why
 
 
 @contextmanager

@@ -174,10 +174,8 @@ class RejudgeJob(SharedJob):
         return ids
 
     def _unclaimed(self, connection: Connection, limit: int) -> list[int]:
-        version_id, run = self._begun.version.id, self._begun.run
-        left, after_id = self._left(connection), self._after
-        # If a command works on the same run, the two go in opposite directions and meet.
-        return unclaimed_answers(connection, version_id, left, after_id=after_id, downwards=run.shared, limit=limit)
+        left = self._left(connection)
+        return unclaimed_answers(connection, self._begun.version.id, left, after_id=self._after, limit=limit)
 
     def _left(self, connection: Connection) -> list[ColumnElement[bool]]:
         run = self._begun.run

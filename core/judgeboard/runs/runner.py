@@ -92,15 +92,16 @@ class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
     Both are blocking functions. Each is called in a thread, one call at a time. ``read(n)`` returns about ``n``
-    tasks, none only at the end; ``write(batch)`` commits a batch of steps. ``work(task, keep)`` does one task: it
-    passes each step to ``keep`` as soon as it arrives, until ``keep`` returns False. ``on_progress`` is called after
+    tasks, none only at the end; ``write(batch, ended)`` commits a batch of steps, after which all steps of the tasks
+    ``ended`` are stored. ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives,
+    until ``keep`` returns False. ``on_progress`` is called after
     every commit. ``on_stop`` is called once if the run ends early, with the reason and the number of tasks in flight.
     ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
     """
 
     work: Work[T, S]
     read: Callable[[int], list[T]]
-    write: Callable[[list[S]], None]
+    write: Callable[[list[S], list[T]], None]
     concurrency: int
     max_cost_micro: int | None = None
     on_progress: Callable[[Tally], None] | None = None
@@ -114,6 +115,7 @@ class Runner(Generic[T, S]):
         self._read_ahead = max(LEAST_READ_AHEAD, self.concurrency)
         self._tasks: asyncio.Queue[T | None] = asyncio.Queue(maxsize=self.concurrency)
         self._waiting: list[S] = []
+        self._ended: list[T] = []
         self._something_waits = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -180,6 +182,8 @@ class Runner(Generic[T, S]):
                 return
             finally:
                 self._in_flight -= 1
+                self._ended.append(task)
+                self._something_waits.set()
 
     async def _keep(self, step: S) -> bool:
         self.tally.add(step.record)
@@ -195,22 +199,23 @@ class Runner(Generic[T, S]):
         return self.stopped_because is None
 
     async def _store_as_it_comes(self) -> None:
-        while not self._closing or self._waiting:
+        while not self._closing or self._waiting or self._ended:
             await self._something_waits.wait()
             if not self._closing:
                 await asyncio.sleep(GATHER_SECONDS)
             self._something_waits.clear()
             batch, self._waiting = self._waiting, []
-            if batch:
-                await self._store(batch)
+            ended, self._ended = self._ended, []
+            if batch or ended:
+                await self._store(batch, ended)
             self._room.set()
             if self.on_progress is not None:
                 self.on_progress(self.tally)
 
-    async def _store(self, batch: list[S]) -> None:
+    async def _store(self, batch: list[S], ended: list[T]) -> None:
         for pause in (*WRITE_AGAIN_SECONDS, None):
             try:
-                await asyncio.to_thread(self.write, batch)
+                await asyncio.to_thread(self.write, batch, ended)
             except OperationalError as error:
                 if pause is None:
                     self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")

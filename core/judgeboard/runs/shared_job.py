@@ -20,12 +20,11 @@ from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun, shared_rate_limits
 from judgeboard.runs.runner import Answered, Runner
+from judgeboard.runs.task_claims import CLAIMS_PER_CALL, LOOK_SECONDS
 from judgeboard.store.claims import add_to_share, release_answers
 from judgeboard.store.engine import Store, with_advice
 from judgeboard.store.traces import inputs_to_judge
 
-LOOK_SECONDS = 0.5  # between two looks for answers, and between two looks whether to stop
-CLAIMS_PER_CALL = 2  # answers per call in flight that are claimed at a time; few, so that the workers end together
 CANDIDATES = 4  # times as many answers are looked up, because other workers claim some of them meanwhile
 CLOSED = "the worker ended"
 
@@ -112,7 +111,7 @@ class SharedJob(ABC):
         runner: Runner[Ask, Answered[Ask, Verdict]] = Runner(
             method.ask,
             read,
-            lambda steps: self._save(begun, method, steps),
+            lambda steps, _ended: self._save(begun, method, steps),
             concurrency=concurrency,
             max_cost_micro=max_cost_micro,
             about=begun.about,
@@ -150,6 +149,8 @@ class SharedJob(ABC):
         return []
 
     def _save(self, begun: Begun, method: Judging, steps: Steps) -> None:
+        if not steps:
+            return
         with self._store.writing() as connection:
             method.save(connection, begun, steps)
             release_answers(connection, begun.version.id, [step.task.item.response_id for step in steps])

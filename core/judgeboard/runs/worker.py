@@ -1,7 +1,6 @@
 """The worker of a process: it joins the jobs of a database, and tells other processes that it is alive."""
 
 import os
-import secrets
 import socket
 import sqlite3
 import threading
@@ -13,15 +12,10 @@ from judgeboard.domain import RuleState
 from judgeboard.runs.rejudge_jobs import RejudgeJob, can_take
 from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.shared_job import SharedJob, log_failure
-from judgeboard.store.claims import release_abandoned, release_claims
+from judgeboard.runs.task_claims import BEAT_SECONDS, beat, new_executor_id
+from judgeboard.store.claims import release_claims
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import (
-    live_workers,
-    record_heartbeat,
-    register_worker,
-    remove_worker,
-    unfinished_jobs,
-)
+from judgeboard.store.jobs import register_worker, remove_worker, unfinished_jobs
 from judgeboard.store.judging_rules import list_rules
 from judgeboard.store.push_targets import release_abandoned_targets
 from judgeboard.targets.push_jobs import PushJobs
@@ -41,7 +35,7 @@ def lock_jobs(store: Store) -> JobsLock | None:
     executor id, so the next holder takes over the claims of a killed holder at once.
     """
     if not store.is_sqlite:
-        return JobsLock(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+        return JobsLock(new_executor_id())
     lock = sqlite3.connect(f"{store.engine.url.database}.jobs-lock", timeout=0, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -94,7 +88,6 @@ class Jobs:
 
 
 POLL_SECONDS = 1.0  # between two looks for jobs
-BEAT_SECONDS = 5.0
 TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
@@ -194,8 +187,4 @@ class Worker:
 
     def _beat(self, jobs_lock: JobsLock) -> None:
         with self._store.writing() as connection:
-            record_heartbeat(connection, jobs_lock.executor_id)
-            living = live_workers(connection)
-            # Also of a worker that still runs but was not heard of: what it stores then changes nothing.
-            release_abandoned(connection, living)
-            release_abandoned_targets(connection, living)
+            release_abandoned_targets(connection, beat(connection, jobs_lock.executor_id))

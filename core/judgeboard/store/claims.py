@@ -1,25 +1,57 @@
-"""Claims that keep workers from judging an answer twice, and the share of each worker in a run."""
+"""Claims that keep processes from doing a task twice, and the share of each worker in a run."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, func, select
 
 from judgeboard.domain import Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.runs import Counts, StoredRun, next_ask_number
 from judgeboard.store.statements import insert_or_skip, plain_insert
-from judgeboard.store.tables import JUDGING_CLAIM, RESPONSE, RUN, RUN_SHARE
+from judgeboard.store.tables import CLAIM, RESPONSE, RUN, RUN_SHARE
 
 Conditions = Collection[ColumnElement[bool]]
 """Conditions for the responses that a run has left to judge."""
 
 
+class TaskKey(NamedTuple):
+    """What names a task within a judge version: the item that it is about, and the part if it has several."""
+
+    item_id: int
+    part: str = ""
+
+
+def claim_tasks(
+    connection: Connection, run_id: int, version_id: int, executor_id: str, keys: Collection[TaskKey]
+) -> list[TaskKey]:
+    """Claim tasks for a process and return those that no other process has claimed, in ascending order.
+
+    Load the tasks after this transaction: a task that is left then is done by no other process.
+    """
+    values = {"run_id": run_id, "judge_version_id": version_id, "executor_id": executor_id}
+    claimed = insert_or_skip(connection, CLAIM).returning(CLAIM.c.item_id, CLAIM.c.part)
+    rows = connection.execute(claimed, [values | key._asdict() for key in sorted(keys)])  # one order: no deadlock
+    return sorted(TaskKey(*row) for row in rows)
+
+
+def release_tasks(connection: Connection, version_id: int, executor_id: str, keys: Collection[TaskKey]) -> None:
+    """Release the claims of a process on tasks that are done, or not left."""
+    if keys:
+        own = CLAIM.c.judge_version_id == version_id, CLAIM.c.executor_id == executor_id
+        task = CLAIM.c.item_id == bindparam("item"), CLAIM.c.part == bindparam("of_item")
+        rows = [{"item": key.item_id, "of_item": key.part} for key in keys]
+        connection.execute(delete(CLAIM).where(*own, *task), rows)
+
+
+_WHOLE = CLAIM.c.part == ""  # a claim on an answer, not on one of its repeats
+
+
 def _unclaimed(version_id: int) -> ColumnElement[bool]:
-    of_answer = JUDGING_CLAIM.c.response_id == RESPONSE.c.id, JUDGING_CLAIM.c.judge_version_id == version_id
-    return ~exists().where(*of_answer)
+    return ~exists().where(CLAIM.c.item_id == RESPONSE.c.id, CLAIM.c.judge_version_id == version_id, _WHOLE)
 
 
 def unclaimed_answers(
@@ -28,12 +60,11 @@ def unclaimed_answers(
     conditions: Conditions,
     *,
     after_id: int | None,
-    downwards: bool = False,
     limit: int,
 ) -> list[int]:
     """Return the ids of the next answers that a worker can claim."""
     query = select(RESPONSE.c.id).where(*conditions, _unclaimed(version_id))
-    return list(connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).scalars())
+    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
 
 
 def lock_run(connection: Connection, run_id: int) -> None:
@@ -63,44 +94,42 @@ def claim_answers(
     asks = {row.id: row[1] for row in connection.execute(query.order_by(RESPONSE.c.id).limit(limit))}
     if not asks:
         return []
-    values = {"judge_version_id": run.version_id, "run_id": run.id, "executor_id": executor_id}
     # A run of the same judge version may claim the same answers at this moment.
-    claimed = insert_or_skip(connection, JUDGING_CLAIM).returning(JUDGING_CLAIM.c.response_id)
-    ids = connection.execute(claimed, [values | {"response_id": id_} for id_ in asks]).scalars()
-    return [(id_, asks[id_]) for id_ in sorted(ids)]
+    claimed = claim_tasks(connection, run.id, run.version_id, executor_id, [TaskKey(id_) for id_ in asks])
+    return [(key.item_id, asks[key.item_id]) for key in claimed]
 
 
 def count_claims(connection: Connection, run_id: int, *, besides: str | None = None) -> int:
-    """Return the number of claimed answers of a run, without those of the worker ``besides``."""
-    query = select(func.count()).select_from(JUDGING_CLAIM).where(JUDGING_CLAIM.c.run_id == run_id)
-    query = query if besides is None else query.where(JUDGING_CLAIM.c.executor_id != besides)
+    """Return the number of claimed tasks of a run, without those of the worker ``besides``."""
+    query = select(func.count()).select_from(CLAIM).where(CLAIM.c.run_id == run_id)
+    query = query if besides is None else query.where(CLAIM.c.executor_id != besides)
     return int(connection.execute(query).scalar_one())
 
 
 def count_blocked(connection: Connection, run: StoredRun, executor_id: str, conditions: Conditions) -> int:
     """Return the number of answers that a run has left, and that other workers or other runs have claimed."""
-    elsewhere = (JUDGING_CLAIM.c.run_id != run.id) | (JUDGING_CLAIM.c.executor_id != executor_id)
-    claimed = JUDGING_CLAIM.join(RESPONSE, RESPONSE.c.id == JUDGING_CLAIM.c.response_id)
+    elsewhere = (CLAIM.c.run_id != run.id) | (CLAIM.c.executor_id != executor_id)
+    claimed = CLAIM.join(RESPONSE, (RESPONSE.c.id == CLAIM.c.item_id) & _WHOLE)
     query = select(func.count()).select_from(claimed)
-    query = query.where(JUDGING_CLAIM.c.judge_version_id == run.version_id, elsewhere, *conditions)
+    query = query.where(CLAIM.c.judge_version_id == run.version_id, elsewhere, *conditions)
     return int(connection.execute(query).scalar_one())
 
 
 def release_answers(connection: Connection, version_id: int, response_ids: Collection[int]) -> None:
     """Release the claims on answers that are judged, or cannot be judged."""
-    answers = JUDGING_CLAIM.c.response_id.in_(response_ids)
-    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.judge_version_id == version_id, answers))
+    answers = CLAIM.c.item_id.in_(response_ids), _WHOLE
+    connection.execute(delete(CLAIM).where(CLAIM.c.judge_version_id == version_id, *answers))
 
 
 def release_claims(connection: Connection, executor_id: str, run_id: int | None = None) -> None:
-    """Release the claims of a worker, or only those of one of its runs."""
-    released = delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == executor_id)
-    connection.execute(released if run_id is None else released.where(JUDGING_CLAIM.c.run_id == run_id))
+    """Release the claims of a process, or only those of one of its runs."""
+    released = delete(CLAIM).where(CLAIM.c.executor_id == executor_id)
+    connection.execute(released if run_id is None else released.where(CLAIM.c.run_id == run_id))
 
 
 def release_abandoned(connection: Connection, living: Collection[str]) -> None:
-    """Release the claims of workers that are not among the ``living``."""
-    connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id.not_in(living)))
+    """Release the claims of processes that are not among the ``living``."""
+    connection.execute(delete(CLAIM).where(CLAIM.c.executor_id.not_in(living)))
 
 
 _SUMS = (*Status, "cost_micro", "unpriced")

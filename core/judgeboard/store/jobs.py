@@ -1,4 +1,4 @@
-"""Stores jobs, the workers that take them, and the rate limits that all of them keep together."""
+"""Stores jobs, the processes that ask models, and the rate limits that all of them keep together."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -133,12 +133,13 @@ def _clock(connection: Connection) -> datetime:
     return now
 
 
-def register_worker(connection: Connection, executor_id: str, host: str, pid: int) -> None:
-    """Store a worker that has started."""
+def register_worker(connection: Connection, executor_id: str, host: str, pid: int, *, takes_jobs: bool = True) -> None:
+    """Store a process that begins to take jobs, or to ask in a run of its own (``takes_jobs`` is False)."""
     now = _clock(connection)
     row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
-    connection.execute(upsert(connection, WORKER, "executor_id"), row)
-    record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
+    connection.execute(upsert(connection, WORKER, "executor_id"), row | {"takes_jobs": takes_jobs})
+    if takes_jobs:
+        record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
 
 
 def worker_name(executor_id: str) -> str:
@@ -154,16 +155,25 @@ def record_heartbeat(connection: Connection, executor_id: str) -> None:
 
 def remove_worker(connection: Connection, executor_id: str) -> None:
     """Remove a worker that stops normally."""
-    removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
-    for pid in connection.execute(removed).scalars().all():
-        record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
+    removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid, WORKER.c.takes_jobs)
+    for pid, takes_jobs in connection.execute(removed).all():
+        if takes_jobs:
+            record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
 def live_workers(connection: Connection, *, within: timedelta | None = None) -> set[str]:
     """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
-    since = _clock(connection) - (within or _HEARTBEAT_TIMEOUT)
-    query = select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= since)
+    query = _alive(connection, within or _HEARTBEAT_TIMEOUT).where(WORKER.c.takes_jobs)
     return set(connection.execute(query).scalars())
+
+
+def live_processes(connection: Connection) -> set[str]:
+    """Return the executor ids of the workers and the commands with a heartbeat in the last 15 seconds."""
+    return set(connection.execute(_alive(connection, _HEARTBEAT_TIMEOUT)).scalars())
+
+
+def _alive(connection: Connection, within: timedelta) -> Select[Any]:
+    return select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= _clock(connection) - within)
 
 
 # The clock of the database: workers on several machines have different clocks.

@@ -331,11 +331,17 @@ class RefineSelection:
 
 
 def unrefined(
-    connection: Connection, selection: RefineSelection, *, after_id: int | None, downwards: bool, limit: int
+    connection: Connection,
+    selection: RefineSelection,
+    *,
+    after_id: int | None = None,
+    among: Collection[int] | None = None,
+    limit: int,
 ) -> list[int]:
     """Return the next answers to refine after ``after_id``, ordered by id."""
     query = _unrefined(connection, selection, select(RESPONSE.c.id))
-    return list(connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).scalars())
+    query = query if among is None else query.where(RESPONSE.c.id.in_(among))
+    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
 
 
 def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
@@ -389,12 +395,18 @@ class ReflectCandidate:
     new_answer: str | None = None
 
 
-def reflect_candidates(
-    connection: Connection, selection: ReflectSelection, *, after_id: int | None, downwards: bool, limit: int
-) -> list[ReflectCandidate]:
+def unreflected(connection: Connection, selection: ReflectSelection, *, after_id: int | None, limit: int) -> list[int]:
     """Return the next answers that need a call after ``after_id``, ordered by id."""
+    query = _waiting(connection, selection, select(RESPONSE.c.id))
+    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
+
+
+def reflect_candidates(
+    connection: Connection, selection: ReflectSelection, response_ids: Collection[int]
+) -> list[ReflectCandidate]:
+    """Return which of these answers need a call."""
     query = _waiting(connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection)))
-    rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit)).all()
+    rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids))).all()
     origins = read_origins(connection, [row[0] for row in rows])
     return [
         ReflectCandidate(origins[id_], judgment is not None, text) for id_, judgment, text in rows if id_ in origins

@@ -210,11 +210,11 @@ def named(connection: Connection, table: Table, external_ids: Collection[str]) -
     return rows
 
 
-def next_by_id(query: Select[Any], after_id: int | None, *, downwards: bool, limit: int) -> Select[Any]:
-    """Limit a query to the next responses after an id (before it if ``downwards``); without an id, the first ones."""
+def next_by_id(query: Select[Any], after_id: int | None, *, limit: int) -> Select[Any]:
+    """Limit a query to the next responses after an id; without an id, to the first ones."""
     if after_id is not None:
-        query = query.where(RESPONSE.c.id < after_id if downwards else RESPONSE.c.id > after_id)
-    return query.order_by(RESPONSE.c.id.desc() if downwards else RESPONSE.c.id).limit(limit)
+        query = query.where(RESPONSE.c.id > after_id)
+    return query.order_by(RESPONSE.c.id).limit(limit)
 
 
 def last_response_id(connection: Connection) -> int:

@@ -52,11 +52,11 @@ def count_missing(connection: Connection, version_id: int, repeats: int, where: 
 
 
 def next_answers(
-    connection: Connection, where: RowFilter, *, after_id: int | None, up_to: int, limit: int, backwards: bool = False
+    connection: Connection, where: RowFilter, *, after_id: int | None, up_to: int, limit: int
 ) -> list[int]:
-    """Return the next answers by id: after ``after_id`` and up to ``up_to``, or backwards before ``after_id``."""
+    """Return the next answers by id: after ``after_id`` and up to ``up_to``."""
     query = select(RESPONSE.c.id).where(*_meant(connection, where, up_to))
-    return list(connection.execute(next_by_id(query, after_id, downwards=backwards, limit=limit)).scalars())
+    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
 
 
 def missing_repeats(

@@ -143,8 +143,7 @@ class StoredRun:
     """A run; ``selection`` is None for imports and for methods other than judging.
 
     ``question`` is the stored selection of any method, as JSON values. ``selected`` is the number of steps at the
-    start; the run did not reach ``selected`` minus the asked steps. ``shared`` is set if the run was still running when
-    it was continued: its process died, or another process continues it too.
+    start; the run did not reach ``selected`` minus the asked steps.
     """
 
     id: int
@@ -159,7 +158,6 @@ class StoredRun:
     finished_at: datetime | None
     state: RunState
     why_stopped: str | None
-    shared: bool = False
     question: dict[str, Any] = field(default_factory=dict)
 
 
@@ -200,7 +198,7 @@ def start_or_continue_run(
         if limit is None:
             return _as_json(selection), count_unasked(connection, version.id, selection)
         query = select(RESPONSE.c.id).where(*unasked(connection, version.id, selection, None))
-        first = connection.execute(next_by_id(query, None, downwards=False, limit=limit)).scalars().all()
+        first = connection.execute(next_by_id(query, None, limit=limit)).scalars().all()
         return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
 
     return start_or_continue_method_run(
@@ -230,7 +228,7 @@ def start_or_continue_method_run(
     refuse_retired(connection, version)
     unfinished = unfinished_run(connection, version.id, kind, question)
     if unfinished is not None:
-        return replace(resume_run(connection, unfinished.id, actor), shared=unfinished.state is RunState.RUNNING)
+        return resume_run(connection, unfinished.id, actor)
     stored, count = selected() if callable(selected) else (dict(question), selected)
     return insert_run(
         connection,
@@ -305,14 +303,20 @@ def set_why_stopped(connection: Connection, run_id: int, why: str | None) -> Non
 
 
 def select_asks(
-    connection: Connection, run: StoredRun, *, after_id: int | None = None, downwards: bool = False, limit: int
+    connection: Connection,
+    run: StoredRun,
+    *,
+    after_id: int | None = None,
+    among: Collection[int] | None = None,
+    limit: int,
 ) -> list[tuple[int, int]]:
     """Return the next responses by id that this run has to judge, each with the number of its ask (0 first)."""
     if run.selection is None or run.version_id is None:
         return []
     conditions = unasked(connection, run.version_id, run.selection, run.id)
+    conditions += [] if among is None else [RESPONSE.c.id.in_(among)]
     query = select(RESPONSE.c.id, next_ask_number(run.version_id, run.selection)).where(*conditions)
-    rows = connection.execute(next_by_id(query, after_id, downwards=downwards, limit=limit))
+    rows = connection.execute(next_by_id(query, after_id, limit=limit))
     return [(id_, ask) for id_, ask in rows]
 
 

@@ -78,7 +78,7 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
 _FREE = frozenset(
     {
         *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),
-        *(tables.LEASE, tables.DRAFT, tables.JUDGING_CLAIM, tables.RATE_LIMIT, tables.SPAN),
+        *(tables.LEASE, tables.DRAFT, tables.CLAIM, tables.RATE_LIMIT, tables.SPAN),
         *(tables.RUN_SHARE, tables.WAITING_FEEDBACK, tables.PULL),
     }
 )

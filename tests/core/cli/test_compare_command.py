@@ -2,9 +2,11 @@
 
 import json
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
@@ -14,8 +16,8 @@ from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import COMPARISON, PAIR
-from judging_log import address, judgeboard, runs, until
+from judgeboard.store.tables import CLAIM, COMPARISON, PAIR
+from judging_log import address, judgeboard, runs, time_passes, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from stored_rows import rows_of
 
@@ -191,11 +193,38 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
             )
             first.send_signal(signal.SIGKILL)
         assert first.returncode == -signal.SIGKILL
+        time_passes(sqlite_store)
         endpoint.release()
         assert run(command) == 0
         assert len(endpoint.server.requests) == 30 + AT_ONCE
     assert len(stored(sqlite_store)) == 30
     assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == ("compare", "done", 30)
+
+
+def test_a_command_takes_over_the_pairs_of_a_killed_one_that_shared_its_run(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judgeboard.runs.task_claims.BEAT_SECONDS", 0.1)
+    monkeypatch.setattr("judgeboard.runs.task_claims.LOOK_SECONDS", 0.05)
+    with held_endpoint() as endpoint, ThreadPoolExecutor() as threads:
+        endpoint.reply = said("first")
+        endpoint.hold_after(11)
+        command = words(store, endpoint.server, "--pairs", str(pairs_file(tmp_path, 15)))
+        with judgeboard(*command) as first:
+            until(lambda: len(stored(store)) == 11, "11 stored")
+            second = threads.submit(run, command)
+            until(lambda: len(endpoint.server.requests) == 11 + 2 * AT_ONCE, "4 in flight in each process")
+            first.send_signal(signal.SIGKILL)
+        endpoint.release()
+        until(lambda: len(stored(store)) >= 30 - 3 * AT_ONCE, "all but what the first had claimed")
+        assert not second.done(), "it waits for what the first had claimed"
+        time_passes(store)
+        assert second.result() == 0
+        assert len(endpoint.server.requests) == 30 + AT_ONCE, "only the calls that were in flight are repeated"
+    assert len(stored(store)) == 30
+    assert [(row["kind"], row["state"]) for row in runs(store)][-1] == ("compare", "done")
+    with store.reading() as connection:
+        assert connection.execute(select(CLAIM)).all() == []
 
 
 def test_a_second_command_on_the_same_pairs_asks_only_what_is_left(sqlite_store: Store, tmp_path: Path) -> None:

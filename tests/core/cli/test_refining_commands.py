@@ -11,7 +11,7 @@ from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.store.engine import Store
-from judging_log import address, judgeboard, judgments, runs, until
+from judging_log import address, judgeboard, judgments, runs, time_passes, until
 from refining_log import both, generations, made, rated, ratings, refinements, scored, store_bad, written
 
 COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
@@ -162,6 +162,7 @@ def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_st
         with judgeboard(*words) as first:
             until(lambda: len(held.server.requests) == 10 and steps(sqlite_store) == 8, "8 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
+        time_passes(sqlite_store)
         held.release()
         assert run(words) == 0
         assert len(held.server.requests) == 6 * 3 + 2
@@ -180,6 +181,7 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_sto
         with judgeboard(*words) as first:
             until(lambda: len(held.server.requests) == 15 and steps(sqlite_store) == 13, "13 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
+        time_passes(sqlite_store)
         held.release()
         assert run(words) == 0
         assert len(held.server.requests) == 4 * 6 + 2

@@ -14,7 +14,7 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
-from judging_log import address, judgeboard, runs, until
+from judging_log import address, judgeboard, runs, time_passes, until
 from solving_log import OPTIONS, TORN, Solver
 from stored_rows import row_count
 
@@ -129,6 +129,7 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
         with judgeboard(*command) as first:
             until(lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13, "13 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
+        time_passes(sqlite_store)
         held.release()
         assert run([*command, "--json"]) == 0
         assert len(server.requests) == 4 * 9 + AT_ONCE

@@ -18,7 +18,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import GENERATION, JUDGMENT
-from judging_log import address, judgeboard, judgments, runs, until
+from judging_log import address, judgeboard, judgments, runs, time_passes, until
 from stored_rows import row_count
 from suite_runs import asked, playing, scored
 
@@ -179,6 +179,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         with judgeboard(*command) as first:
             until(lambda: len(server.requests) == 20 + AT_ONCE and stored() == 20, "20 stored, 4 in flight")
             first.send_signal(signal.SIGKILL)
+        time_passes(sqlite_store)
         held.release()
         assert run(command) == 0
         assert len(server.requests) == 48 + AT_ONCE

@@ -4,10 +4,9 @@ import io
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import select, text
 
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, working
@@ -19,7 +18,7 @@ from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import get_job, live_workers
 from judgeboard.store.tables import WORKER
-from judging_log import until
+from judging_log import time_passes, until
 
 StartWorker = Callable[[Store], WorkerProcess]
 
@@ -152,12 +151,6 @@ def living(store: Store) -> set[str]:
 def worker_pids(store: Store) -> list[int]:
     with store.reading() as connection:
         return list(connection.scalars(select(WORKER.c.pid)))
-
-
-def time_passes(store: Store) -> None:
-    """Nothing was heard of the workers for an hour."""
-    with store.writing() as connection:
-        connection.execute(update(WORKER).values(heartbeat_at=datetime.now(UTC) - timedelta(hours=1)))
 
 
 def test_the_row_of_a_job_holds_no_secret(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:

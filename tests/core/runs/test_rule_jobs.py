@@ -29,7 +29,7 @@ from judgeboard.store.judging_rules import (
     spent_today,
 )
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, JUDGING_CLAIM, RESPONSE
+from judgeboard.store.tables import CLAIM, FLAG, RESPONSE
 from judging_log import judgments, runs, until
 
 LEXICAL = {"kind": "lexical"}
@@ -73,7 +73,7 @@ def test_answers_are_judged_as_they_come_and_none_twice(log: Store) -> None:
         flags = set(
             connection.execute(select(FLAG.c.rule).where(FLAG.c.response_id == rows[-1]["response_id"])).scalars()
         )
-        assert not connection.execute(select(JUDGING_CLAIM)).all()
+        assert not connection.execute(select(CLAIM)).all()
     assert {"poor_rating", "low_groundedness"} <= flags
     [run] = runs(log)
     assert (run["selected"], run["state"]) == (ANSWERS + 1, "done")
@@ -103,7 +103,7 @@ def test_what_a_killed_worker_had_claimed_is_judged_by_the_next(log: Store) -> N
         ids = store_responses(connection, fill_more).new
         [run] = runs(log)
         claim = {"judge_version_id": 1, "run_id": run["id"], "executor_id": "server" if log.is_sqlite else "dead"}
-        connection.execute(insert(JUDGING_CLAIM), [claim | {"response_id": id_} for id_ in ids])
+        connection.execute(insert(CLAIM), [claim | {"item_id": id_, "part": ""} for id_ in ids])
     with working(log):
         judged(log, ANSWERS + 3)
 
@@ -256,7 +256,7 @@ def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
         begin_run_of_day(connection, rule, None, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["running", "running"]
     with log.writing() as connection:
-        connection.execute(delete(JUDGING_CLAIM))
+        connection.execute(delete(CLAIM))
         begin_run_of_day(connection, rule, None, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["done", "running"]
 

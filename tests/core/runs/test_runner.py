@@ -62,7 +62,7 @@ class Rows:
         batch, self.left = self.left[:limit], self.left[limit:]
         return batch
 
-    def write(self, batch: list[Step]) -> None:
+    def write(self, batch: list[Step], _ended: list[Ask]) -> None:
         self.batches += 1
         self.stored += batch
 
@@ -149,12 +149,12 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pyt
     rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
     failing = [2, 0] * 50
 
-    def locked(batch: list[Step]) -> None:
+    def locked(batch: list[Step], ended: list[Ask]) -> None:
         if failing and failing[0] > 0:
             failing[0] -= 1
             raise OperationalError("INSERT", {}, Exception("database is locked"))
         failing.pop(0)
-        rows.write(batch)
+        rows.write(batch, ended)
 
     asyncio.run(Runner(asking(judge), rows.read, locked, concurrency=4).run())
     assert sorted(step.task.item.response_id for step in rows.stored) == sorted(judge.asked) == list(range(100))
@@ -166,7 +166,7 @@ def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_coun
     monkeypatch.setattr(runner_module, "WRITE_AGAIN_SECONDS", (0.0, 0.0))
     judge = ScriptedJudge(good, delay=0.02)
 
-    def locked(_batch: list[Step]) -> None:
+    def locked(_batch: list[Step], _ended: list[Ask]) -> None:
         raise OperationalError("INSERT", {}, Exception("database is locked"))
 
     runner = Runner(asking(judge), Rows(100).read, locked, concurrency=4)
@@ -178,7 +178,7 @@ def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_coun
 
 
 def test_a_store_that_cannot_write_ends_the_run() -> None:
-    def full(_batch: list[Step]) -> None:
+    def full(_batch: list[Step], _ended: list[Ask]) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):

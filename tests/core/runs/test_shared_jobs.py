@@ -19,7 +19,7 @@ from judgeboard.runs.worker import Jobs, Worker
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import register_worker
-from judgeboard.store.tables import JUDGING_CLAIM, WORKER
+from judgeboard.store.tables import CLAIM, WORKER
 from judging_log import judgments, runs, until
 
 StartWorker = Callable[[Store], WorkerProcess]
@@ -48,7 +48,7 @@ def judged(store: Store, least: int) -> list[dict[str, Any]]:
 
 def claims(store: Store) -> list[Any]:
     with store.reading() as connection:
-        return list(connection.execute(select(JUDGING_CLAIM)))
+        return list(connection.execute(select(CLAIM)))
 
 
 @BOTH
@@ -194,13 +194,13 @@ def test_a_job_waits_for_answers_that_another_run_of_its_judge_has_claimed(log: 
     earlier_run = ended(log, first).run_id
     claim = {"judge_version_id": 1, "run_id": earlier_run, "executor_id": "two"}
     with log.writing() as connection:
-        connection.execute(insert(JUDGING_CLAIM), [claim | {"response_id": id_} for id_ in (5, 9)])
+        connection.execute(insert(CLAIM), [claim | {"item_id": id_, "part": ""} for id_ in (5, 9)])
     endpoint.hold_after(ANSWERS - 3)
     job_id = ask(log, rag(endpoint), mode="plain")
     worker.look()
     until(lambda: len(endpoint.asked) == ANSWERS - 2, "all calls but those of the claimed answers")
     with log.writing() as connection:
-        connection.execute(delete(JUDGING_CLAIM).where(JUDGING_CLAIM.c.executor_id == "two"))
+        connection.execute(delete(CLAIM).where(CLAIM.c.executor_id == "two"))
     endpoint.release()
     assert ended(log, job_id).ok == ANSWERS - 1  # the first job judged one
     worker.stop(60)

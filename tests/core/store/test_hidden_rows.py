@@ -171,7 +171,6 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "did": "judged",
         "dimension": "mark-review_score-dimension",
         "dimensions": ("plain-dimension",),
-        "downwards": True,
         "drawn": (),
         "external_ids": ("marked",),
         "fingerprint": versions[rag].fingerprint,

@@ -158,20 +158,6 @@ def test_a_limit_is_kept_by_whoever_continues_the_run(case, version) -> None:
     assert asks(case, start(case, version, limit=2))[:2] == [(b, 0), (c, 0)]
 
 
-def test_who_finds_a_run_running_may_begin_at_its_other_end(case, version) -> None:
-    ids = [case.answer(name) for name in "abcd"]
-    run = start(case, version)
-    assert not run.shared
-    other = start(case, version)
-    assert (other.id, other.shared) == (run.id, True)
-    with case.store.reading() as connection:
-        first = select_asks(connection, other, downwards=True, limit=3)
-        rest = select_asks(connection, other, downwards=True, after_id=first[-1][0], limit=3)
-    assert [response_id for response_id, _ in (*first, *rest)] == ids[::-1]
-    finish(case, run, RunState.INTERRUPTED, "Ctrl-C")
-    assert not start(case, version).shared
-
-
 def test_the_filter_narrows_what_is_asked(case, version) -> None:
     case.answer("a", query_type="QA")
     sql = case.answer("b", query_type="sql")

@@ -70,7 +70,8 @@ WORKER = Table(
     Column("host", String, nullable=False),
     Column("pid", Integer, nullable=False),
     *required(Utc, "started_at", "heartbeat_at"),
-    comment="A process that takes jobs; it is alive while its heartbeat is recent.",
+    Column("takes_jobs", Boolean, nullable=False, comment="False for a command, which does its own run alone."),
+    comment="A process that asks models; it is alive while its heartbeat is recent.",
 )
 
 JUDGING_RULE = table(
@@ -93,15 +94,17 @@ JUDGING_RULE = table(
     comment="Judges answers as they come; only the state and the problem change. Contains no texts.",
 )
 
-JUDGING_CLAIM = Table(
-    "judging_claim",
+CLAIM = Table(
+    "claim",
     METADATA,
-    *references("judge_version_id", "response_id", primary_key=True),
+    *references("judge_version_id", primary_key=True),
+    Column("item_id", BigId, primary_key=True, comment="The answer, pair, judgment or case that the task is about."),
+    Column("part", String, primary_key=True, comment="The order of a pair, the number of a repeat; mostly empty."),
     *references("run_id"),
     Column("executor_id", String, nullable=False),
-    Index("ix_judging_claim_executor", "executor_id"),
-    Index("ix_judging_claim_run", "run_id"),
-    comment="An answer that a worker has taken from a job or a judging rule; the row is deleted with the judgment.",
+    Index("ix_claim_executor", "executor_id"),
+    Index("ix_claim_run", "run_id"),
+    comment="A task that a process has taken from a run; the row is deleted when the last step of the task is stored.",
 )
 
 RUN_SHARE = Table(

@@ -7,7 +7,6 @@ from judgeboard.store.tables import (
     ALERT_EVENT,
     ALERT_RULE,
     API_KEY,
-    JUDGING_CLAIM,
     JUDGING_RULE,
     METADATA,
     PULL,
@@ -26,7 +25,7 @@ branch_labels = None
 depends_on = None
 
 RECEIVED = (API_KEY, TRACE, SPAN, WAITING_FEEDBACK)
-JUDGED = (JUDGING_RULE, JUDGING_CLAIM, RUN_SHARE, RATE_LIMIT)
+JUDGED = (JUDGING_RULE, RUN_SHARE, RATE_LIMIT)  # `judging_claim` became `claim` in 0008
 OTHER_TOOLS = (PUSHED, PUSH_TARGET, PULL, ALERT_RULE, ALERT_EVENT, ALERT_DELIVERY)
 
 
