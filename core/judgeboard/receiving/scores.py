@@ -75,6 +75,8 @@ def _record(score: Mapping[str, Any]) -> LogRecord | str:
     if not isinstance(trace_id, str) or len(trace_id) != _TRACE_DIGITS:
         return "a score needs the traceId of an answer: scores of sessions are not stored"
     read = score_of(score)
+    if read.human:
+        return "annotations of people are not taken here: import them with `judgeboard pull langfuse`"
     attributes = {
         EVALUATION + "name": read.name,
         EVALUATION + "score.value": read.value,

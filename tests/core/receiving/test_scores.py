@@ -57,7 +57,13 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
         assert (reply.status_code, [each["id"] for each in reply.json()["errors"]]) == (207, ["2"])
         pushed = changed | {"name": "quality", "value": 1, "metadata": {"sent_by": "judgeboard"}}
         assert http.post("/api/public/scores", json=pushed).json() == {"id": "s"}
-        for wrong in (changed | {"traceId": None}, changed | {"name": 7}, [1], "text"):
+        for wrong in (
+            changed | {"traceId": None},
+            changed | {"source": "ANNOTATION"},
+            changed | {"name": 7},
+            [1],
+            "text",
+        ):
             assert http.post("/api/public/scores", json=wrong).status_code == 400
     gathered(store)
     assert verdicts(store)[2:] == [(SCORED, "Langfuse", 0.4, None)]
