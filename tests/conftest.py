@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from xdist.scheduler import LoadFileScheduling
 
 from held_endpoint import HeldEndpoint, held_endpoint
+from judgeboard.cli.demo import fill
 from judgeboard.store.engine import Store, open_store
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
@@ -171,17 +173,43 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
-    """A fresh SQLite database."""
-    path = tmp_path / "judgeboard.db"
-    shutil.copyfile(sqlite_template, path)
+def _copied(template: Path, path: Path) -> Store:
+    shutil.copyfile(template, path)
     store = open_store(path)
     # No test outlives its process: no commit waits for the disk.
     store.close()
     event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
+    return store
+
+
+@pytest.fixture
+def sqlite_store(sqlite_template: Path, tmp_path: Path) -> Iterator[Store]:
+    """A fresh SQLite database."""
+    store = _copied(sqlite_template, tmp_path / "judgeboard.db")
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def new_store(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Store]]:
+    """Return ``new_store()``: one more fresh SQLite database, open until all tests have ended."""
+    with ExitStack() as stores:
+
+        def opened() -> Store:
+            store = _copied(sqlite_template, tmp_path_factory.mktemp("store") / "judgeboard.db")
+            stores.callback(store.close)
+            return store
+
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def demo(new_store: Callable[[], Store]) -> Path:
+    """The database of `judgeboard demo`: tests read it, or copy it."""
+    store = new_store()
+    fill(store)
+    store.close()
+    return Path(str(store.engine.url.database))
 
 
 @pytest.fixture(scope="session")

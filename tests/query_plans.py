@@ -1,44 +1,59 @@
-"""What a block of code asks of a database, and how SQLite reads it."""
+"""The statements that are sent to a database, and the steps of their plans."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
 from sqlalchemy import event
 
 from judgeboard.store.engine import Store
 
+T = TypeVar("T")
+QUERIES = ("SELECT", "WITH")
+
 
 @contextmanager
-def statements_of(store: Store) -> Iterator[list[str]]:
-    """Every statement that is sent while the block runs."""
-    sent: list[str] = []
+def each_statement(store: Store, look: Callable[[Any, str, Any], Iterable[T]]) -> Iterator[list[T]]:
+    """All that ``look(cursor, statement, parameters)`` returns for the statements that are sent in the block."""
+    values: list[T] = []
 
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        sent.append(statement)
+    def note(_connection: Any, cursor: Any, statement: str, parameters: Any, _context: Any, _many: bool) -> None:
+        values.extend(look(cursor, statement, parameters[0] if isinstance(parameters, list) else parameters))
 
     event.listen(store.engine, "before_cursor_execute", note)
     try:
-        yield sent
+        yield values
     finally:
         event.remove(store.engine, "before_cursor_execute", note)
 
 
-@contextmanager
-def plans_of(store: Store) -> Iterator[list[str]]:
-    """The steps of every statement while the block runs, one text a statement."""
-    plans: list[str] = []
+def statements_of(store: Store) -> AbstractContextManager[list[str]]:
+    """Every statement that is sent while the block runs."""
+    return each_statement(store, lambda _cursor, statement, _parameters: [statement])
 
-    def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, _context: Any, _many: Any) -> None:
-        if statement.startswith(("SELECT", "WITH")):
-            steps = cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
-            plans.append("\n".join(row[3] for row in steps))
 
-    event.listen(store.engine, "before_cursor_execute", explain)
-    try:
-        yield plans
-    finally:
-        event.remove(store.engine, "before_cursor_execute", explain)
+def plans_of(store: Store) -> AbstractContextManager[list[str]]:
+    """The steps of every query while the block runs, one text a statement; on either engine."""
+
+    def plan(cursor: Any, statement: str, parameters: Any) -> list[str]:
+        return ["\n".join(_steps(store, cursor, statement, parameters))] if statement.startswith(QUERIES) else []
+
+    return each_statement(store, plan)
+
+
+def steps_of(store: Store, *starts: str) -> AbstractContextManager[list[tuple[str, str]]]:
+    """Every statement with such a start while the block runs, with each step of its plan."""
+
+    def steps(cursor: Any, statement: str, parameters: Any) -> Iterator[tuple[str, str]]:
+        if statement.startswith(starts):
+            yield from ((statement, step) for step in _steps(store, cursor, statement, parameters))
+
+    return each_statement(store, steps)
+
+
+def _steps(store: Store, cursor: Any, statement: str, parameters: Any) -> list[str]:
+    explain = "EXPLAIN QUERY PLAN" if store.is_sqlite else "EXPLAIN"
+    return [str(row[-1]) for row in cursor.execute(f"{explain} {statement}", parameters).fetchall()]
 
 
 def whole_tables(plans: list[str]) -> list[str]:

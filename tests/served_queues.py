@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import text
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, QueueOrder, Response, Status, Verdict
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
@@ -69,10 +68,8 @@ class ServedQueues:
 
 
 @contextmanager
-def served_queues(database: Path | str) -> Iterator[ServedQueues]:
-    store = open_store(database)
+def served_queues(store: Store) -> Iterator[ServedQueues]:
     with store.writing() as connection:
         set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
-    with serving(database) as url:
+    with serving(str(store.engine.url.database)) as url:
         yield ServedQueues(url, store, queue_case(store))
-    store.close()

@@ -1,16 +1,14 @@
 """A real Chromium, and a real server on a database of its own, one per module."""
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from pages_in_browser import launch
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from browser_windows import Reviewers, Windows
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from page_rows import PageRows, fill_pages
 from served import serving
 
@@ -43,16 +41,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(new_store: Callable[[], Store]) -> Iterator[Site]:
     """A server on the rows of page_rows."""
-    path = tmp_path_factory.mktemp("site") / "site.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     rows = fill_pages(store)
-    server = serving(path)
+    server = serving(str(store.engine.url.database))
     with server as url:
         yield Site(url, store, rows, server)
-    store.close()
 
 
 @pytest.fixture(scope="module")

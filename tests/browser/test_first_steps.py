@@ -1,8 +1,6 @@
 """A new database in a browser: answers are tried with a judge and a typed key, then judged, and compared by tenant."""
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +8,7 @@ from playwright.sync_api import expect
 
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
-from judgeboard.store.engine import open_store
+from judgeboard.store.engine import Store
 from page_state import idle
 from served import serving
 
@@ -21,17 +19,15 @@ DAY = 20_000
 
 
 @pytest.fixture(scope="module")
-def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
     """A server on five answers of two tenants that nobody judged."""
-    path = tmp_path_factory.mktemp("new") / "new.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     log = GradedLog(store)
     for tenant, answers in (("acme", 3), ("globex", 2)):
         log.answers(answers, day=DAY, metadata={"tenant": tenant})
+    path = str(store.engine.url.database)
     with serving(path) as url:
         yield SimpleNamespace(url=url, path=path)
-    store.close()
 
 
 def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(

@@ -1,9 +1,7 @@
 """A lead in a browser goes from a log without labels to the share of bad answers, by a plan and its queue."""
 
 import re
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +10,7 @@ from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision
-from judgeboard.store.engine import open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE
 from page_state import idle, settled
 from queue_case import QueueCase, queue_case
@@ -27,11 +25,9 @@ QUEUE = "Share of bad answers: 200 labels"
 
 
 @pytest.fixture(scope="module")
-def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
     """A server on answers of which 30 % are bad; the judge finds two of three, and raises some false alarms."""
-    path = tmp_path_factory.mktemp("unlabelled") / "log.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     log = GradedLog(store)
     verdicts = {}
     for place in range(ANSWERS):
@@ -40,9 +36,8 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         judged_bad = place % 10 in {0, 1, 9}
         verdicts[answer] = {"label": BAD if judged_bad else GOOD, "groundedness": 0.1 if judged_bad else 0.9}
     log.say(log.version(), verdicts)
-    with serving(path) as url:
+    with serving(str(store.engine.url.database)) as url:
         yield SimpleNamespace(url=url, case=queue_case(store))
-    store.close()
 
 
 def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -> None:

@@ -1,19 +1,17 @@
 """No press is lost or doubled on a busy machine: list of flags, blind queue, pairs, conflicts."""
 
 import os
-import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from presses import NAME, SURFACES, fill, loaded, walk
 
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from page_state import idle, settled
 from served import serving
 
@@ -23,13 +21,10 @@ ITEMS = {"list": 3, "queue": 1, "pairs": 1, "conflicts": 2}
 
 
 @pytest.fixture(scope="module")
-def pressed(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    path = tmp_path_factory.mktemp("presses") / "presses.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+def pressed(browser: Browser, new_store: Callable[[], Store]) -> Store:
+    store = new_store()
     fill(store, max(ITEMS.values()) + 1)
-    yield store
-    store.close()
+    return store
 
 
 @pytest.fixture(scope="module")

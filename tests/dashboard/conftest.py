@@ -12,9 +12,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage
-from judgeboard.cli.demo import fill
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets import texts
 from page_rows import PageRows, fill_pages
@@ -47,17 +46,6 @@ def page_rows(page_store: Store, fill_once: Any) -> PageRows:
 
     rows: PageRows = fill_once("page rows", page_store, fill_with_reviewer)
     return rows
-
-
-@pytest.fixture(scope="session")
-def demo(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database of `judgeboard demo`."""
-    path = tmp_path_factory.mktemp("demo") / "demo.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
-    fill(store)
-    store.close()
-    return path
 
 
 @pytest.fixture

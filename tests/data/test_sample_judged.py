@@ -14,7 +14,6 @@ from sqlalchemy import text
 
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.cli.app import run
-from judgeboard.cli.demo import fill
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.strata import drawn_answers, picked_answers
 from judgeboard.trends import Panel, Point, trend
@@ -24,20 +23,9 @@ WEEKS_BEFORE = 7
 
 
 @pytest.fixture(scope="module")
-def database(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's database, closed: tests copy it."""
-    path = tmp_path_factory.mktemp("demo") / "demo.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
-    fill(store)
-    store.close()
-    return path
-
-
-@pytest.fixture(scope="module")
-def judged(database: Path) -> Iterator[Store]:
+def judged(demo: Path) -> Iterator[Store]:
     """The demo, open."""
-    store = open_store(database)
+    store = open_store(demo)
     yield store
     store.close()
 
@@ -114,10 +102,10 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
     ],
 )
 def test_commands_of_random_labels_show_a_figure(
-    database: Path, command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo: Path, command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "demo.db"
-    shutil.copyfile(database, path)
+    shutil.copyfile(demo, path)
     run([*command.split(), "--db", str(path)])
     assert shown in capsys.readouterr().out
 
@@ -136,10 +124,10 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
 
 @pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versus"])
 def test_the_output_in_a_how_to_page_is_that_of_the_demo(
-    database: Path, page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    demo: Path, page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "sample.db"
-    shutil.copyfile(database, path)
+    shutil.copyfile(demo, path)
     monkeypatch.setenv("JUDGEBOARD_DB", str(path))
     written = (HOW_TO / f"{page}.md").read_text(encoding="utf-8")
     printed = re.findall(r"(?:^|\n)judgeboard ([^\n]+)\n```\n\n```text\n(.+?)```", written, re.DOTALL)

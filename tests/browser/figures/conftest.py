@@ -1,14 +1,12 @@
 """A server on a log of six weeks, for all tests of the pages of figures: they only read."""
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from figures_log import FiguresLog, fill_figures
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from served import serving
 
 
@@ -22,11 +20,8 @@ class FiguresSite:
 
 
 @pytest.fixture(scope="session")
-def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FiguresSite]:
-    path = tmp_path_factory.mktemp("figures") / "figures.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+def site(new_store: Callable[[], Store]) -> Iterator[FiguresSite]:
+    store = new_store()
     rows = fill_figures(store)
-    with serving(path) as url:
+    with serving(str(store.engine.url.database)) as url:
         yield FiguresSite(url, store, rows)
-    store.close()

@@ -1,9 +1,8 @@
 """What a reviewer is to review blind is in nothing that the server sends to their browser."""
 
 import re
-import shutil
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from judgeboard.domain import QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queues import QueueRules, create_queue
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.app import PAGES, address_of
@@ -41,20 +40,17 @@ class Marked:
 
 
 @pytest.fixture(scope="module")
-def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marked]:
+def site(new_store: Callable[[], Store]) -> Iterator[Marked]:
     """The server."""
-    path = tmp_path_factory.mktemp("blind") / "blind.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
     answer = mark_answer(store, ada)
     rules = QueueRules(
         "secret", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_people=True, blind_judge=True, needed=2
     )
     create_queue(store, rules, by=lead, assigned=(mara,))
-    with serving(path) as url:
+    with serving(str(store.engine.url.database)) as url:
         yield Marked(url, store, answer, mara)
-    store.close()
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -41,20 +40,16 @@ SLICES: tuple[By | None, ...] = (None, "query_type", "time")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    path = tmp_path_factory.mktemp("demo") / "demo.db"
-    assert run(["demo", "--no-serve", "--db", str(path)]) == 0
-    store = open_store(path)
+def demo(demo: Path) -> Iterator[Store]:
+    store = open_store(demo)
     yield store
     store.close()
 
 
 @pytest.fixture(scope="module")
-def uneven(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def uneven(new_store: Callable[[], Store]) -> Store:
     """Two judges and three people on 72 answers in shared evidence groups, with ties, gaps, failures and gold."""
-    path = tmp_path_factory.mktemp("uneven") / "uneven.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     log = GradedLog(store)
     first, second = log.version("one"), log.version("two")
     ids = [
@@ -74,8 +69,7 @@ def uneven(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
             log.review(each, "lee", label=BAD)
         if place % 12 == 0:
             log.review(each, "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
-    yield store
-    store.close()
+    return store
 
 
 @pytest.fixture(scope="module")

@@ -48,10 +48,10 @@ def filled(store: Store, answers: list[Any], *, again: bool) -> None:
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=ANSWERS, grade=st.sampled_from(["label", "groundedness", "quality"]))
-def test_every_figure_stays_that_of_the_latest_verdicts(new_sqlite_store: Any, answers: list[Any], grade: str) -> None:
+def test_every_figure_stays_that_of_the_latest_verdicts(new_store: Any, answers: list[Any], grade: str) -> None:
     found = []
     for again in (True, False):
-        store = new_sqlite_store()
+        store = new_store()
         filled(store, answers, again=again)
         with_people = measure_agreement(store, judge_versions=["rag"], grade=grade, by="query_type", epsilon=0.2)
         judges = measure_agreement(store, of="judges", grade=grade)

@@ -1,11 +1,8 @@
 """Scripted judges with one planted fault each are found, a sound one is left alone: `benchmarks/health_truth.py`."""
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
-from types import ModuleType
 
+import health_truth as truth
 import pytest
 
 from engines import on_sqlite
@@ -15,32 +12,20 @@ from judgeboard.health.report import CHECKS, measure_health
 from judgeboard.store.engine import Store
 from judging_log import address
 
-SCRIPT = Path(__file__).parents[3] / "benchmarks" / "health_truth.py"
 SEEDS = range(20)
-
-
-@pytest.fixture(scope="module")
-def truth() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("health_truth", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["health_truth"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
     "fault", ["first_answer", "wordy", "always_4", "blind", "unparsable", "unstable", "order", "own_family"]
 )
-def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(truth: ModuleType, fault: str) -> None:
+def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(fault: str) -> None:
     planted = truth.FAULTS[fault]
     tally = truth.recovered(planted, SEEDS)
     assert tally.inside >= 17
     assert tally.warned[planted.check] >= 19
 
 
-def test_a_sound_judge_is_hardly_ever_warned_of(truth: ModuleType) -> None:
+def test_a_sound_judge_is_hardly_ever_warned_of() -> None:
     tally = truth.false_alarms(SEEDS)
     assert {name: n for name, n in tally.warned.items() if n > 1} == {}
     assert {name for name in CHECKS if not tally.measured[name]} == {"weaker"}, "no size of a gpt-4o is known"
@@ -48,7 +33,7 @@ def test_a_sound_judge_is_hardly_ever_warned_of(truth: ModuleType) -> None:
 
 @on_sqlite
 @pytest.mark.parametrize("fault", ["order", "unstable"])
-def test_a_judge_is_found_out_from_answers_to_report(truth: ModuleType, store: Store, fault: str) -> None:
+def test_a_judge_is_found_out_from_answers_to_report(store: Store, fault: str) -> None:
     version = truth.fill(store, fault, 0, answers=60)
     report = measure_health(store, version.name)
     assert [check.name for check in report.in_state(State.WARNING)] == [truth.FAULTS[fault].check]
@@ -59,9 +44,7 @@ def test_a_judge_is_found_out_from_answers_to_report(truth: ModuleType, store: S
     }
 
 
-def test_the_command_says_the_same_of_a_sound_judge(
-    truth: ModuleType, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_the_same_of_a_sound_judge(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     truth.fill(sqlite_store, None, 1, answers=60)
     command = ["health", "--judge-version", "sound", "--db", address(sqlite_store)]
     assert run([*command, "--json", "--gate"]) == 0

@@ -1,7 +1,6 @@
 """What is exported of pairs, comparisons and samples imports again without a change, here and into a new database."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 
 AGAIN = ("pairs", "samples", "comparisons")
@@ -79,11 +78,10 @@ def test_into_the_same_database_nothing_changes(
 @pytest.mark.parametrize("format_name", ["jsonl", "parquet"])
 @pytest.mark.parametrize("order", [AGAIN, ("samples", "pairs", "comparisons")])
 def test_a_new_database_says_the_same(
-    recorded: Store, tmp_path: Path, sqlite_template: Path, format_name: str, order: tuple[str, ...]
+    recorded: Store, tmp_path: Path, new_store: Callable[[], Store], format_name: str, order: tuple[str, ...]
 ) -> None:
     files = export(recorded, tmp_path / "out", format_name)
-    shutil.copyfile(sqlite_template, tmp_path / "new.db")
-    new = open_store(tmp_path / "new.db")
+    new = new_store()
     import_file(new, write_log(tmp_path))
     for kind in order:
         assert import_file(new, files[kind], kind=kind).rejected == 0

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.tables import METADATA
 
 Row = dict[str, Any]
@@ -164,12 +163,11 @@ CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row
 
 
 @pytest.fixture
-def new_store(tmp_path: Path, sqlite_template: Path) -> Callable[..., Store]:
-    """Return ``new_store(name, rows)``: a database with rows, each with its kind."""
+def store_with(tmp_path: Path, new_store: Callable[[], Store]) -> Callable[..., Store]:
+    """Return ``store_with(rows)``: a database with rows, each with its kind."""
 
-    def new(name: str, rows: list[tuple[str, Row]]) -> Store:
-        shutil.copyfile(sqlite_template, tmp_path / f"{name}.db")
-        store = open_store(tmp_path / f"{name}.db")
+    def new(rows: list[tuple[str, Row]]) -> Store:
+        store = new_store()
         for kind, row in rows:
             file = write(tmp_path / "before.jsonl", row)
             assert import_file(store, file, kind=kind).new == 1
@@ -209,7 +207,7 @@ def stored_in(store: Store) -> dict[str, list[dict[str, str]]]:
 @pytest.mark.parametrize("format_name", ["jsonl", "csv"])
 @pytest.mark.parametrize(("kind", "row", "no_fields", "refusing", "needed"), CASES)
 def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
-    new_store: Callable[..., Store],
+    store_with: Callable[..., Store],
     tmp_path: Path,
     kind: str,
     row: Row,
@@ -220,12 +218,12 @@ def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
 ) -> None:
     assert set(row) - {"extra"} == set(kind_class(kind).columns) - no_fields
     file = write(tmp_path / f"file.{format_name}", row)
-    first = new_store("first", refusing)
+    first = store_with(refusing)
     refused = import_file(first, file, kind=kind)
     first.close()
     assert (refused.new, refused.rejected, refused.rejected_file is None) == (0, 1, False)
     assert refused.first_rejected[0].field in {None, "id", *row}
-    direct, again, bare = (new_store(name, needed) for name in ("direct", "again", "bare"))
+    direct, again, bare = (store_with(needed) for _ in range(3))
     written = json.loads(refused.rejected_file.read_text())["row"]
     assert import_file(direct, file, kind=kind).new == 1
     assert import_file(again, refused.rejected_file, kind=kind).new == 1

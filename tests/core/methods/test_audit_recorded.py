@@ -1,10 +1,7 @@
 """Two stored judges compared, one auditing the other; on seven recorded detectors the published counts come out."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
@@ -15,23 +12,9 @@ from judgeboard.methods.audit_report import AuditSample, audit_report, done_audi
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT_REVIEW
+from query_plans import steps_of
 
 REVIEWED = JUDGMENT_REVIEW
-
-
-@contextmanager
-def plans_of(store: Store) -> Iterator[list[tuple[str, str]]]:
-    """Every statement with the steps of its plan, while the block runs."""
-    steps: list[tuple[str, str]] = []
-
-    def explain(_connection, cursor, statement, parameters, _context, many) -> None:
-        if statement.startswith("SELECT"):
-            given = parameters[0] if many else parameters
-            steps.extend((statement, row[3]) for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", given))
-
-    event.listen(store.engine, "before_cursor_execute", explain)
-    yield steps
-    event.remove(store.engine, "before_cursor_execute", explain)
 
 
 def marks(store: Store) -> list[tuple[int, int, bool | None]]:
@@ -145,7 +128,7 @@ def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
     log.say_all(nli, ids[:3], label=BAD)
     log.review_all(ids, label=BAD.value)
     audit_recorded(sqlite_store, "nli", "rag")
-    with sqlite_store.reading() as connection, plans_of(sqlite_store) as steps:
+    with sqlite_store.reading() as connection, steps_of(sqlite_store, "SELECT") as steps:
         (done,) = done_audits(connection)
         report = audit_report(connection, *done, reviewed_only=True)
     assert (report.audited, report.tp, report.account.not_reached) == (3, 3, 0)

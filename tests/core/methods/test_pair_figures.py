@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
 from judgeboard.stats.repeats import INCONSISTENT_AS
-from judgeboard.store.engine import open_store
+from judgeboard.store.engine import Store
 
 pytestmark = pytest.mark.shared
 
@@ -22,18 +21,16 @@ Compare = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def recorded(shared: Path, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(shared: Path, new_store: Callable[[], Store]) -> Path:
     """A database with the recorded pairs of cragc25, pandalm, and of two judges of llmbar."""
-    path = tmp_path_factory.mktemp("recorded") / "pairs.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     for name in ("cragc25", "pandalm", "llmbar"):
         with gzip.open(shared / "data" / f"{name}.pairwise.jsonl.gz", "rb") as file:
             lines = [line for line in file if name != "llmbar" or json.loads(line)["judge"] in LLMBAR]
         summary = import_file(store, io.BytesIO(b"".join(lines)), kind="pairs", source=name, name=f"{name}.jsonl")
         assert (summary.rejected, summary.new) == (0, len(lines))
     store.close()
-    return path
+    return Path(str(store.engine.url.database))
 
 
 @pytest.fixture

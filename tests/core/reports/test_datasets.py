@@ -2,7 +2,7 @@
 
 import io
 import json
-import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.suite_file import read_suite
 from judgeboard.methods.suite_run import run_suite
 from judgeboard.reports.datasets import SHAPES, ReviewedAnswer, WrittenDataset, reviewed_answers, write_dataset
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.responses import responses_by_id
@@ -93,11 +93,11 @@ def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store: Store) -> No
     ("shape", "name"), [("ragas", "set.jsonl"), ("deepeval", "set.json"), ("label-studio", "tasks.json")]
 )
 def test_an_import_reads_back_the_answers(
-    log: GradedLog, sqlite_template: Path, tmp_path: Path, shape: str, name: str
+    log: GradedLog, new_store: Callable[[], Store], tmp_path: Path, shape: str, name: str
 ) -> None:
     file = tmp_path / name
     write_dataset(Seen(log.store, None), shape, file)
-    other = open_store(shutil.copyfile(sqlite_template, tmp_path / "other.db"))
+    other = new_store()
     result = import_file(other, file, kind="responses", source="log")
     assert (result.new, result.rejected) == (5, 0)
     if shape == "label-studio":

@@ -1,10 +1,6 @@
 """One decision on many answers: what it refuses, its undo, its repetition after an interruption, its statements."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
-from sqlalchemy import event
 
 from engines import on_sqlite
 from judgeboard.domain import Grade, Label, QueueOrder, Role
@@ -19,6 +15,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import listed_answers
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import EVENT
+from query_plans import statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 
@@ -123,29 +120,18 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
     ids = case.flagged(*(0.1 for _ in range(24)))
     case.queue("held", where=RowFilter(response_ids=tuple(ids[::2])))
 
-    @contextmanager
-    def counted() -> Iterator[list[str]]:
-        statements: list[str] = []
-
-        def note(_connection, _cursor, statement, *_rest) -> None:
-            statements.append(statement)
-
-        event.listen(case.store.engine, "before_cursor_execute", note)
-        yield statements
-        event.remove(case.store.engine, "before_cursor_execute", note)
-
-    with counted() as few:
+    with statements_of(case.store) as few:
         confirm(case, ids[:4], "few")
-    with counted() as many:
+    with statements_of(case.store) as many:
         confirm(case, ids[4:], "many")
     assert len(many) == len(few)
-    with counted() as few:
+    with statements_of(case.store) as few:
         undo_many(case.store, "few", reviewer=case.mara)
-    with counted() as undone:
+    with statements_of(case.store) as undone:
         undo_many(case.store, "many", reviewer=case.mara)
     assert len(undone) == len(few)
     monkeypatch.setattr(bulk, "PART", 5)
-    with counted() as parts:
+    with statements_of(case.store) as parts:
         confirm(case, ids[4:], "parts")
     assert len(parts) == 4 * len(many)
     monkeypatch.undo()
@@ -158,9 +144,9 @@ def test_statements_grow_with_the_parts_not_with_the_answers(case: QueueCase, mo
         add_many(case.store, some, queue="other", bulk_id=f"add{len(some)}", **common)
         undo_many(case.store, f"add{len(some)}", **common)
 
-    with counted() as tagged_and_added:
+    with statements_of(case.store) as tagged_and_added:
         act(ids[:4])
-    with counted() as of_more:
+    with statements_of(case.store) as of_more:
         act(ids[4:])
     assert len(of_more) <= len(tagged_and_added)
 

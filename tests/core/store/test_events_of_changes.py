@@ -72,10 +72,8 @@ class Case:
 
 
 @pytest.fixture(scope="module")
-def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("filled") / "judgeboard.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+def filled(new_store: Callable[[], Store]) -> Path:
+    store = new_store()
     store_bad(store)
     with RecordingEndpoint(ratings(2, 4)) as endpoint:
         refine_pending(store, judge("rating", endpoint), generator(endpoint))  # run 1
@@ -93,7 +91,7 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     judgeboard.decide(store, flag_id=1, reviewer=lead, decision=Decision.CONFIRM, request_key="filled")
     judgeboard.select_attempt(store, run_id=1, subject="1", number=1, reviewer=lead, request_key="filled")
     store.close()
-    return path
+    return Path(str(store.engine.url.database))
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """Trends and agreement on 20,000 answers read indexes alone, and of the reviews no more than there are."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from sqlalchemy import event, insert
+from sqlalchemy import insert
 
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.rates import rate_of
@@ -14,7 +15,7 @@ from judgeboard.domain import JudgeVersion
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.anchors import reported_models
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.issues import Issue
 from judgeboard.store.judge_versions import ensure_version, list_versions
@@ -30,17 +31,15 @@ from judgeboard.store.tables import (
 )
 from judgeboard.store.verdicts import load_graded
 from judgeboard.trends import MEASURES, trend
-from query_plans import statements_of
+from query_plans import QUERIES, each_statement, statements_of, steps_of
 
 ROWS = 20_000
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
-    path = tmp_path_factory.mktemp("large") / "large.db"
-    path.write_bytes(sqlite_template.read_bytes())
-    store = open_store(path)
+def large(new_store: Callable[[], Store]) -> Store:
+    store = new_store()
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("rag", "rag"))
         made = {
@@ -55,39 +54,27 @@ def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
         }
         for table, rows in made.items():
             connection.execute(insert(table), list(rows))
-    yield store
-    store.close()
+    return store
 
 
-@contextmanager
-def rows_of(store: Store) -> Iterator[list[int]]:
-    """The number of rows that every statement returns while the block runs."""
-    counts: list[int] = []
+def rows_of(store: Store) -> AbstractContextManager[list[int]]:
+    """The number of rows that every query returns while the block runs."""
 
-    def count(_connection, cursor, statement, parameters, _context, _many) -> None:
-        if statement.startswith(("SELECT", "WITH")):
-            counts.append(cursor.execute(f"SELECT count(*) FROM ({statement})", parameters).fetchone()[0])
+    def count(cursor: Any, statement: str, parameters: Any) -> Iterator[int]:
+        if statement.startswith(QUERIES):
+            yield cursor.execute(f"SELECT count(*) FROM ({statement})", parameters).fetchone()[0]
 
-    event.listen(store.engine, "before_cursor_execute", count)
-    try:
-        yield counts
-    finally:
-        event.remove(store.engine, "before_cursor_execute", count)
+    return each_statement(store, count)
 
 
 @contextmanager
 def plans_of(store: Store) -> Iterator[list[str]]:
-    """The steps of every statement while the block runs."""
+    """The steps of every query of the block, when it has ended."""
     steps: list[str] = []
-
-    def explain(_connection, cursor, statement, parameters, _context, _many) -> None:
-        # The first judgment of all is the first row of its table.
-        if statement.startswith("SELECT") and "ORDER BY judgment.id\n LIMIT" not in statement:
-            steps.extend(row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
-
-    event.listen(store.engine, "before_cursor_execute", explain)
-    yield steps
-    event.remove(store.engine, "before_cursor_execute", explain)
+    with steps_of(store, "SELECT") as explained:
+        yield steps
+    # The first judgment of all is the first row of its table.
+    steps += [step for statement, step in explained if "ORDER BY judgment.id\n LIMIT" not in statement]
 
 
 @pytest.mark.parametrize("measure", [*MEASURES])

@@ -67,12 +67,8 @@ FILTERS = [
 
 
 @pytest.fixture(scope="module")
-def filled(sqlite_template, tmp_path_factory) -> ReviewedLog:
-    from judgeboard.store.engine import open_store
-
-    path = tmp_path_factory.mktemp("case") / "judgeboard.db"
-    path.write_bytes(sqlite_template.read_bytes())
-    return made_log(open_store(path), answers=60)
+def filled(new_store) -> ReviewedLog:
+    return made_log(new_store(), answers=60)
 
 
 def expected(case: ReviewedLog, where: RowFilter) -> Callable[[Row], bool]:

@@ -1,11 +1,8 @@
 """Metadata as filter, order, index and offered names: the same on both engines, read by an index where there is one."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
@@ -14,6 +11,7 @@ from judgeboard.store.filters import RowFilter, describe, metadata_field, metada
 from judgeboard.store.metadata import index_metadata, indexed_fields, metadata_fields
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.storing import store_responses
+from query_plans import plans_of
 
 VALUES: dict[str, dict[str, Any]] = {
     "acme": {"tenant": "acme", "n": 3, "on": True, "user": {"plan": "free"}, "tags": ["x", "y"], "llm.model": "m'1"},
@@ -137,24 +135,6 @@ def test_a_name_is_written_as_it_is_read() -> None:
         assert metadata_path(metadata_field(path)) == path
 
 
-@contextmanager
-def explained(store: Store) -> Iterator[list[str]]:
-    """The plans of the queries of a block, on either engine."""
-    plans: list[str] = []
-    explain = "EXPLAIN QUERY PLAN" if store.is_sqlite else "EXPLAIN"
-
-    def note(_connection: Any, cursor: Any, statement: str, parameters: Any, _context: Any, _many: Any) -> None:
-        if statement.startswith(("SELECT", "WITH")):
-            rows = cursor.execute(f"{explain} {statement}", parameters).fetchall()
-            plans.append("\n".join(str(row[-1]) for row in rows))
-
-    event.listen(store.engine, "before_cursor_execute", note)
-    try:
-        yield plans
-    finally:
-        event.remove(store.engine, "before_cursor_execute", note)
-
-
 def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> None:
     with store.writing() as connection:
         store_responses(
@@ -169,7 +149,7 @@ def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> N
         (RowFilter(), "metadata.n"),
         (RowFilter(), "-metadata.tenant"),
     ):
-        with store.reading() as connection, explained(store) as plans:
+        with store.reading() as connection, plans_of(store) as plans:
             page = response_page(connection, where, sort, limit=5)
             if not where.metadata:
                 response_page(connection, where, sort, after=page.next_key, limit=5)

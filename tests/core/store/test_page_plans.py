@@ -1,15 +1,13 @@
 """On 20,000 answers every page reads the index it is meant to read, and sorts nothing that an index holds in order."""
 
-import importlib.util
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 
 import pytest
+from million_data import make
 
 from judgeboard.store.audits import count_verdicts
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
 from judgeboard.store.open_flags import ORDERS, flag_after, neighbours, open_counts, queue_facets, queue_page
@@ -19,7 +17,6 @@ from judgeboard.store.traces import latest_traces, list_sources
 from query_plans import plans_of
 
 ROWS = 20_000
-MAKER = Path(__file__).parents[3] / "benchmarks" / "million_data.py"
 LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
 
 # The first judgment of all, the failed ones and the judges there are: few rows, each a step of its own.
@@ -50,19 +47,10 @@ ELSEWHERE = [
 
 
 @pytest.fixture(scope="module")
-def large(sqlite_template, tmp_path_factory) -> Iterator[Store]:
-    spec = importlib.util.spec_from_file_location("million_data", MAKER)
-    assert spec is not None
-    assert spec.loader is not None
-    maker = importlib.util.module_from_spec(spec)
-    sys.modules["million_data"] = maker
-    spec.loader.exec_module(maker)
-    path = tmp_path_factory.mktemp("large") / "large.db"
-    path.write_bytes(sqlite_template.read_bytes())
-    store = open_store(path)
-    maker.make(store, ROWS, lambda _line: None)
-    yield store
-    store.close()
+def large(new_store: Callable[[], Store]) -> Store:
+    store = new_store()
+    make(store, ROWS, lambda _line: None)
+    return store
 
 
 def scans(plan: str) -> list[str]:

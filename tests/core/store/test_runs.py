@@ -1,7 +1,6 @@
 """Runs: what they select, how they go on, what they count."""
 
 import pytest
-from sqlalchemy import event
 
 from engines import on_sqlite
 from judgeboard.domain import ResponseKind, RunState, Status, Verdict
@@ -21,6 +20,7 @@ from judgeboard.store.runs import (
     start_or_continue_run,
 )
 from judgeboard.store.storing import store_judgments
+from query_plans import steps_of
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
 ERROR = Verdict(Status.ERROR)
@@ -204,16 +204,10 @@ def test_an_unknown_run_or_mode_is_said(case, version) -> None:
 def test_the_next_asks_are_found_without_sorting_the_log(sqlite_case, mode: str) -> None:
     sqlite_case.answer()
     run = start(sqlite_case, sqlite_case.version(), mode=mode)
-    plans = []
-
-    def explain(connection, cursor, statement, parameters, _context, _many) -> None:
-        if statement.startswith("SELECT response.id"):
-            plans.append([row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)])
-
-    event.listen(sqlite_case.store.engine, "before_cursor_execute", explain)
-    asks(sqlite_case, run)
-    [plan] = plans
-    assert plan[0].startswith("SEARCH response USING INDEX ix_response_kind (kind=? AND id")
+    with steps_of(sqlite_case.store, "SELECT response.id") as steps:
+        asks(sqlite_case, run)
+    assert len({statement for statement, _ in steps}) == 1
+    assert steps[0][1].startswith("SEARCH response USING INDEX ix_response_kind (kind=? AND id")
 
 
 def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) -> None:

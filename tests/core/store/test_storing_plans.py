@@ -1,37 +1,18 @@
 """Storing reads through indexes alone: what it costs does not grow with the log."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from sqlalchemy import event
-
 from judgeboard.domain import Feedback, FeedbackKind, Response, Status, Verdict
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import reapply_flags, store_judgments
+from query_plans import statements_of, steps_of
 
 GROWING = ("response", "judgment", "judgment_review", "flag", "current_judgment", "user_feedback", "review")
-
-
-@contextmanager
-def plans_of(store) -> Iterator[list[tuple[str, str]]]:
-    """Every statement's steps while the block runs."""
-    steps: list[tuple[str, str]] = []
-
-    def explain(connection, cursor, statement, parameters, _context, many) -> None:
-        if statement.startswith(("SELECT", "UPDATE")):
-            given = parameters[0] if many else parameters
-            steps.extend((statement, row[3]) for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", given))
-
-    event.listen(store.engine, "before_cursor_execute", explain)
-    yield steps
-    event.remove(store.engine, "before_cursor_execute", explain)
 
 
 def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
     said = (Feedback(FeedbackKind.THUMBS, 0),)
     answers = [Response(f"log {number % 3}", f"a{number}", "q", "a") for number in range(20)]
     rag, nli = sqlite_case.version(), sqlite_case.version("nli")
-    with plans_of(sqlite_case.store) as steps:
+    with steps_of(sqlite_case.store, "SELECT", "UPDATE") as steps:
         ids = sqlite_case.add(*answers).new
         for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
             verdict = Verdict(status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {}))
@@ -56,15 +37,9 @@ def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case) -> N
     counts = []
     for size in (50, 200):
         ids = sqlite_case.add(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
-        version, executed = sqlite_case.version(), []
-
-        def count(_connection, _cursor, statement, *_rest, executed: list[str] = executed) -> None:
-            executed.append(statement)
-
-        event.listen(sqlite_case.store.engine, "before_cursor_execute", count)
-        with sqlite_case.store.writing() as connection:
+        version = sqlite_case.version()
+        with statements_of(sqlite_case.store) as executed, sqlite_case.store.writing() as connection:
             items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
             store_judgments(connection, version, None, items)
-        event.remove(sqlite_case.store.engine, "before_cursor_execute", count)
         counts.append(len(executed))
     assert counts[0] == counts[1] <= 15  # one of them asks whether any queue is open

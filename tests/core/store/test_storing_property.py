@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,18 +60,16 @@ histories = st.lists(st.lists(said, min_size=1, max_size=5) | rated, max_size=10
 
 
 @pytest.fixture(scope="module")
-def template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(new_store: Callable[[], Store]) -> Path:
     """A database with the answers and the judge versions."""
-    path = tmp_path_factory.mktemp("property") / "template.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     with store.writing() as connection:
         set_setting(connection, "random_share", 0.5, "test")
         for version in VERSIONS:
             ensure_version(connection, version)
         store_responses(connection, [logged(number) for number in range(RESPONSES)])
     store.close()
-    return path
+    return Path(str(store.engine.url.database))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The pages of figures, run without a browser on a log of six weeks."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from app_pages import OpenPage
 from figures_log import FiguresLog, fill_figures
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 
 
 @pytest.fixture
@@ -19,14 +20,12 @@ def open_page(open_page: OpenPage, page_store: Store) -> OpenPage:
 
 
 @pytest.fixture(scope="session")
-def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FiguresLog]:
+def filled(new_store: Callable[[], Store]) -> tuple[Path, FiguresLog]:
     """The log over six weeks as a file: copying it is much faster than filling it."""
-    path = tmp_path_factory.mktemp("figures") / "figures.db"
-    shutil.copyfile(sqlite_template, path)
-    store = open_store(path)
+    store = new_store()
     log = fill_figures(store)
     store.close()
-    return path, log
+    return Path(str(store.engine.url.database)), log
 
 
 @pytest.fixture
