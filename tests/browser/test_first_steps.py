@@ -1,6 +1,7 @@
 """A new database in a browser: answers are tried with a judge and a typed key, then judged, and compared by tenant."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,7 +26,7 @@ def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
     log = GradedLog(store)
     for tenant, answers in (("acme", 3), ("globex", 2)):
         log.answers(answers, day=DAY, metadata={"tenant": tenant})
-    path = str(store.engine.url.database)
+    path = Path(str(store.engine.url.database))
     with serving(path) as url:
         yield SimpleNamespace(url=url, path=path)
 
