@@ -32,6 +32,7 @@ from judgeboard_dashboard.widgets.tables import choose_row, foot, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
 
 MOST = 50
+_ADDED = "alert_rule_added"
 EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
     Column("Since", width=120): lambda event: when(event[1].opened_at),
     Column("Rule", width=160): lambda event: event[0],
@@ -98,7 +99,8 @@ def _form() -> None:
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
-    st.session_state.setdefault("alert_name", "")
+    if st.session_state.pop(_ADDED, False):
+        st.session_state["alert_name"] = ""  # the next rule has another name
     left, right = stacking_columns("alerts_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="alert_name", max_chars=LONGEST_NAME)
@@ -138,7 +140,7 @@ def _form() -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
-            st.session_state.pop("alert_name")  # the next rule has another one
+            st.session_state[_ADDED] = True
 
 
 def _words(condition: AlertCondition) -> str:

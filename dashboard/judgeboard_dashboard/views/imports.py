@@ -163,7 +163,7 @@ def _understood(trial: Imported) -> None:
 def _first_rows(trial: Imported) -> None:
     if not trial.summary.first_records:
         return
-    heading(f"First {count(len(trial.summary.first_records), 'row')}, as they will be stored")
+    heading(f"First {count(len(trial.summary.first_records), 'row')}, as stored by the import")
     rows = first_rows(trial.summary.first_records)
     table(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", name="first_rows", most=7)
 

@@ -37,6 +37,7 @@ from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence
 
+_ADDED = "judging_rule_added"
 OFFLINE = "lexical (word overlap, no model)"
 
 
@@ -118,7 +119,8 @@ def _form() -> None:
     specs = _specs()
     with reading() as connection:
         known_types = occurring_values(connection, RESPONSE.c.query_type, LOGGED)
-    st.session_state.setdefault("judging_name", "")
+    if st.session_state.pop(_ADDED, False):
+        st.session_state["judging_name"] = ""  # the next rule has another name
     left, right = stacking_columns("judging_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
@@ -145,7 +147,7 @@ def _form() -> None:
                 existing=existing,
                 actor=reviewer,
             )
-            st.session_state.pop("judging_name")  # the next rule has another one
+            st.session_state[_ADDED] = True
     caption(
         "To use another model or prompt, judge one answer with it first, or use a terminal:",
         "`judgeboard rules add --help`",
