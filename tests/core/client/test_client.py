@@ -5,6 +5,7 @@ import atexit
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -197,12 +198,14 @@ def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog: pyt
 
 
 def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(
-    server: RecordingEndpoint, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    client = judgeboard.Client(address(server), api_key="jb-first\nsecond", delay_s=0)
-    atexit.unregister(client._at_exit)
-    judgeboard.record("q", "a", client=client)
-    assert client.flush(10)
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # no request comes that a server could answer
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        client = judgeboard.Client(url, api_key="jb-first\nsecond", delay_s=0)
+        atexit.unregister(client._at_exit)
+        judgeboard.record("q", "a", client=client)
+        assert client.flush(10)
     (reason,) = client.dropped
     assert "the address or the key cannot be used" in reason
     assert reason in caplog.text
