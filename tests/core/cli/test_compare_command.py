@@ -11,12 +11,11 @@ from sqlalchemy import select
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, failure
-from judgeboard.runs.runner import LEAST_READ_AHEAD
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, failure
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import CLAIM, COMPARISON, PAIR
+from judgeboard.store.tables import CLAIM, PAIR
 from judging_log import address, judgeboard, runs, time_passes, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from stored_rows import rows_of
@@ -225,19 +224,3 @@ def test_a_command_takes_over_the_pairs_of_a_killed_one_that_shared_its_run(
     assert [(row["kind"], row["state"]) for row in runs(store)][-1] == ("compare", "done")
     with store.reading() as connection:
         assert connection.execute(select(CLAIM)).all() == []
-
-
-def test_a_second_command_on_the_same_pairs_asks_only_what_is_left(sqlite_store: Store, tmp_path: Path) -> None:
-    more = ["--pairs", str(pairs_file(tmp_path, 60))]
-    with RecordingEndpoint(always(said("tie"))) as other:
-
-        def answering(_request: object, number: int) -> ScriptedReply:
-            if number == 2:  # the same command is given again meanwhile, and gets through
-                with judgeboard(*words(sqlite_store, other, *more)) as process:
-                    process.communicate()
-            return said("tie")
-
-        code, endpoint = compare(sqlite_store, answering, *more)
-    assert code == 0
-    assert len(rows_of(sqlite_store, COMPARISON)) == 120
-    assert len(endpoint.requests) <= LEAST_READ_AHEAD + 3 * AT_ONCE, "what was read ahead, nothing stored by then"

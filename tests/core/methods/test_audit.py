@@ -1,8 +1,8 @@
 """A supreme judge that is asked: what it is shown, what is stored, where it goes on, what it comes to."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -28,7 +28,6 @@ from judgeboard.reports.output import to_plain
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.runner import LEAST_READ_AHEAD
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -255,20 +254,13 @@ def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(l
     assert [state for _, state in flags(log.store)] == ["open", "open"]
 
 
-def test_a_second_process_at_the_same_audit_asks_only_what_is_left(sqlite_log: GradedLog) -> None:
-    taught(sqlite_log, 200)
-
-    def answering(_request: dict[str, Any], number: int) -> ScriptedReply:
-        if number == 2:  # the same command is given again meanwhile, and gets through
-            again = {"concurrency": 8}
-            other = Thread(target=review, args=(sqlite_log.store, always(RIGHT)), kwargs=again)
-            other.start()
-            other.join()
-        return RIGHT
-
-    report, endpoint = review(sqlite_log.store, answering, concurrency=1)
-    assert (report.audited, len(rows_of(sqlite_log.store, REVIEWED))) == (200, 200)
-    assert len(endpoint.requests) <= LEAST_READ_AHEAD + 4, "what was read ahead, and nothing that is stored by then"
+def test_two_processes_at_the_same_audit_share_its_answers(sqlite_log: GradedLog) -> None:
+    taught(sqlite_log, 60)
+    with ThreadPoolExecutor() as threads:
+        processes = [threads.submit(review, sqlite_log.store, always(RIGHT)) for _ in range(2)]
+        reports, endpoints = zip(*(process.result() for process in processes), strict=True)
+    assert {report.audited for report in reports} == {60}
+    assert sum(len(endpoint.requests) for endpoint in endpoints) == len(rows_of(sqlite_log.store, REVIEWED)) == 60
 
 
 def test_a_supreme_judges_later_word_counts(sqlite_log: GradedLog) -> None:

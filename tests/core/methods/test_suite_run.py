@@ -1,8 +1,8 @@
 """Running a suite: who is asked what, what is stored, where the same call goes on, what does not count."""
 
-import asyncio
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -228,19 +228,14 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
     }
 
 
-def test_two_at_the_same_run_ask_for_nothing_that_is_stored_twice(sqlite_store: Store) -> None:
+def test_two_at_the_same_run_ask_for_nothing_twice(sqlite_store: Store) -> None:
     first, _ = run(sqlite_store, lambda _request, _number: failure(401, "no"), suite(6))
-    other: list[SuiteResult] = []
-
-    async def meanwhile(request: dict[str, Any], number: int) -> Any:
-        if number == 0:  # another process takes up the run and finishes it
-            other.append((await asyncio.to_thread(run, sqlite_store, playing(), suite(6)))[0])
-        return playing({n: completion(f"Another number-{n}.") for n in range(6)})(request, number)
-
-    second, _ = run(sqlite_store, meanwhile, suite(6), concurrency=1)
-    assert {first.run, second.run, other[0].run} == {first.run}
-    assert row_count(sqlite_store, SUITE_CASE) == 6
-    assert row_count(sqlite_store, JUDGMENT) == 6, "no verdict is kept on an answer that is not stored"
+    with ThreadPoolExecutor() as threads:
+        processes = [threads.submit(run, sqlite_store, playing(), suite(6), concurrency=1) for _ in range(2)]
+        results, endpoints = zip(*(process.result() for process in processes), strict=True)
+    assert {result.run for result in results} == {first.run}
+    assert sum(len(endpoint.requests) for endpoint in endpoints) == 12, "an answer and a verdict for each case"
+    assert row_count(sqlite_store, SUITE_CASE) == row_count(sqlite_store, JUDGMENT) == 6
     assert {row["status"] for row in judgments(sqlite_store)} == {"ok"}
 
 
