@@ -7,6 +7,7 @@ from judgeboard.store.tables import (
     ALERT_EVENT,
     ALERT_RULE,
     API_KEY,
+    CLAIM,
     JUDGING_RULE,
     METADATA,
     PULL,
@@ -17,6 +18,7 @@ from judgeboard.store.tables import (
     SPAN,
     TRACE,
     WAITING_FEEDBACK,
+    WORKER,
 )
 
 revision = "0007"
@@ -25,10 +27,14 @@ branch_labels = None
 depends_on = None
 
 RECEIVED = (API_KEY, TRACE, SPAN, WAITING_FEEDBACK)
-JUDGED = (JUDGING_RULE, RUN_SHARE, RATE_LIMIT)  # `judging_claim` became `claim` in 0008
+JUDGED = (JUDGING_RULE, RUN_SHARE, RATE_LIMIT, CLAIM)
 OTHER_TOOLS = (PUSHED, PUSH_TARGET, PULL, ALERT_RULE, ALERT_EVENT, ALERT_DELIVERY)
 
 
 def upgrade() -> None:
-    """Create the tables. A later revision that changes one of them writes here how it was before."""
-    METADATA.create_all(op.get_bind(), tables=[*RECEIVED, *JUDGED, *OTHER_TOOLS])
+    """Create the tables. A later revision that changes one of them writes here how it was before.
+
+    The table of workers is made anew: its rows describe running processes, and none runs during an upgrade.
+    """
+    op.drop_table("worker")
+    METADATA.create_all(op.get_bind(), tables=[*RECEIVED, *JUDGED, *OTHER_TOOLS, WORKER])
