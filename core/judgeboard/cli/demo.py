@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeboard.cli import options
+from judgeboard.cli import end_loading, options
 from judgeboard.domain import (
     Decision,
     DimensionScore,
@@ -268,6 +268,7 @@ def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
 
         check_free(host, port)
     store = open_store(db, create=True)
+    end_loading()
     fill(store, click.echo)
     click.echo(f"database: {store.shown_url}")
     store.close()

@@ -1,6 +1,5 @@
 """Options and terminal output that all commands share."""
 
-import gc
 import getpass
 import math
 import re
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from judgeboard.cli import end_loading
 from judgeboard.domain import RuleState
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
 from judgeboard.text import counted, storable
@@ -243,8 +243,7 @@ def open_store(*, create: bool = False) -> "Store":
     if is_new:
         echo(f"created the folder {folder}", err=True)
     click.get_current_context().call_on_close(store.close)
-    gc.freeze()  # the modules of the command are loaded: the garbage collector may ignore them
-    gc.set_threshold(50_000)
+    end_loading()
     return store
 
 

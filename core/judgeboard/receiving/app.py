@@ -1,6 +1,7 @@
 """The routes of the receiver, also for programs that read. They never redirect: exporters count that as success."""
 
 import asyncio
+import json
 import logging
 import re
 from collections import Counter
@@ -338,7 +339,7 @@ class Receiver:
             spans = [NewSpan.of(record, sender.source_of({})) for record in records]
             write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
             await self._written(request, len(spans), write)
-        return Reply(orjson.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)
+        return Reply(json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)  # with any id
 
     async def _take_feedback(self, sender: Sender, request: Request, body: Body) -> Reply:
         entries = await self._decoded(lambda content: feedback_in_body(content, sender), body)

@@ -94,7 +94,8 @@ class Gatherer:
             # Requests come first: their senders wait, and give up after seconds.
             until = time.monotonic() + min(2.0, 2 * (time.monotonic() - began))
             while outcomes and self._is_busy() and time.monotonic() < until:
-                self._closing.wait(BUSY_SECONDS)
+                if self._closing.wait(BUSY_SECONDS):
+                    break
 
 
 def gather(store: Store, now: datetime) -> int:

@@ -94,9 +94,9 @@ class Runner(Generic[T, S]):
     Both are blocking functions. Each is called in a thread, one call at a time. ``read(n)`` returns about ``n``
     tasks, none only at the end; ``write(batch, ended)`` commits a batch of steps, after which all steps of the tasks
     ``ended`` are stored. ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives,
-    until ``keep`` returns False. ``on_progress`` is called after
-    every commit. ``on_stop`` is called once if the run ends early, with the reason and the number of tasks in flight.
-    ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
+    until ``keep`` returns False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
+    ends early, with the reason and the number of tasks in flight. ``about`` are attributes of the run's span, if
+    Judgeboard's own traces are sent.
     """
 
     work: Work[T, S]

@@ -13,6 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from judgeboard.errors import BadInput
 from judgeboard.store.claims import TaskKey, claim_tasks, release_abandoned, release_tasks
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import live_processes, record_heartbeat, register_worker, remove_worker
@@ -53,7 +54,7 @@ def taking_part(store: Store) -> Iterator[str]:
             try:
                 with store.writing() as connection:
                     beat(connection, executor_id)
-            except SQLAlchemyError as error:  # an unreachable database comes back
+            except (SQLAlchemyError, BadInput) as error:  # an unreachable database comes back
                 _log.warning("cannot store a heartbeat: %s", error)
 
     thread = threading.Thread(target=beat_until_the_end, name="judgeboard-heartbeat", daemon=True)

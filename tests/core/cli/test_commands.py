@@ -1,6 +1,7 @@
 """The commands, as a person types them: what they print, and their exit codes."""
 
 import contextlib
+import gc
 import json
 import sqlite3
 from pathlib import Path
@@ -25,6 +26,13 @@ def database(tmp_path: Path) -> str:
 def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     assert f"judgeboard {name}" in capsys.readouterr().out.split("Example:")[1]
+
+
+def test_a_program_that_calls_a_command_keeps_its_garbage_collector(database: str) -> None:
+    threshold, frozen = gc.get_threshold(), gc.get_freeze_count()
+    assert run(["stats", "--db", database]) == 0
+    assert gc.get_threshold() == threshold
+    assert gc.get_freeze_count() <= frozen
 
 
 def test_a_missing_database_names_the_next_command_and_makes_no_file(

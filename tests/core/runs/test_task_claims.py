@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import Connection
 
 from graded_log import GradedLog
+from judgeboard.errors import BadInput
 from judgeboard.runs import task_claims
 from judgeboard.runs.method import id_keys
-from judgeboard.runs.task_claims import TaskClaims, beat
+from judgeboard.runs.task_claims import TaskClaims, beat, taking_part
 from judgeboard.store.claims import TaskKey, count_claims
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker, remove_worker
@@ -82,6 +83,25 @@ def test_a_closed_process_does_not_wait_for_the_others(store: Store, run_id: int
     two.claims.close()
     waiting.join()
     assert rest == []
+
+
+def test_the_heartbeat_goes_on_after_a_database_that_could_not_be_opened(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beats, again = [], threading.Event()
+
+    def beat_but_once(connection: Connection, executor_id: str) -> set[str]:
+        beats.append(executor_id)
+        if len(beats) == 2:
+            raise BadInput("cannot write: unable to open database file")
+        if len(beats) > 2:
+            again.set()
+        return beat(connection, executor_id)
+
+    monkeypatch.setattr(task_claims, "BEAT_SECONDS", 0.001)
+    monkeypatch.setattr(task_claims, "beat", beat_but_once)
+    with taking_part(sqlite_store):
+        assert again.wait(20)
 
 
 def test_ids_are_read_in_their_order_and_no_earlier_than_needed(sqlite_store: Store) -> None:
