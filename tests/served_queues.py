@@ -14,6 +14,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
+from judging_log import address
 from queue_case import QueueCase, queue_case
 from served import serving
 
@@ -71,5 +72,5 @@ class ServedQueues:
 def served_queues(store: Store) -> Iterator[ServedQueues]:
     with store.writing() as connection:
         set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
-    with serving(str(store.engine.url.database)) as url:
+    with serving(address(store)) as url:
         yield ServedQueues(url, store, queue_case(store))

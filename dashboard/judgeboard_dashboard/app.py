@@ -8,7 +8,7 @@ from judgeboard.traces import telemetry
 from judgeboard_dashboard.gate import let_in, may_open
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import reviewer_name
-from judgeboard_dashboard.theme import dress
+from judgeboard_dashboard.theme import dress, follow_theme
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
@@ -101,6 +101,7 @@ if __name__ == "__main__":
     admitted = let_in()
     chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:
+        follow_theme()
         if chosen.url_path != "item":
             release_leases()
         command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})

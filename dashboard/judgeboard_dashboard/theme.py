@@ -89,9 +89,15 @@ def dress(reviewer: str) -> None:
     """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in a cookie."""
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        send_script("keys.js", "words.js", "theme.js")
-        st.button("Draw in the new colours", key="theme_changed")  # theme.js presses it
+        send_script("keys.js", "words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))
+
+
+def follow_theme() -> None:
+    """Send a script and an unseen button, which it presses to draw the charts again in the colours of a new theme."""
+    with st.container(key="redraw"):
+        send_script("theme.js")
+        st.button("Draw in the new colours", key="theme_changed")
 
 
 def send_script(*names: str) -> None:

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
-from judging_log import address
 from page_state import GUARD, idle
 from queue_page import opened, row
 from served_queues import served_queues
@@ -55,7 +54,7 @@ def test_three_items_with_keys_alone(reviewer, site) -> None:
 
 @pytest.mark.postgres
 def test_two_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
-    with served_queues(address(postgres_store)) as started:
+    with served_queues(postgres_store) as started:
         name = started.queue(2)
         with closing(Windows(browser, started.url)) as windows:
             report("PostgreSQL", *through(Reviewers(windows)("Mara"), name, 2))

@@ -48,6 +48,7 @@ OF_A_RUN = {
     *("response", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
     *("comparison", "comparison_score", "pair", "sample", "generation", "refinement", "suite_case", "import_batch"),
     *("judge_version", "run", "queue_item"),
+    *("claim", "worker"),  # which process does which task at the moment
 }
 WHO = "ann@example.org"
 
