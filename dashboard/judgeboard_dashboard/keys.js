@@ -41,7 +41,7 @@
   let moved = 0; // when the page was last seen to be drawn, or presses were sent
   let looked = 0; // when the page was last looked at
   let clicked = -SILENT; // when a held press was clicked whose run has not begun
-  let edited = null; // the field that was typed into last
+  let edited = null; // the field whose text is not sent yet
   let left = null; // a press that left such a field: {at, ran, begun}; the run that takes the text may draw its button
   const scrolled = new Set(); // panes that are not at their top
 
@@ -245,8 +245,8 @@
   const take = (event) => {
     if (!event.isTrusted || window.__judgeboardPalette?.()) return;
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-    const sendsText = typing(event.target);
-    if (sendsText) {
+    const hasNewText = event.target === edited;
+    if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
       const ours = saves ? taker({ key: SAVE }) : /^F[24789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
@@ -281,7 +281,7 @@
     const ours = saves || shifted || (plain && OURS.test(event.code));
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
-    if (sendsText && edited === event.target) left = { at: now(), ran: running(), begun: false };
+    if (hasNewText) left = { at: now(), ran: running(), begun: false };
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
@@ -309,6 +309,10 @@
     kept = name || kept;
     follow();
   };
+  window.addEventListener("focusout", () => {
+    edited = null; // its text is sent
+  }, true);
+
   /* Send a note while it is being typed, so that a reload does not lose it. The simulated Enter keeps the focus. */
   let typed = 0;
   window.addEventListener("input", ({ target }) => {
@@ -317,6 +321,7 @@
     clearTimeout(typed);
     typed = setTimeout(() => {
       if (target !== document.activeElement) return; // a field without the focus was sent already
+      edited = null;
       const enter = { key: "Enter", code: "Enter", keyCode: 13, bubbles: true, cancelable: true };
       target.dispatchEvent(new KeyboardEvent("keydown", enter));
     }, CALM);

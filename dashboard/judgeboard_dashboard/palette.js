@@ -9,7 +9,7 @@
   const APART = 100; // ms between two changes that are sent: Streamlit may drop one of two that are sent together
   const AGAIN = 700; // ms until the button is clicked again if no palette has opened: Streamlit may drop a click
   let timer = 0;
-  let early = null; // what is typed while the palette opens: {text, at}
+  let begun = null; // when the key was pressed whose palette is not open yet
   let clicked = false; // whether the button was clicked since the key was pressed
   let typed = ""; // what the person typed: the field keeps it, whatever the server draws
   let opens = null; // the text whose first result opens as soon as it is there
@@ -18,7 +18,7 @@
   const field = () => document.querySelector("[role=dialog] .st-key-palette_text input");
   const results = () => [...document.querySelectorAll('[role=dialog] [class*="st-key-palette_to_"] button')];
   const found = () => document.querySelector("[role=dialog] .jb-found")?.dataset ?? {};
-  const opening = () => early !== null && performance.now() - early.at < OPENING;
+  const opening = () => begun !== null && performance.now() - begun < OPENING;
   window.__judgeboardPalette = () => opening() || field() !== null;
   const typing = (target) =>
     Boolean(target?.closest?.("input, textarea, [contenteditable=true], [data-testid=stDataFrame]"));
@@ -86,8 +86,12 @@
       return;
     }
     if (opening()) {
-      if (event.key === "Escape") early = null;
-      else if (!event.ctrlKey && !event.metaKey && event.key.length === 1) early.text += event.key;
+      opens = event.key === "Enter" ? typed.trim() : null;
+      if (event.key === "Escape") {
+        begun = null;
+        typed = "";
+      } else if (event.key === "Backspace") typed = typed.slice(0, -1);
+      else if (!event.ctrlKey && !event.metaKey && event.key.length === 1) typed += event.key;
       if (event.key !== "Escape") keep(event);
       return;
     }
@@ -96,23 +100,23 @@
     if (!slash && !control) return;
     if (document.querySelector("[role=dialog]")) return;
     keep(event);
-    early = { text: "", at: performance.now() };
+    begun = performance.now();
+    typed = "";
+    opens = null;
     clicked = false;
     setTimeout(open, APART); // the text of a field that was just left is sent first
   }, true);
 
   window.addEventListener("input", (event) => {
     if (event.target !== field()) return;
-    if (event.isTrusted) {
-      typed = field().value;
-      opens = null;
-    }
+    typed = field().value;
+    if (event.isTrusted) opens = null;
     clearTimeout(timer);
     timer = setTimeout(send, PAUSE);
   }, true);
 
   window.addEventListener("click", (event) => {
-    if (event.isTrusted && event.target.closest?.(".st-key-palette_open")) typed = "";
+    if (event.isTrusted && event.target.closest?.(".st-key-palette_open") && !opening()) typed = "";
   }, true);
 
   let shown = null; // the field that got the focus when the palette opened
@@ -121,8 +125,7 @@
     if (now && now !== shown) {
       sent = { text: now.value.trim(), apart: true };
       now.focus();
-      if (early) typed = early.text; // early is null where a palette is drawn a second time
-      early = null;
+      begun = null;
     }
     shown = now;
     if (now && now.value !== typed) {

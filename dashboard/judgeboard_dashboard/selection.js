@@ -68,7 +68,10 @@ export default function ({ data, setStateValue }) {
   };
   const changed = () => {
     clearTimeout(waits);
-    waits = setTimeout(() => tell(), 200);
+    waits = setTimeout(() => {
+      waits = null; // also if the texts are gone by then, and `tell` sends nothing
+      tell();
+    }, 200);
   };
   /* The arrow keys select the next or previous word; with Shift they extend the selection by a word. */
   const arrow = (event) => {

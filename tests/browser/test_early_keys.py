@@ -183,6 +183,20 @@ def test_a_double_press_is_one_and_a_slower_one_two_however_slow_the_server(bare
     done(bare, "G", "G")
 
 
+def test_a_key_without_a_button_in_a_field_whose_text_is_sent_holds_up_no_other(bare: Page) -> None:
+    bare.clock.install(time=0)
+    bare.clock.pause_at(10_000)
+    bare.evaluate("draw('J'); document.body.append(document.createElement('input'))")
+    field = bare.locator("input")
+    field.fill("a")
+    field.blur()
+    field.focus()
+    bare.keyboard.press("F8")
+    bare.keyboard.press("j")
+    bare.clock.run_for(2_000)
+    done(bare, "J")
+
+
 def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Page) -> None:
     for key in ("m", "y", "d", "Escape", "y"):
         bare.keyboard.press(key)
@@ -258,6 +272,9 @@ PALETTE = """() => {
   document.querySelector("button").addEventListener("click", ({ target }) => target.insertAdjacentHTML("afterend",
     "<div role=dialog><div class=st-key-palette_text><input></div></div>"));
 }"""
+RESULT = """() => document.querySelector("[role=dialog]").insertAdjacentHTML("beforeend", `
+  <div class=st-key-palette_to_1><button onclick="done.push('trends')">Trends</button></div>
+  <span class=jb-found data-text=trends data-first=palette_to_1></span>`)"""
 
 
 def test_the_palette_opens_with_what_was_typed_on_a_page_that_is_drawn_for_long(bare: Page) -> None:
@@ -266,7 +283,12 @@ def test_the_palette_opens_with_what_was_typed_on_a_page_that_is_drawn_for_long(
     bare.keyboard.press("Control+k")
     bare.keyboard.type("tr")
     bare.clock.run_for(10_000)
-    bare.keyboard.type("ends")
+    bare.keyboard.type("endx")
+    bare.keyboard.press("Backspace")
+    bare.keyboard.type("s")
+    bare.keyboard.press("Enter")
     bare.evaluate(PALETTE)
     bare.clock.run_for(1_000)
     expect(bare.get_by_role("dialog").locator("input")).to_have_value("trends")
+    bare.evaluate(RESULT)
+    done(bare, "trends")

@@ -73,9 +73,9 @@ def _palette(pages: Mapping[str, str]) -> None:
             label_visibility="collapsed",
         )
         or ""
-    ).strip()[:LONGEST]
+    ).strip()
     with caught():
-        targets = targets_of(text, pages)
+        targets = targets_of(text[:LONGEST], pages)
         for target in targets:
             if st.button(as_label(target.words), key=target.key, icon=target.icon, type="tertiary", width="stretch"):
                 open_rows(target.page, **target.query)
