@@ -88,8 +88,10 @@ def alerts() -> None:
         under = (f"The latest {MOST}. More: `judgeboard alerts log --limit 1000`" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
-        not_sent = next((message for message in messages if message.error), None)
-        if not_sent is not None:  # in the table, long reasons are cut
+        # In the table, long reasons are cut. A message that went to the same destination later ends the problem.
+        latest = {(message.rule, message.destination): message for message in reversed(messages) if message.attempts}
+        not_sent = max((each for each in latest.values() if each.error), key=lambda each: each.id, default=None)
+        if not_sent is not None:
             show_problem(not_sent.rule, f"the message of {when(not_sent.at)} was not sent: {not_sent.error}")
     _form()
 

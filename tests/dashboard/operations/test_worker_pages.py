@@ -6,9 +6,9 @@ import pytest
 
 from app_pages import OpenPage, labels, press, shown, table_rows
 from judgeboard.alerts.events import check
-from judgeboard.domain import RuleState
+from judgeboard.domain import MessageKind, RuleState
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
-from judgeboard.store.alerts import list_alert_rules
+from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.targets import push_jobs
@@ -119,7 +119,14 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     [[_, name, kind, state, why, to, attempts]] = table_rows(open_page("alerts"), "Message")
     assert (name, kind, to, state, attempts) == ("flags", "test", "slack:env:SLACK_URL", "failed", 1)
     assert why == "the environment variable SLACK_URL is not set where the worker runs"
-    check(page_store, datetime.now(UTC))
+    assert why in shown(app)
+    later = datetime.now(UTC)
+    with page_store.writing() as connection:
+        id_ = store_delivery(connection, rule.id, MessageKind.TEST, {}, rule.destinations[0], later)
+        begin_attempt(connection, get_delivery(connection, id_), later, later)
+        end_attempt(connection, id_, None, is_last=False, now=later)
+    assert why not in shown(open_page("alerts")), "a later message went there"
+    check(page_store, later)
     [event] = table_rows(open_page("alerts"), "Since")
     assert event[1:] == ["flags", event[2], 1]
     assert "open flags (threshold: 0)." in event[2]
