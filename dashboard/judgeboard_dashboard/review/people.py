@@ -124,7 +124,7 @@ def own_reviews() -> None:
 def own_work(reviewer: Reviewer, *, of: str) -> None:
     """Show a person's own progress, agreement and pace; nothing before their first review.
 
-    ``of`` says what the reviews of a day are about: the list under it has either those of answers or those of pairs.
+    ``of`` names what the counted reviews are about. The list below shows reviews of answers, or reviews of pairs.
     """
     with reading() as connection:
         work = person_work(connection, reviewer)
