@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, objects
@@ -27,7 +26,7 @@ def _read(row: Row) -> Trace | None:
         return None
     started = nanoseconds(values.get("start_time"))
     span = Span(
-        trace_id=hexadecimal(trace_id),
+        trace_id=str(trace_id),
         span_id=str(span_id),
         parent_id=str(values["parent_run_id"]) if values.get("parent_run_id") else None,
         name=str(values.get("name") or ""),
@@ -41,14 +40,6 @@ def _read(row: Row) -> Trace | None:
 
 
 read = each_span(_read)
-
-
-def hexadecimal(trace_id: Any) -> str:
-    """Return the id of a trace as a trace that is received has it, so that both are one answer."""
-    try:
-        return UUID(str(trace_id)).hex
-    except ValueError:
-        return str(trace_id)
 
 
 def _scores(values: Mapping[str, Any]) -> list[Score]:

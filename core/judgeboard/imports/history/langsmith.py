@@ -1,10 +1,12 @@
 """LangSmith: runs of a project and their feedback."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
 from judgeboard.errors import NotFound
 from judgeboard.imports.exports.entry import objects
-from judgeboard.imports.exports.langsmith import hexadecimal
 from judgeboard.imports.history.pages import History, Names, Page, Row, Window, by_key, is_own, whole_traces
 from judgeboard.targets.langsmith import LANGSMITH
 from judgeboard.targets.target import Http
@@ -43,7 +45,7 @@ class LangsmithHistory(History):
         for trace_id in divided:
             traces[trace_id] = self._runs_of(trace_id)
         self._add_feedback([run for runs in traces.values() for run in runs])
-        return Page("LangSmith runs", {hexadecimal(each): runs for each, runs in traces.items()}, _next(reply))
+        return Page("LangSmith runs", traces, _next(reply), _as_received)
 
     def _runs(self, body: dict[str, Any], cursor: str | None) -> Any:
         common = {"session": [self._session], "select": list(_FIELDS), "limit": _MOST}
@@ -72,6 +74,12 @@ class LangsmithHistory(History):
                 offset += len(reply)
                 if len(reply) < _MOST:
                     break
+
+
+def _as_received(trace_id: str, runs: Sequence[Row]) -> tuple[str, Sequence[Row]]:
+    with suppress(ValueError):
+        trace_id = UUID(trace_id).hex
+    return trace_id, [run | {"trace_id": trace_id} for run in runs]
 
 
 def _next(reply: Any) -> str | None:

@@ -163,13 +163,16 @@ class _PageImport:
     def add(self, page: Page) -> None:
         """Import the traces of a page; those that came another way only give verdicts and grades."""
         with self.store.reading() as connection:
-            known = responses_named(connection, set(page.traces)) if page.traces else {}
+            traces, known = page.traces, responses_named(connection, set(page.traces)) if page.traces else {}
+            if page.as_received is not None:  # an answer of a file keeps the id that the file has
+                traces = dict(each if each[0] in known else page.as_received(*each) for each in traces.items())
+                known |= responses_named(connection, set(traces))
         source = self.result.source
         elsewhere = {
             trace_id for trace_id, stored in known.items() if source not in {response.source for response in stored}
         }
-        own = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id not in elsewhere}
-        others = {trace_id: rows for trace_id, rows in page.traces.items() if trace_id in elsewhere}
+        own = {trace_id: rows for trace_id, rows in traces.items() if trace_id not in elsewhere}
+        others = {trace_id: rows for trace_id, rows in traces.items() if trace_id in elsewhere}
         self._import(page.export, own, KINDS_OF_EXPORTS, source)
         self._import(page.export, others, KINDS_OF_EXPORTS[1:], None)
         self.result.traces += len(page.traces)
