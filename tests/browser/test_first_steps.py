@@ -44,6 +44,7 @@ def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
         field = page.get_by_role("textbox", name=label)
         field.fill(value)
         field.press("Enter")
+        expect(page.locator(".jb-say")).to_contain_text("5 calls")  # the server has the model
         idle(page)
         expect(field).to_have_value(value)
     page.get_by_role("button", name="Try 3 answers").click()
