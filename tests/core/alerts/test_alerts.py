@@ -303,7 +303,9 @@ def test_the_commands_keep_rules_and_check_them(
         return streams.err if code == 2 else streams.out
 
     assert "No alert rules" in said("list")
-    options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", "22:00-22:01", "--remind", "2h")
+    other_hour = f"{datetime.now(UTC) + 12 * HOUR:%H}"
+    quiet = f"{other_hour}:00-{other_hour}:01"  # not now
+    options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", quiet, "--remind", "2h")
     assert "workers: active; missing_worker < 1, after 1 min" in said("add", "workers", *options)
     assert "there is an alert rule 'workers' already" in said("add", "workers", *options, code=2)
     assert "workers (test) to webhook:env:HOOK_URL: sent after 1 attempt" in said("test", "workers")
@@ -311,7 +313,7 @@ def test_the_commands_keep_rules_and_check_them(
     assert json.loads(said("check", "--json", code=1))["open"][0]["sentence"].startswith("0 workers running")
     assert "open since" in said("list")
     file = tmp_path / "alerts.yaml"
-    same = "{name: workers, when: missing_worker, to: 'webhook:env:HOOK_URL', quiet: '22:00-22:01', remind: 2h}"
+    same = f"{{name: workers, when: missing_worker, to: 'webhook:env:HOOK_URL', quiet: '{quiet}', remind: 2h}}"
     file.write_text(f"alerts:\n- {same}\n- {{name: cost, when: spend, above: 5, to: command}}\n")
     assert said("import", str(file)) == "1 added, 0 replaced, 1 unchanged\n"
     assert said("import", str(file)) == "0 added, 0 replaced, 2 unchanged\n"
