@@ -9,12 +9,12 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import scored_version
-from judgeboard.agreement.scored_labels import DECIMALS, ScoredSample, confidence, load_sample
+from judgeboard.agreement.scored_labels import ScoredSample, allowed_risk, confidence, load_sample
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, no_ints
-from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.stats.estimates import percent, percent_as_given, percent_words
 from judgeboard.stats.thresholds import (
     DELTA,
     STARTS,
@@ -119,7 +119,7 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
         return result(gap)
     if not first.by_lot.n:
         return result("Not available, because no answer has a label that was drawn at random.")
-    risk, level = round(1 - agreement, DECIMALS), delta / len(samples)
+    risk, level = allowed_risk(agreement), delta / len(samples)
     taken = no_ints()
     wrong: list[BoolArray] = []
     groups: list[IntArray] = []
@@ -154,7 +154,8 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
     share = share_by_group(stands, other.grouping)
     sentence = (
         f"{_stages_words(stages, first.alike)}: {len(taken):,} of {judged:,} ({percent(len(taken) / judged)}). "
-        f"People agree with at least {percent(agreement)} of such verdicts, with {percent(1 - delta)} confidence. "
+        f"People agree with at least {percent_as_given(agreement)} of such verdicts, with {percent(1 - delta)} "
+        f"confidence. "
         f"Labels that did not choose it (n = {len(right):,}): {percent_words(agreed)}."
     )
     return ConfidentVerdicts(
@@ -182,7 +183,7 @@ def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
     half = labels.at(labels.choosing)
     starts = 1 if sample.alike else STARTS
     needed = math.ceil(labels_to_pass(risk, delta / starts) * share_design_effect(half.wrong, half.grouping))
-    return more_labels_words(f"an agreement of {percent(1 - risk)}", needed, half.n, labels.n, "answers")
+    return more_labels_words(f"an agreement of {percent_as_given(1 - risk)}", needed, half.n, labels.n, "answers")
 
 
 def _stages_words(stages: Sequence[Stage], alike: int) -> str:

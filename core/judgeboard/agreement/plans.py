@@ -111,8 +111,8 @@ def plan_labels(
     """
     if question not in get_args(Question):
         raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
-    if not 0 < reach < 1:
-        raise BadInput(f"the reach must be above 0 and below 1, for example 0.05, not {reach:g}")
+    if not EXACT < reach < 1:
+        raise BadInput(f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}")
     if question == "judges" and len(versions) != 2:
         raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
     if question == "outcome" and by_query_type:

@@ -26,6 +26,12 @@ MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label,
 _EVIDENCE = "evidence group"
 
 
+def allowed_risk(goal: float) -> float:
+    """Return the share of wrong verdicts that a goal allows. Both are above 0 and below 1, also after rounding."""
+    least = 10.0**-DECIMALS
+    return min(max(round(1 - goal, DECIMALS), least), 1 - least)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredLabels(Columns):
     """Labelled answers, one row each.

@@ -14,6 +14,7 @@ from judgeboard.agreement.scored_labels import (
     JudgedScores,
     ScoredLabels,
     ScoredSample,
+    allowed_risk,
     flag_from,
     load_sample,
 )
@@ -21,7 +22,7 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
-from judgeboard.stats.estimates import measured, percent, percent_words, unmeasured
+from judgeboard.stats.estimates import measured, percent, percent_as_given, percent_words, unmeasured
 from judgeboard.stats.thresholds import (
     DELTA,
     FEWEST_FLAGGED,
@@ -41,6 +42,7 @@ from judgeboard.text import counted
 Aim = Literal["recall", "precision", "cost"]
 AIMS: tuple[Aim, ...] = get_args(Aim)
 
+MOST_COST = 1_000_000  # reviews
 CURVE = 20  # thresholds of the trade-off curve
 _STEPS = 1_000_000  # a threshold has six decimals
 
@@ -60,8 +62,8 @@ class Goal:
     def __post_init__(self) -> None:
         if self.aim not in AIMS:
             raise BadInput(f"a goal must be one of {', '.join(AIMS)}, not {self.aim!r}")
-        if self.aim == "cost" and not 0 < self.value < math.inf:
-            raise BadInput(f"a cost must be above 0, not {self.value:g}")
+        if self.aim == "cost" and not 0 < self.value <= MOST_COST:
+            raise BadInput(f"a cost must be above 0 and at most {MOST_COST:,}, not {self.value:g}")
         if self.aim != "cost" and not 0 < self.value < 1:
             raise BadInput(f"a {self.aim} must be between 0 and 1, not {self.value:g}")
         if not 0 < self.delta < 1:
@@ -70,14 +72,14 @@ class Goal:
     @property
     def risk(self) -> float:
         """The share of wrong verdicts that a recall or precision allows."""
-        return round(1 - self.value, DECIMALS)
+        return allowed_risk(self.value)
 
     @property
     def words(self) -> str:
         """The goal in words."""
         if self.aim == "cost":
             return f"lowest cost, if a missed bad answer costs {self.value:g} times a review"
-        return f"{self.aim} of at least {percent(self.value)}"
+        return f"{self.aim} of at least {percent_as_given(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,9 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         return ChosenThreshold(query_type, sample.gap, *counts)
     if not labels.bad.any():
         return ChosenThreshold(query_type, "Not available, because no labelled answer is bad.", *counts)
+    if not half.n:
+        empty = f"Not available: of {counted(labels.n, 'label')}, none is in the half that chooses a threshold."
+        return ChosenThreshold(query_type, empty, *counts)
     in_force = _at(sample.cuts.of(query_type or ""), None, other, judged)
     grid = score_grid(judged.badness)
     curve = tuple(_curve(grid, labels, judged))

@@ -36,7 +36,8 @@ REVIEW_THE_REST = (
 @click.option(
     "--cost",
     type=options.FiniteRange(0, min_open=True),
-    help="Cost of a missed bad answer. A review costs 1. Finds the threshold with the lowest total cost.",
+    help="Cost of a missed bad answer, at most 1000000. A review costs 1. Finds the threshold with the lowest total "
+    "cost.",
 )
 @click.option(
     "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."

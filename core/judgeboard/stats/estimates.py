@@ -169,6 +169,11 @@ def percent(share: float) -> str:
     return f"{_whole_percent(share)} %"
 
 
+def percent_as_given(share: float) -> str:
+    """Return "99.95 %": all digits of a share that a person chose."""
+    return f"{100 * share:.10g} %"
+
+
 def percent_interval(estimate: Estimate) -> str | None:
     """Return "[77, 82]" in percent, None without an interval."""
     if estimate.low is None or estimate.high is None:

@@ -185,7 +185,7 @@ def labels_to_pass(risk: float, delta: float = DELTA) -> int:
     first = fewest_labels(risk, delta)
     return next(
         (n for n in range(first, _MOST_LABELS) if wrong_bound(math.floor(n * risk / 2 + 1e-9), n, delta) <= risk),
-        _MOST_LABELS,
+        max(first, _MOST_LABELS),
     )
 
 

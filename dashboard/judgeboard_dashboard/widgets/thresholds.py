@@ -17,7 +17,7 @@ from judgeboard.agreement.thresholds import (
     replayed,
     threshold_result,
 )
-from judgeboard.errors import NotFound
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import calibration_lines, meaning_table, thresholds_table, trade_off_table
@@ -63,8 +63,10 @@ def threshold_search(save: Save) -> None:
         # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
         value = st.number_input(label, value=first, step=step, format="%.4g", key=f"goal_{aim}", width=300)
         by_type = st.toggle("By query type", key="by_type", bind="query-params", width="content")
-    if not (value > 0 if aim == "cost" else 0 < value < 1):
-        problem(f"{label}: enter a number above 0{'' if aim == 'cost' else ' and below 1'}.")
+    try:
+        goal = Goal(aim, value)
+    except BadInput as error:
+        problem(f"{label}: {error}.")
         return
     try:
         with reading() as connection:
@@ -72,7 +74,7 @@ def threshold_search(save: Save) -> None:
     except NotFound as error:
         instead(capital(str(error)))
         return
-    result = threshold_result(sample, Goal(aim, value), by_query_type=by_type)
+    result = threshold_result(sample, goal, by_query_type=by_type)
     for each in result.thresholds:
         sentence(each.sentence, lead="" if each.query_type is None else f"{each.query_type}. ")
     rows = thresholds_table(result)

@@ -1,5 +1,7 @@
 """Thresholds, confident verdicts and calibration on a stored log."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sqlalchemy import func, select
@@ -123,6 +125,26 @@ def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
     assert chosen.sentence == "Not available, because no labelled answer is bad."
     assert chosen.low_groundedness is None
+
+
+@on_sqlite
+def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log: GradedLog) -> None:
+    version = judged(log, 90)
+    with log.store.reading() as connection:
+        (all_but_all,) = measure_threshold(connection, Goal("recall", 1 - 1e-12)).thresholds
+        (almost_none,) = measure_threshold(connection, Goal("precision", 1e-12)).thresholds
+        surest = measure_confident_verdicts(connection, 1 - 1e-12)
+        least_sure = measure_confident_verdicts(connection, 1e-12)
+        sample = load_sample(connection, [version])
+    assert "needs about" in all_but_all.sentence
+    assert "needs about" in surest.sentence
+    assert almost_none.low_groundedness is not None
+    assert least_sure.confident > 80
+    with pytest.raises(BadInput, match="at most 1,000,000, not 1e\\+300"):
+        Goal("cost", 1e300)
+    only = np.flatnonzero(~sample.labels.choosing & sample.labels.bad)[:1]
+    (chosen,) = threshold_result(replace(sample, labels=sample.labels.at(only)), Goal("cost", 5)).thresholds
+    assert chosen.sentence == "Not available: of 1 label, none is in the half that chooses a threshold."
 
 
 @on_sqlite
