@@ -54,7 +54,8 @@ _PARTS = {
 """The keys of a field that only some types have."""
 
 
-def _name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return the name of a schema or a field; raise ValueError if it is not one."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a name: use letters, digits, spaces, - and _, at most 60 characters")
     return name
@@ -115,7 +116,7 @@ class SchemaField:
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
-    name: Annotated[Text, AfterValidator(_name)]
+    name: Annotated[Text, AfterValidator(checked_name)]
     type: FieldType
     help: Text | None = None
     required: Annotated[bool, unless_null(False)] = False
@@ -313,7 +314,7 @@ class LabelSchema:
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
 
-    name: Annotated[Text, AfterValidator(_name)]
+    name: Annotated[Text, AfterValidator(checked_name)]
     fields: Annotated[tuple[SchemaField, ...], BeforeValidator(_fields), Field(min_length=1, max_length=MOST_FIELDS)]
 
     @property

@@ -21,7 +21,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
-from judgeboard.imports.labels import label_set_field
+from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.pairs import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
 from judgeboard.store.failure_modes import ensure_modes
@@ -135,8 +135,12 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
         known = rows.find("response", "external_id", grade_names, responses)
         if (label_set := self.labels.label_set) is not None:
-            words = {record.fields[label_set] for record in grades.values() if label_set in record.fields}
-            label_set_field(connection, label_set, words, self.actor, now)
+            words = {i: grades[i].fields[label_set] for i in known if i in grades and label_set in grades[i].fields}
+            options = set(label_set_field(connection, label_set, words.values(), self.actor, now).values)
+            for index, word in words.items():
+                if word not in options:
+                    rows.refuse(index, "label", no_option(label_set, word))
+                    del grades[index]
         schemas = _with_fields(connection, rows, grades)
         graded = [
             GradeOf(response.id, response.source, grades[index], schemas.get(index))

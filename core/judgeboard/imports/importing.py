@@ -19,7 +19,7 @@ from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, 
 from judgeboard.imports.exports import Export, ExportRows, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
-from judgeboard.imports.labels import LabelWord
+from judgeboard.imports.labels import LabelWord, check_label_set
 from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
@@ -529,6 +529,8 @@ def read_records(
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
     if label_set is not None and kind not in LABELLED:
         raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
+    if label_set is not None:
+        check_label_set(label_set)
     importing = chosen(source, actor)
     importing.labels.label_set = label_set
     importing.newer_counts = newer_counts

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from judgeboard.domain import Label
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, simple_name
 from judgeboard.imports.values import word_of
@@ -87,7 +88,12 @@ class LabelWords:
     def word(self, cells: Cells) -> str | None:
         """Return the label of a row in a label set, None if there is no label or no label set."""
         value = cells.raw("label")
-        return None if value is None or self.label_set is None else _short(value)
+        if value is None or self.label_set is None:
+            return None
+        word = word_of(value)
+        if word is not None and not 0 < len(word) <= _MAX_WORD:
+            raise Unusable("label", f"a label of a label set has 1 to {_MAX_WORD} characters")
+        return _short(value)
 
     def report(self) -> tuple[LabelWord, ...]:
         """Return the words of the rows so far, by word."""
@@ -97,20 +103,30 @@ class LabelWords:
         )
 
 
+def check_label_set(name: str) -> None:
+    """Raise BadInput if a label set cannot have this name."""
+    from judgeboard.formats.label_schema import BUILT_IN, checked_name
+
+    if name in BUILT_IN:
+        raise BadInput(f"--label-set {name}: a part of the built-in grade has this name, choose another name")
+    try:
+        checked_name(name)
+    except ValueError as error:
+        raise BadInput(f"--label-set: {error}") from None
+
+
 def label_set_field(
     connection: "Connection", name: str, words: Collection[str], actor: str, now: datetime
 ) -> "SchemaField":
     """Return the category of a label set, which is the only field of the label schema with the same name.
 
-    New words become its last options, in a new version. So a word keeps its number in the scores of judges. Raises
-    BadInput if the label schema has other fields, or the name or the words cannot be used.
+    New words become its last options, in a new version. So a word keeps its number in the scores of judges. Words
+    beyond the largest number of options are left out: `no_option` says why their rows are refused. Raises BadInput if
+    the label schema has other fields.
     """
-    from judgeboard.errors import BadInput, NotFound
-    from judgeboard.formats.label_schema import BUILT_IN, MOST_OPTIONS, FieldType, stored_schema
+    from judgeboard.formats.label_schema import MOST_OPTIONS, FieldType, stored_schema
     from judgeboard.store.label_schemas import ensure_schema, schema_named
 
-    if name in BUILT_IN:
-        raise BadInput(f"--label-set {name}: a part of the built-in grade has this name, choose another name")
     try:
         schema = schema_named(connection, name).schema
     except NotFound:
@@ -118,15 +134,18 @@ def label_set_field(
     field = schema.fields[0]
     if not schema.is_label_set:
         raise BadInput(f"--label-set {name}: a label schema with other fields has this name, choose another name")
-    new = sorted(set(words) - set(field.values))
+    new = sorted(set(words) - set(field.values))[: MOST_OPTIONS - len(field.values)]
     if not new:
         return field
-    if len(field.values) + len(new) > MOST_OPTIONS:
-        raise BadInput(f"--label-set {name}: a label set has at most {MOST_OPTIONS} labels")
     (content,) = schema.as_json()["fields"]
     made = stored_schema(name, [content | {"options": [*content.get("options", ()), *new]}])
     ensure_schema(connection, made, actor, now)
     return made.fields[0]
+
+
+def no_option(name: str, word: str) -> str:
+    """Return why a word did not become an option of a label set."""
+    return f"{word!r} is a label too many: the label set {name!r} has the most labels that it can have"
 
 
 def map_option(word: str, label: Label) -> str:

@@ -23,7 +23,7 @@ from judgeboard.domain import (
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, raw_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
-from judgeboard.imports.labels import label_set_field
+from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.scales import own_scale, scores_in
 from judgeboard.judges.judge import replay_version
 from judgeboard.judges.rag import located
@@ -203,10 +203,12 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         if unknown:  # an id may name an empty answer, which only a pair can have
             sides = sides_named(connection, unknown)
             named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
-        numbers = self._numbers(connection, records, now)
+        responses = rows.find("response", "external_id", names, named)
+        words = {index: word for index in responses if (word := records[index].word) is not None}
+        numbers = self._numbers(connection, words, rows, now)
         by_judge: dict[str, dict[int, int]] = {}
-        for index, response in rows.find("response", "external_id", names, named).items():
-            by_judge.setdefault(records[index].judge, {})[index] = response.id
+        for index in sorted(responses.keys() - rows.problems.keys()):
+            by_judge.setdefault(records[index].judge, {})[index] = responses[index].id
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, RecordedJudge(judge), now)
             known = recorded_verdicts(connection, version.id, set(response_ids.values()), latest=self.newer_counts)
@@ -235,13 +237,18 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 rows.new |= set(list(new)[:stored])
         return rows.stored()
 
-    def _numbers(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> dict[str, int]:
-        """Return the number of each word of the label set, as scores have it."""
-        words = {record.word for record in records if record.word is not None}
+    def _numbers(
+        self, connection: Connection, words: Mapping[int, str], rows: RowOutcomes, now: datetime
+    ) -> dict[str, int]:
+        """Return the number of each word of the label set, as scores have it. Refuse rows whose word has none."""
         if self.labels.label_set is None or not words:
             return {}
-        field = label_set_field(connection, self.labels.label_set, words, self.actor, now)
-        return {value: number for number, value in field.numbered.items()}
+        field = label_set_field(connection, self.labels.label_set, words.values(), self.actor, now)
+        numbers = {value: number for number, value in field.numbered.items()}
+        for index, word in words.items():
+            if word not in numbers:
+                rows.refuse(index, "label", no_option(self.labels.label_set, word))
+        return numbers
 
 
 _QUOTES = ("answer_quote", "passage_quote")

@@ -75,6 +75,24 @@ def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
     assert (field.tests[title].n, field.tests[title].epsilon) == (40, 0.2)
 
 
+def test_rows_with_unusable_labels_are_rejected_and_the_others_stored(answers: Store) -> None:
+    bring(answers, "grades", [{"response_id": "unknown", "annotator": "mara", "label": "supports"}])
+    with answers.reading() as connection:
+        assert not list_schemas(connection)  # no row was stored
+    words = ("supports", " ", "x" * 61, *(f"class {number}" for number in range(10, 60)))
+    for kind, person in (("grades", "annotator"), ("verdicts", "judge")):
+        rows = [{"response_id": f"a{n % 40 + 1}", person: f"p{n // 40}", "label": word} for n, word in enumerate(words)]
+        summary = bring(answers, kind, rows)
+        assert summary.new == 50
+        assert [each.line for each in summary.first_rejected] == [2, 3, 1]
+        assert [each.field for each in summary.first_rejected] == ["label"] * 3
+        assert "1 to 60 characters" in summary.first_rejected[0].reason
+        assert "'supports' is a label too many" in summary.first_rejected[2].reason
+    for name in ("", "\x1b[31m", "x" * 61):
+        with pytest.raises(BadInput, match=r"--label-set: .* is not a name"):
+            bring(answers, "grades", rows, label_set=name)
+
+
 def test_a_new_class_becomes_the_last_option_of_a_new_version(answers: Store) -> None:
     bring(answers, "verdicts", verdicts(5)[:20])
     late = [{"response_id": "a21", "judge": "nli", "label": "both"}, *verdicts(5)[21:]]
