@@ -42,7 +42,8 @@ call_options: Callable[[F], F] = decorator(
     click.option(
         "--max-cost",
         type=FiniteRange(0, min_open=True),
-        help="Stop when the calls have cost this much, in dollars (default: no limit).",
+        help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Its earlier parts "
+        "and other processes count.",
     ),
     click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
@@ -190,7 +191,15 @@ def stopped_lines(account: "RunAccount") -> Iterator[str]:
     """Yield the reason why a run stopped early, and how to continue it."""
     if account.why_stopped:
         yield f"stopped: {account.why_stopped}; {account.not_reached:,} not reached"
-        yield options.CONTINUE
+        yield to_continue(account.why_stopped)
+
+
+def to_continue(why_stopped: str | None) -> str:
+    """Return how to continue a run."""
+    from judgeboard.runs.runner import COST_LIMIT
+
+    again = "To continue, run the same command again"
+    return f"{again} with a higher --max-cost." if why_stopped == COST_LIMIT else f"{again}."
 
 
 def check_pairs(file: str | Path, source: str | None) -> None:

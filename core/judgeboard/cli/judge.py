@@ -1,13 +1,12 @@
 """The commands `judge`, `jury`, `repeats` and `prompt`: ask one judge, several, or one again; print its prompt."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options, warned
+from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options, to_continue, warned
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
@@ -133,21 +132,18 @@ def _judge_by_jury(
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
-    from judgeboard.store.runs import run_counts
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
-    summaries, report, code, spent, started = [], None, 0, 0, datetime.now(UTC)
+    summaries, report, code, spent = [], None, 0, 0
     for judge in judges:
-        summary = ask(judge, None if max_cost is None else max_cost - spent / 1_000_000)
+        summary = ask(judge, None if max_cost is None else max(0.0, max_cost - spent / 1_000_000))
         summaries.append(summary)
         code = max(code, summary.exit_code)
         options.show_lines(summary_lines(summary))
         if code >= STOPPED:
             break
-        if summary.run_id is not None:  # the cost of an earlier command in the same run does not count
-            with store.reading() as connection:
-                spent += run_counts(connection, [summary.run_id], since=started)[summary.run_id].cost_micro or 0
+        spent += summary.cost_micro or 0
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
@@ -186,7 +182,7 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     if summary.not_reached and summary.state == "done":
         lines.append(f"{summary.not_reached:,} answers got their verdict from another run in the meantime.")
     elif summary.not_reached:
-        lines.append(options.CONTINUE)
+        lines.append(to_continue(summary.why_stopped))
     elif summary.asked - summary.ok:
         lines.append("To judge the answers without a usable verdict again, add --rejudge failed to the command.")
     return lines

@@ -62,7 +62,6 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 # Characters that can control a terminal: control characters, lone surrogates, and marks of the text's direction.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-CONTINUE = "To continue, run the same command again."
 FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # the range of ids in both engines
 FILE = click.Path(path_type=Path)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
@@ -29,7 +30,7 @@ from judgeboard.runs.runner import (
     on_first_ctrl_c,
 )
 from judgeboard.runs.task_claims import CLAIMS_PER_CALL, Claimed, TaskClaims, taking_part
-from judgeboard.store.claims import TaskKey, count_claims, lock_run, release_claims
+from judgeboard.store.claims import TaskKey, add_to_share, cost_elsewhere, count_claims, lock_run, release_claims
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
@@ -154,8 +155,9 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         concurrency: Maximum number of tasks in flight (default: 16).
-        max_cost: Cost limit in the price file's currency; nothing further is asked once it is reached. UnknownPrice is
-            raised if a model has no price.
+        max_cost: Cost limit of the run in the price file's currency. Nothing further is asked once all its calls,
+            also those of earlier parts and of other processes, have cost this much. UnknownPrice is raised if a model
+            has no price.
         actor: Who asks (default: ``library``).
         on_progress: Called after every commit with the tally and the number of steps expected in all.
         on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
@@ -371,6 +373,7 @@ async def _take_part(
         with store.writing() as connection:
             if batch:
                 method.save(connection, begun, batch)
+                add_to_share(connection, run.id, executor_id, (step.record for step in batch), datetime.now(UTC))
             claims.release(connection, [claimed.key for claimed in ended])
 
     def stop(why: str, in_flight: int) -> None:
@@ -384,6 +387,7 @@ async def _take_part(
         save,
         concurrency=concurrency,
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
+        spent_elsewhere=lambda: cost_elsewhere(store, run.id, executor_id),
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
         on_stop=stop,
         about=begun.about,

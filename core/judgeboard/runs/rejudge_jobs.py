@@ -15,7 +15,6 @@ from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun
-from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, log_failure
 from judgeboard.store.claims import (
     claim_answers,
@@ -23,7 +22,6 @@ from judgeboard.store.claims import (
     count_claims,
     lock_run,
     release_claims,
-    shared_counts,
     unclaimed_answers,
 )
 from judgeboard.store.engine import Store
@@ -71,7 +69,6 @@ class RejudgeJob(SharedJob):
         self._after: int | None = None  # the last id that is claimed
         self._others = 0  # answers that other workers or other runs have claimed
         self._at_end = False
-        self._cost_end: int | None = None  # the cost of all shares at which the limit of the job is reached
 
     def _run(self) -> None:
         pauses = iter(TRY_AGAIN_SECONDS)
@@ -113,11 +110,7 @@ class RejudgeJob(SharedJob):
             return
         why: str | None = BROKE_OFF
         try:
-            why = asyncio.run(
-                self._judge(
-                    begun, method, concurrency=job.filter["concurrency"], max_cost_micro=self._cost_left(begun.run)
-                )
-            )
+            why = asyncio.run(self._judge(begun, method, concurrency=job.filter["concurrency"]))
         finally:
             self._leave(why)
         forget_key(job.id)
@@ -156,9 +149,7 @@ class RejudgeJob(SharedJob):
             return None
         with self._store.reading() as connection:  # the limit is for this job; an earlier job may have begun the run
             spent = run_counts(connection, [run.id], since=self._job.created_at)[run.id].cost_micro or 0
-            left = max(0, round(limit * 1_000_000) - spent)
-            self._cost_end = (shared_counts(connection, run.id)[0].cost_micro or 0) + left
-        return left
+        return round(limit * 1_000_000) - spent
 
     def _due(self, most: int) -> list[int]:
         with self._store.reading() as connection:
@@ -199,9 +190,6 @@ class RejudgeJob(SharedJob):
                 return CANCELLED
             if job.failed is not None or run.state is not RunState.RUNNING:
                 return ENDED
-            if self._cost_end is not None and run.why_stopped is None:
-                spent = shared_counts(connection, run.id)[0].cost_micro or 0
-                return COST_LIMIT if spent >= self._cost_end else None
             return run.why_stopped
 
     def _leave(self, why: str | None) -> None:

@@ -17,7 +17,7 @@ from judgeboard.runs.judging import Judging, make_judge
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
-from judgeboard.store.claims import release_claims
+from judgeboard.store.claims import release_claims, shared_counts
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
@@ -32,7 +32,7 @@ from judgeboard.store.judging_rules import (
     spent_today,
 )
 from judgeboard.store.responses import last_response_id
-from judgeboard.store.runs import Counts
+from judgeboard.store.runs import Counts, StoredRun
 
 LINGER_SECONDS = 5.0  # the judge stays open this long without a new answer
 RECENT_SECONDS = 60.0  # answers are looked for at every look for this long; later ones are found by a sweep
@@ -110,7 +110,7 @@ class RuleJob(SharedJob):
                 if rule.state is not RuleState.ACTIVE:
                     return
                 if not budget_is_used_up(rule, spent) and self._due(1):
-                    problem = self._judge_due(spent)
+                    problem = self._judge_due()
                     self._note(rule, problem)
                     if problem is not None:
                         self._closing.wait(TRY_AGAIN_SECONDS)
@@ -134,21 +134,20 @@ class RuleJob(SharedJob):
             with self._store.writing() as connection:
                 set_problem(connection, rule.id, problem)
 
-    def _judge_due(self, spent: Counts) -> str | None:
+    def _judge_due(self) -> str | None:
         """Judge what is due until nothing is left for a while; return the problem that stopped it, or None."""
         try:
             begun, method = self._begin()
         except JudgeboardError as error:
             return str(error)
         self._unreleased = begun.run.id
-        limit, self._began = self._rule.max_cost, begun.run.started_at
+        self._began = begun.run.started_at
         # If the provider was away, one call shows whether it is back, and no other answer fails.
         self._is_trial = self._provider_is_away
         asking = self._judge(
             begun,
             method,
             concurrency=1 if self._is_trial else self._rule.concurrency,
-            max_cost_micro=None if limit is None else round(limit * 1_000_000) - (spent.cost_micro or 0),
             most=1 if self._is_trial else None,
         )
         why: str | None = None
@@ -195,6 +194,13 @@ class RuleJob(SharedJob):
 
     def _may_come(self) -> bool:
         return self._idle_s < LINGER_SECONDS
+
+    def _cost_left(self, run: StoredRun) -> int | None:
+        if self._rule.max_cost is None:
+            return None
+        with self._store.reading() as connection:
+            spent = shared_counts(connection, run.id)[0].cost_micro or 0
+        return round(self._rule.max_cost * 1_000_000) - spent
 
     def _reason_to_stop(self) -> str | None:
         rule, spent = self._state()

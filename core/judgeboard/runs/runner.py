@@ -97,6 +97,9 @@ class Runner(Generic[T, S]):
     until ``keep`` returns False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
     ends early, with the reason and the number of tasks in flight. ``about`` are attributes of the run's span, if
     Judgeboard's own traces are sent.
+
+    No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a blocking function like
+    these, returns what other processes have spent under the same limit; it is called before each task.
     """
 
     work: Work[T, S]
@@ -104,6 +107,7 @@ class Runner(Generic[T, S]):
     write: Callable[[list[S], list[T]], None]
     concurrency: int
     max_cost_micro: int | None = None
+    spent_elsewhere: Callable[[], int] | None = None
     on_progress: Callable[[Tally], None] | None = None
     on_stop: Callable[[str, int], None] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -112,6 +116,7 @@ class Runner(Generic[T, S]):
 
     def __post_init__(self) -> None:
         self._in_flight = 0
+        self._elsewhere = 0
         self._read_ahead = max(LEAST_READ_AHEAD, self.concurrency)
         self._tasks: asyncio.Queue[T | None] = asyncio.Queue(maxsize=self.concurrency)
         self._waiting: list[S] = []
@@ -140,8 +145,7 @@ class Runner(Generic[T, S]):
         return self.tally
 
     async def _run(self) -> None:
-        if self.max_cost_micro is not None and self.max_cost_micro <= 0:
-            self.stop(COST_LIMIT)
+        self._check_cost()
         writer = asyncio.create_task(self._store_as_it_comes())
         producer = asyncio.create_task(self._produce())
         workers = [asyncio.create_task(self._work()) for _ in range(self.concurrency)]
@@ -172,6 +176,9 @@ class Runner(Generic[T, S]):
     async def _work(self) -> None:
         while self.stopped_because is None:
             task = await self._tasks.get()
+            if self.max_cost_micro is not None and self.spent_elsewhere is not None:
+                self._elsewhere = await asyncio.to_thread(self.spent_elsewhere)
+                self._check_cost()
             if task is None or self.stopped_because is not None:
                 return
             self._in_flight += 1
@@ -191,12 +198,18 @@ class Runner(Generic[T, S]):
         self._something_waits.set()
         if len(self._waiting) >= 4 * self.concurrency + self._read_ahead:
             self._room.clear()  # the store is slower than the model: ask no more until it has caught up
-        limit = self.max_cost_micro
-        if limit is not None and (self.tally.cost_micro is None or self.tally.cost_micro >= limit):
-            self.stop(COST_LIMIT if self.tally.cost_micro is not None else "a call's cost is unknown")
+        self._check_cost()
         await self._room.wait()
         await asyncio.sleep(0)  # an offline judge never waits, so the writer needs this turn
         return self.stopped_because is None
+
+    def _check_cost(self) -> None:
+        if self.max_cost_micro is None:
+            return
+        if self.tally.cost_micro is None:
+            self.stop("a call's cost is unknown")
+        elif self.tally.cost_micro + self._elsewhere >= self.max_cost_micro:
+            self.stop(COST_LIMIT)
 
     async def _store_as_it_comes(self) -> None:
         while not self._closing or self._waiting or self._ended:

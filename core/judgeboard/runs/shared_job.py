@@ -11,6 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -21,8 +22,9 @@ from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun, shared_rate_limits
 from judgeboard.runs.runner import Answered, Runner
 from judgeboard.runs.task_claims import CLAIMS_PER_CALL, LOOK_SECONDS
-from judgeboard.store.claims import add_to_share, release_answers
+from judgeboard.store.claims import add_to_share, cost_elsewhere, release_answers
 from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.runs import StoredRun
 from judgeboard.store.traces import inputs_to_judge
 
 CANDIDATES = 4  # times as many answers are looked up, because other workers claim some of them meanwhile
@@ -83,15 +85,17 @@ class SharedJob(ABC):
         """Return whether to look again after ``_idle_s`` seconds without an answer to claim."""
 
     @abstractmethod
+    def _cost_left(self, run: StoredRun) -> int | None:
+        """Return what the run may still cost in all workers, in millionths; None without a limit."""
+
+    @abstractmethod
     def _reason_to_stop(self) -> str | None:
         """Return why nothing more is to be asked, read from the database."""
 
     def _stored(self, steps: Steps) -> None:  # noqa: B027 - most kinds do nothing more
         """Do more after judgments were stored."""
 
-    async def _judge(
-        self, begun: Begun, method: Judging, *, concurrency: int, max_cost_micro: int | None, most: int | None = None
-    ) -> str | None:
+    async def _judge(self, begun: Begun, method: Judging, *, concurrency: int, most: int | None = None) -> str | None:
         """Claim and judge answers until none is left or it has to stop; return why it stopped.
 
         ``most`` limits the number of answers.
@@ -100,6 +104,9 @@ class SharedJob(ABC):
             await method.judge.aclose()
             return why
         claimed = 0
+        spent_elsewhere = partial(cost_elsewhere, self._store, begun.run.id, self._executor_id)
+        before = spent_elsewhere()  # read first: what others spend meanwhile must not be left out
+        cost_left = self._cost_left(begun.run)
 
         def read(limit: int) -> list[Ask]:
             nonlocal claimed
@@ -113,7 +120,8 @@ class SharedJob(ABC):
             read,
             lambda steps, _ended: self._save(begun, method, steps),
             concurrency=concurrency,
-            max_cost_micro=max_cost_micro,
+            max_cost_micro=None if cost_left is None else cost_left + before,
+            spent_elsewhere=spent_elsewhere,
             about=begun.about,
         )
         watch = asyncio.create_task(self._watch(runner))

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, fun
 
 from judgeboard.domain import Status, StepRecord
 from judgeboard.errors import BadInput
+from judgeboard.store.engine import Readable
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.runs import Counts, StoredRun, next_ask_number
 from judgeboard.store.statements import insert_or_skip, plain_insert
@@ -149,6 +150,14 @@ def add_to_share(
     more = {name: RUN_SHARE.c[name] + count for name, count in row.items()} | {"last_at": now}
     key = ["run_id", "executor_id"]
     connection.execute(first.values(last_at=now).on_conflict_do_update(index_elements=key, set_=more))
+
+
+def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
+    """Return what the other processes of a run have spent, in millionths; calls of unknown cost count as 0."""
+    others = RUN_SHARE.c.run_id == run_id, RUN_SHARE.c.executor_id != executor_id
+    query = select(func.coalesce(func.sum(RUN_SHARE.c.cost_micro), 0)).where(*others)
+    with store.reading() as connection:
+        return int(connection.execute(query).scalar_one())
 
 
 def shared_counts(connection: Connection, run_id: int) -> tuple[Counts, datetime | None]:

@@ -185,7 +185,7 @@ def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(
     out = capsys.readouterr().out
     assert code == 2
     assert "the cost limit is reached" in out
-    assert "run the same command again" in out
+    assert "run the same command again with a higher --max-cost." in out
     assert 10 <= len(judgments(sqlite_store)) < 10 + AT_ONCE
     assert judge(sqlite_store, always(verdict()), "--prices", prices, "--max-cost", "1")[0] == 0
     assert len(judgments(sqlite_store)) == 60

@@ -240,9 +240,9 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
     assert len(of_jury(sqlite_store)) == 4
 
 
-def test_the_cost_limit_of_a_jury_is_for_the_calls_of_one_command(sqlite_store: Store, tmp_path: Path) -> None:
+def test_the_cost_limit_of_a_jury_is_for_the_runs_of_all_members(sqlite_store: Store, tmp_path: Path) -> None:
     store_answers(sqlite_store, 3)
-    # A call costs 0.00012, so that a command stops with its fourth call.
+    # A call costs 0.00012, so that the runs of a command stop with the fourth call.
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\n" + "".join(f"m{number} = {{ input = 1, output = 1 }}\n" for number in (1, 2, 3)))
     with RecordingEndpoint(by_model) as endpoint:

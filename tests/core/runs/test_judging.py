@@ -12,7 +12,15 @@ from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_temp
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.lexical import LexicalJudge
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    verdict,
+)
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -231,6 +239,28 @@ def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store
     assert 10 <= summary.ok <= 13
     assert summary.cost_micro == summary.ok * 120
     assert len(endpoint.requests) == summary.ok
+
+
+def test_the_cost_limit_holds_for_all_processes_and_all_parts_of_a_run(store: Store, prices: Path) -> None:
+    store_answers(store, 60)
+
+    async def answer(_request: object, number: int) -> ScriptedReply:
+        if number == 2:  # while this call is in flight, another process spends the rest
+            summaries.append(await asyncio.to_thread(part))
+        return verdict()
+
+    with RecordingEndpoint(answer) as endpoint:
+
+        def part(max_cost: float = 0.0012) -> JudgingSummary:
+            return judge_pending(store, rag(endpoint, prices=prices), max_cost=max_cost, concurrency=1)
+
+        summaries: list[JudgingSummary] = []
+        summaries.append(part())
+        assert [summary.why_stopped for summary in summaries] == ["the cost limit is reached"] * 2
+        assert len(endpoint.requests) == len(judgments(store)) == 11, "the limit of ten, and the call in flight"
+        assert (part().state, len(endpoint.requests)) == (RunState.STOPPED, 11)
+        assert (part(0.0024).asked, len(endpoint.requests)) == (20, 20)
+    assert len(runs(store)) == 1
 
 
 def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store: Store, prices: Path) -> None:

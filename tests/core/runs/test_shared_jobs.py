@@ -158,7 +158,7 @@ def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log: Store, endpo
     for worker in workers:
         worker.stop(60)
     assert job.state == "stopped"
-    assert 40 <= job.asked <= 60  # what is called between two looks at the sum is above the limit
+    assert 40 <= job.asked <= 50  # above the limit are calls in flight, and those that are not stored yet
 
 
 @pytest.mark.postgres
