@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import decoded, is_given, judge_values, people_values
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
+from judgeboard.agreement.verdict_changes import side_of
 from judgeboard.agreement.versus import points
-from judgeboard.domain import Label, Verdict
+from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.flags.rule import HALF_STEP
 from judgeboard.judges.material import example_responses
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.anchors import (
@@ -367,15 +367,9 @@ def _repeats(connection: Connection, version_id: int, cut: float) -> Flips | Non
         for each in by_repeat(connection, version_id).values()
         if 0 in each.opinions and 1 in each.opinions
     ]
-    known = [(_is_bad(one, cut), _is_bad(other, cut)) for one, other in pairs]
-    usable = [(one, other) for one, other in known if one is not None and other is not None]
-    return Flips(sum(one != other for one, other in usable), len(usable)) if usable else None
-
-
-def _is_bad(verdict: Verdict, cut: float) -> bool | None:
-    if verdict.label is not None:
-        return verdict.label is Label.HALLUCINATED
-    return None if verdict.groundedness is None else verdict.groundedness < cut - HALF_STEP
+    known = [tuple(side_of(each.label, each.groundedness, cut) for each in pair) for pair in pairs]
+    usable = [sides for sides in known if None not in sides]
+    return Flips(sum(one is not other for one, other in usable), len(usable)) if usable else None
 
 
 def _sentence(title: str, changes: Sequence[AnchorChange], shown: Sequence[tuple[str, ...]], seen: float | None) -> str:

@@ -138,9 +138,13 @@ def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, Bool
     values = column_of(verdicts, grade)
     if grade != "label":
         return values, np.zeros(len(values), dtype=np.bool_)
-    was_cut = (values == 0) & ~np.isnan(verdicts.groundedness)
-    below = verdicts.groundedness < cut - HALF_STEP
-    return np.where(was_cut, np.where(below, _HALLUCINATED, _GROUNDED), values), was_cut
+    return with_cut(values, verdicts.groundedness, cut)
+
+
+def with_cut(labels: IntArray, groundedness: FloatArray, cut: Cut) -> tuple[IntArray, BoolArray]:
+    """Return labels (as positions) with those that were derived from groundedness, and which ones these are."""
+    was_cut = (labels == 0) & ~np.isnan(groundedness)
+    return np.where(was_cut, np.where(groundedness < cut - HALF_STEP, _HALLUCINATED, _GROUNDED), labels), was_cut
 
 
 def cuts_of(cuts: Cuts, names: Sequence[str], codes: IntArray) -> FloatArray:

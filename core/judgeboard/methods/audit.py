@@ -6,9 +6,10 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import AUDIT, JudgeInput, Label, Status, StepRecord, Verdict
+from judgeboard.agreement.verdict_changes import side_of
+from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import HALF_STEP, JudgeSignal, Thresholds
+from judgeboard.flags.rule import JudgeSignal, Thresholds
 from judgeboard.flags.rules import differences_of
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge, Asking
 from judgeboard.judges.kinds import JUDGES, OFFLINE
@@ -184,18 +185,12 @@ def _agree(audited: Verdict, supreme: Verdict, by: By, limits: Thresholds, query
     """Whether two verdicts agree; None if they have no measure in common."""
     if by == "label":
         cut = limits.cuts.of(query_type)
-        labels = _label(audited, cut), _label(supreme, cut)
-        return None if None in labels else labels[0] is labels[1]
+        sides = [side_of(each.label, each.groundedness, cut) for each in (audited, supreme)]
+        return None if None in sides else sides[0] is sides[1]
     measures = ("groundedness", "quality", "label")
     if not any(None not in (getattr(audited, name), getattr(supreme, name)) for name in measures):
         return None
     return not differences_of(_signal(audited), _signal(supreme), limits)
-
-
-def _label(verdict: Verdict, cut: float) -> Label | None:
-    if verdict.label is not None or verdict.groundedness is None:
-        return verdict.label
-    return Label.HALLUCINATED if verdict.groundedness < cut - HALF_STEP else Label.GROUNDED
 
 
 def _signal(verdict: Verdict) -> JudgeSignal:

@@ -139,8 +139,7 @@ class CandidateCalls:
             for step in steps:
                 self._spent(step.record)
                 cut = cuts.of(step.task.query_type)
-                label = None if step.result.label is None else step.result.label.value
-                codes[step.task.response_id] = _CODES[side_of(label, step.result.groundedness, cut)]
+                codes[step.task.response_id] = _CODES[side_of(step.result.label, step.result.groundedness, cut)]
 
         most, on_progress = self._options.get("max_cost"), self._options.get("on_progress")
         runner = Runner(

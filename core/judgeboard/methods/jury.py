@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import with_cut
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import measured
 from judgeboard.domain import JURY, DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.flags.rule import HALF_STEP, Cuts
+from judgeboard.flags.rule import Cuts
 from judgeboard.flags.rules import JUDGES_DISAGREE
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
@@ -26,6 +27,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import count_flags
+from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
@@ -247,12 +249,10 @@ def _labels(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cuts: Cuts
 ) -> tuple[IntArray, IntArray]:
     """Return labels (0 none, 1 grounded, 2 hallucinated) by answer and member, and how many are derived per member."""
-    codes = {None: 0, Label.GROUNDED: 1, Label.HALLUCINATED: 2}
-    labels: IntArray = _values(judged, ids, members, lambda verdict: codes[verdict.label]).astype(np.int64)
-    groundedness = _values(judged, ids, members, attrgetter("groundedness"))
-    cut = (labels == 0) & ~np.isnan(groundedness)
-    below = np.array([cuts.of(judged[id_].query_type) - HALF_STEP for id_ in ids]).reshape(-1, 1)
-    return np.where(cut, np.where(groundedness < below, 2, 1), labels), cut.sum(axis=0)
+    labels = _values(judged, ids, members, lambda verdict: LABELS.index(verdict.label or "")).astype(np.int64)
+    cut = np.array([cuts.of(judged[id_].query_type) for id_ in ids]).reshape(-1, 1)
+    labels, was_cut = with_cut(labels, _values(judged, ids, members, attrgetter("groundedness")), cut)
+    return labels, was_cut.sum(axis=0)
 
 
 def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:
