@@ -57,9 +57,8 @@ def complement(estimate: Estimate, whole: float = 1) -> Estimate:
     """Return ``whole`` minus the estimate, with its interval reversed."""
     if estimate.value is None:
         return estimate
-    ends = None if estimate.low is None or estimate.high is None else (whole - estimate.high, whole - estimate.low)
-    unchanged = {name: getattr(estimate, name) for name in ("method", "unit", "reason")}
-    return leaving_out(measured(whole - estimate.value, estimate.n, ends, **unchanged), *estimate.left_out)
+    low, high = (None if end is None else _rounded(whole - end) for end in (estimate.high, estimate.low))
+    return replace(estimate, value=_rounded(whole - estimate.value), low=low, high=high)
 
 
 def _rounded(number: float) -> float:
