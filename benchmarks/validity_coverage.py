@@ -44,8 +44,8 @@ from judgeboard.stats.rates import (
     summed,
     weighted_agreement,
 )
-from judgeboard.stats.sample_size import confidence_sequence, decided_after
-from judgeboard.stats.thresholds import confidence_threshold, score_grid, share_design_effect, wrong_bound
+from judgeboard.stats.sample_size import confidence_sequence, decided_after, design_effect_of_mean
+from judgeboard.stats.thresholds import confidence_threshold, score_grid, wrong_bound
 
 JUDGE = "track_b_modernbert"
 OTHERS = ("approach_1_modernbert", "track_a_deberta", "baseline_nli")
@@ -382,7 +382,7 @@ def _limits(_known: "Known", rng: np.random.Generator, draws: int) -> dict[str, 
         for _ in range(draws):
             common = rng.random((100, 6)) < math.sqrt(correlation)
             wrong = np.where(common, rng.random((100, 1)) < risk, rng.random((100, 6)) < risk).reshape(-1)
-            for name, effect in zip(names, (1.0, share_design_effect(wrong, groups)), strict=True):
+            for name, effect in zip(names, (1.0, design_effect_of_mean(wrong, groups)), strict=True):
                 lines[name].count(wrong_bound(int(wrong.sum()), len(wrong), 0.05, effect) <= risk)
     return lines
 
@@ -405,7 +405,7 @@ def _promises(known: "Known", rng: np.random.Generator, draws: int) -> dict[str,
                     confidence[rows],
                     wrong[rows],
                     risk=1 - agreement,
-                    design_effect=share_design_effect(wrong[rows], groups),
+                    design_effect=design_effect_of_mean(wrong[rows], groups),
                 )
                 beyond = confidence >= (2 if passed is None else passed.threshold)
                 line.count(passed is not None and wrong[beyond].mean() > 1 - agreement)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, no_ints
 from judgeboard.stats.estimates import percent, percent_as_given, percent_words
+from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     DELTA,
     STARTS,
@@ -23,7 +24,6 @@ from judgeboard.stats.thresholds import (
     labels_to_pass,
     score_grid,
     share_by_group,
-    share_design_effect,
 )
 from judgeboard.store.judge_versions import get_version
 
@@ -135,7 +135,7 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
             half.wrong,
             risk=risk,
             delta=level,
-            design_effect=share_design_effect(half.wrong, half.grouping),
+            design_effect=design_effect_of_mean(half.wrong, half.grouping),
             starts=1 if left.alike else STARTS,
         )
         passing = np.zeros(len(sure), dtype=np.bool_) if test is None else sure >= test.threshold
@@ -158,19 +158,7 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
         f"confidence. "
         f"Labels that did not choose it (n = {len(right):,}): {percent_words(agreed)}."
     )
-    return ConfidentVerdicts(
-        title,
-        agreement,
-        delta,
-        sentence,
-        first.by_lot.n,
-        judged,
-        tuple(stages),
-        len(taken),
-        agreed,
-        share,
-        first.left_out,
-    )
+    return replace(result(sentence, stages), confident=len(taken), agreement=agreed, share=share)
 
 
 def _grid(sure: FloatArray, alike: int) -> FloatArray:
@@ -182,7 +170,7 @@ def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
     labels = sample.by_lot
     half = labels.at(labels.choosing)
     starts = 1 if sample.alike else STARTS
-    needed = math.ceil(labels_to_pass(risk, delta / starts) * share_design_effect(half.wrong, half.grouping))
+    needed = math.ceil(labels_to_pass(risk, delta / starts) * design_effect_of_mean(half.wrong, half.grouping))
     return more_labels_words(f"an agreement of {percent_as_given(1 - risk)}", needed, half.n, labels.n, "answers")
 
 

@@ -31,7 +31,7 @@ from judgeboard.stats.monitor import (
 )
 from judgeboard.stats.paired import holm
 from judgeboard.stats.rates import Stratum, design_effect
-from judgeboard.stats.thresholds import share_design_effect
+from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.store.alarms import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -74,7 +74,7 @@ class TypeAnswers:
         answers = labelled.answers
         self._verdicts = answers.verdicts[self._rows]
         groups = grouping(answers.evidence_groups[self._rows], len(self._rows))
-        self._unusable_effect = share_design_effect(self._verdicts == UNUSABLE, groups)
+        self._unusable_effect = design_effect_of_mean(self._verdicts == UNUSABLE, groups)
 
     def __len__(self) -> int:
         return len(self._rows)

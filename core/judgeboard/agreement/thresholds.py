@@ -23,6 +23,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
 from judgeboard.stats.estimates import measured, percent, percent_as_given, percent_words, unmeasured
+from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     DELTA,
     FEWEST_FLAGGED,
@@ -35,7 +36,6 @@ from judgeboard.stats.thresholds import (
     recall_threshold,
     score_grid,
     share_by_group,
-    share_design_effect,
 )
 from judgeboard.text import counted
 
@@ -209,25 +209,21 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
 
 
 def _tested(goal: Goal, delta: float, grid: FloatArray, half: ScoredLabels) -> Passed | None:
+    risk, effect = goal.risk, _design_effect(goal, half)
     if goal.aim == "recall":
-        bad = half.at(half.bad)
-        effect = share_design_effect(~bad.judged_bad, bad.grouping)
-        return recall_threshold(grid, bad.badness, risk=goal.risk, delta=delta, design_effect=effect)
-    return confidence_threshold(
-        grid,
-        half.badness,
-        ~half.bad,
-        risk=goal.risk,
-        delta=delta,
-        design_effect=_effect_of_flagged(half),
-        starts=1,
-        fewest=FEWEST_FLAGGED,
-    )
+        return recall_threshold(grid, half.badness[half.bad], risk=risk, delta=delta, design_effect=effect)
+    limits = {"risk": risk, "delta": delta, "design_effect": effect, "fewest": FEWEST_FLAGGED}
+    return confidence_threshold(grid, half.badness, ~half.bad, starts=1, **limits)
 
 
-def _effect_of_flagged(half: ScoredLabels) -> float:
-    flagged = half.at(half.judged_bad)
-    return share_design_effect(~flagged.bad, flagged.grouping)
+def _rows(goal: Goal, labels: ScoredLabels) -> BoolArray:
+    """Return the labels that a goal is about: of bad answers for a recall, of answers judged bad for a precision."""
+    return labels.bad if goal.aim == "recall" else labels.judged_bad
+
+
+def _design_effect(goal: Goal, half: ScoredLabels) -> float:
+    rows = half.at(_rows(goal, half))
+    return design_effect_of_mean(rows.wrong, rows.grouping)
 
 
 def _cheapest(
@@ -324,16 +320,10 @@ def _held_out_words(at: AtThreshold) -> str:
 
 
 def _more_labels(goal: Goal, delta: float, half: ScoredLabels, labels: ScoredLabels) -> str:
-    if goal.aim == "recall":
-        choosing, labelled = half.at(half.bad), int(labels.bad.sum())
-        effect = share_design_effect(~choosing.judged_bad, choosing.grouping)
-        things = "bad answers"
-    else:
-        choosing, labelled = half.at(half.judged_bad), int(labels.judged_bad.sum())
-        effect = _effect_of_flagged(half)
-        things = "answers that the judge calls bad"
-    needed = math.ceil(labels_to_pass(goal.risk, delta) * effect)
-    return more_labels_words(f"a {goal.words}", needed, choosing.n, labelled, things)
+    things = "bad answers" if goal.aim == "recall" else "answers that the judge calls bad"
+    needed = math.ceil(labels_to_pass(goal.risk, delta) * _design_effect(goal, half))
+    choosing, labelled = (int(_rows(goal, each).sum()) for each in (half, labels))
+    return more_labels_words(f"a {goal.words}", needed, choosing, labelled, things)
 
 
 def more_labels_words(goal: str, needed: int, choosing: int, labelled: int, things: str) -> str:

@@ -111,11 +111,13 @@ def explained_by_strata(answers: Sequence[float], shares: Sequence[float]) -> fl
     return min(between / variance, 1.0) if variance > 0 else 0.0
 
 
-def design_effect_of_mean(values: FloatArray, groups: Grouping) -> float:
-    """Return how many times larger the variance of a mean is by evidence group than by row, at least 1."""
+def design_effect_of_mean(values: FloatArray | BoolArray, groups: Grouping) -> float:
+    """Return how many times larger the variance of a mean or share is by evidence group than by row, at least 1."""
+    if groups.count < 2:
+        return 1.0
     apart = values - values.mean()
     squares = float(np.square(apart).sum())
-    if squares == 0 or groups.count < 2:
+    if squares == 0:
         return 1.0
     by_group = groups.count / (groups.count - 1) * float(np.square(groups.sums(apart)).sum())
     return max(by_group / squares, 1.0)

@@ -15,7 +15,8 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, same_length
 from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.intervals import mean_estimate, standard_error, wilson
+from judgeboard.stats.intervals import mean_estimate, wilson
+from judgeboard.stats.sample_size import design_effect_of_mean
 
 STARTS = 4
 """Places of the sequence at which tests begin, each with an equal part of ``delta``."""
@@ -53,15 +54,6 @@ def wrong_bound(wrong: float, n: float, delta: float, design_effect: float = 1.0
     return float(betaincinv(wrong / design_effect + 1, (n - wrong) / design_effect, 1 - delta))
 
 
-def share_design_effect(hits: BoolArray, groups: Grouping) -> float:
-    """Return how many times larger the variance of the share of ``hits`` is by group than by row, at least 1."""
-    n = same_length(hits, groups.codes)
-    share = float(hits.mean()) if n else 0.0
-    if share in {0.0, 1.0} or groups.count < 2:
-        return 1.0
-    return max(1.0, standard_error(hits.astype(np.float64), groups) ** 2 / (share * (1 - share) / n))
-
-
 def share_by_group(hits: BoolArray, groups: Grouping) -> Estimate:
     """Return the share of ``hits`` with Wilson's interval on the rows that the design effect leaves.
 
@@ -71,7 +63,7 @@ def share_by_group(hits: BoolArray, groups: Grouping) -> Estimate:
     if not n:
         return unmeasured(0, "no labelled answers")
     share = float(hits.mean())
-    rows = groups.count if share in {0.0, 1.0} else n / share_design_effect(hits, groups)
+    rows = groups.count if share in {0.0, 1.0} else n / design_effect_of_mean(hits, groups)
     low, high = wilson(share, rows)
     return measured(share, n, (float(low), float(high)), method="Wilson with design effect", unit=groups.unit)
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     cheapest_threshold,
     confidence_threshold,
@@ -20,7 +21,6 @@ from judgeboard.stats.thresholds import (
     recall_threshold,
     score_grid,
     share_by_group,
-    share_design_effect,
     wrong_bound,
 )
 from shared_answers import SharedAnswers, published, shared_answers
@@ -47,7 +47,7 @@ def juries(shared: Path):
 def confident(answers: SharedAnswers, badness, judged_bad, agreement):
     confidence = np.round(np.maximum(badness, 1 - badness), 9)
     wrong, half = judged_bad != answers.bad, answers.choosing
-    effect = share_design_effect(wrong[half], answers.groups.at(half))
+    effect = design_effect_of_mean(wrong[half], answers.groups.at(half))
     passed = confidence_threshold(
         score_grid(confidence), confidence[half], wrong[half], risk=1 - agreement, design_effect=effect
     )
@@ -125,7 +125,7 @@ def test_thresholds_for_recall_equal_the_published_ones(
     inside = answers.of_type(None if query_type == "all" else query_type)
     badness = answers.badness[judge]
     bad = inside & answers.choosing & answers.bad
-    effect = share_design_effect(~answers.judged_bad[judge][bad], answers.groups.at(bad))
+    effect = design_effect_of_mean(~answers.judged_bad[judge][bad], answers.groups.at(bad))
     grid = score_grid(badness[inside])
     passed = recall_threshold(grid, badness[bad], risk=1 - recall, design_effect=effect)
     assert effect == pytest.approx(wanted["deff"], abs=5e-5)
@@ -148,7 +148,7 @@ def test_thresholds_for_precision_equal_the_published_ones(answers: SharedAnswer
     inside = answers.of_type(None if query_type == "all" else query_type)
     badness, half = answers.badness[JUDGES[0]], inside & answers.choosing
     judged = half & answers.judged_bad[JUDGES[0]]
-    effect = share_design_effect(~answers.bad[judged], answers.groups.at(judged))
+    effect = design_effect_of_mean(~answers.bad[judged], answers.groups.at(judged))
     passed = confidence_threshold(
         score_grid(badness[inside]),
         badness[half],
@@ -228,7 +228,7 @@ def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_lab
         half = (rng.random(answers.groups.count) < 0.5)[answers.groups.codes]
         for name, rows in (("equal chances", by_lot), ("all labels", labelled)):
             bad = rows & half & answers.bad
-            effect = share_design_effect(~judged_bad[bad], answers.groups.at(bad))
+            effect = design_effect_of_mean(~judged_bad[bad], answers.groups.at(bad))
             passed = recall_threshold(grid, badness[bad], risk=0.2, design_effect=effect)
             broken[name] += passed is not None and (badness[answers.bad] >= passed.threshold).mean() < 0.8
     assert broken["equal chances"] <= 10
