@@ -1,7 +1,6 @@
 """Means, differences of means, and medians."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,42 +17,6 @@ from judgeboard.stats.intervals import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Number of values, total and total of squares of each point: three arrays of equal shape."""
-
-    n: IntArray
-    total: FloatArray
-    total_of_squares: FloatArray
-
-    @property
-    def mean(self) -> FloatArray:
-        """The mean of each point, 0 if it is empty."""
-        return self.total / np.maximum(self.n, 1)
-
-    @property
-    def variance(self) -> FloatArray:
-        """The variance (n - 1) of each point, 0 if all values are equal or n is under 2."""
-        spread = self.total_of_squares - self.total * self.mean
-        # If all values are equal, the subtraction leaves only rounding noise.
-        real = (spread > 1e-12 * np.maximum(self.total_of_squares, 1e-300)) & (self.n > 1)
-        return np.where(real, spread, 0.0) / np.maximum(self.n - 1, 1)
-
-    @property
-    def reach(self) -> FloatArray:
-        """Half the width of each point's t interval, 0 if the variance is 0."""
-        return t_quantile(np.maximum(self.n - 1, 1)) * np.sqrt(self.variance / np.maximum(self.n, 1))
-
-
-def sums(n: npt.ArrayLike, total: npt.ArrayLike, total_of_squares: npt.ArrayLike) -> Sums:
-    """Return the three arrays as ``Sums``; raise ValueError if their shapes differ or a count is negative."""
-    counts = np.atleast_1d(np.asarray(n, dtype=np.int64))
-    totals, squares = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (total, total_of_squares))
-    if not counts.shape == totals.shape == squares.shape or (counts < 0).any():
-        raise ValueError("n, total and total_of_squares must have the same length, and n must not be negative")
-    return Sums(counts, totals, squares)
-
-
 def mean_interval(
     n: npt.ArrayLike,
     total: npt.ArrayLike,
@@ -62,10 +25,23 @@ def mean_interval(
     bounds: tuple[float, float] | None = None,
     design_effect: float = 1.0,
 ) -> tuple[Estimate, ...]:
-    """Return the mean of each point with its t interval within ``bounds``, wider by the ``design_effect``."""
-    points = sums(n, total, total_of_squares)
-    reaches = points.reach * math.sqrt(design_effect)
-    columns = zip(points.n.tolist(), points.mean.tolist(), reaches.tolist(), strict=True)
+    """Return the mean of each point with its t interval within ``bounds``, wider by the ``design_effect``.
+
+    ``n``, ``total`` and ``total_of_squares`` have one entry per point. Raises ValueError if their lengths differ, or a
+    count is negative.
+    """
+    counts = np.atleast_1d(np.asarray(n, dtype=np.int64))
+    totals, squares = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (total, total_of_squares))
+    if not counts.shape == totals.shape == squares.shape or (counts < 0).any():
+        raise ValueError("n, total and total_of_squares must have the same length, and n must not be negative")
+    sizes, freedom = np.maximum(counts, 1), np.maximum(counts - 1, 1)
+    means = totals / sizes
+    spread = squares - totals * means
+    # If all values are equal, the subtraction leaves only rounding noise.
+    real = (spread > 1e-12 * np.maximum(squares, 1e-300)) & (counts > 1)
+    variances = np.where(real, spread, 0.0) / freedom
+    reaches = t_quantile(freedom) * np.sqrt(variances / sizes) * math.sqrt(design_effect)
+    columns = zip(counts.tolist(), means.tolist(), reaches.tolist(), strict=True)
     return tuple(_estimate(size, mean, reach, bounds) for size, mean, reach in columns)
 
 
