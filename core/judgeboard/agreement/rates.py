@@ -366,7 +366,8 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
     else:
         words = (
             f"If the judge errs as often as on {counted(len(values), 'label')} from elsewhere, about "
-            f"{percent(made.value)} of all answers are bad{_interval_words(made)}; {sample.judged:,} judged answers."
+            f"{percent(made.value)} of all answers are bad{_interval_words(percent_interval(made), ' %')}; "
+            f"{sample.judged:,} judged answers."
         )
     return replace(changed, sentence=words)
 
@@ -471,10 +472,12 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."
     if result.value is not None:
         if result.grade != "label":
-            return f"The mean {result.grade} of {of_these} is about {_number_words(result.estimate)}; {basis}."
+            mean = two_decimals(result.value) + _interval_words(interval(result.estimate))
+            return f"The mean {result.grade} of {of_these} is about {mean}; {basis}."
         exact = result.target == "these" and result.low == result.high
         about = percent(result.value) if exact else f"about {percent(result.value)}"
-        start = f"{about} of {of_these} are bad{'' if exact else _interval_words(result.estimate)}; {basis}."
+        ends = "" if exact else _interval_words(percent_interval(result.estimate), " %")
+        start = f"{about} of {of_these} are bad{ends}; {basis}."
         return start[:1].upper() + start[1:]
     if result.bounds is None or result.to_label is None:
         what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
@@ -494,12 +497,5 @@ def _answer_noun(result: RateResult) -> str:
     return "answer" if result.judge_version is None else "judged answer"
 
 
-def _interval_words(estimate: Estimate) -> str:
-    ends = percent_interval(estimate)
-    return "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')} %)"
-
-
-def _number_words(estimate: Estimate) -> str:
-    ends = interval(estimate)
-    words = "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')})"
-    return f"{two_decimals(estimate.value or 0)}{words}"
+def _interval_words(ends: str | None, unit: str = "") -> str:
+    return "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')}{unit})"
