@@ -33,10 +33,14 @@ def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResu
     return _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
 
 
-def temperature_note(versions: Sequence[StoredVersion]) -> Note:
-    """Return the temperature of repeats, which determines most of their spread."""
+def temperature_of(versions: Sequence[StoredVersion]) -> float | None:
+    """Return the temperature of judge versions; None if it is unknown or differs."""
     temperatures = {each.params.get("temperature") for each in versions}
-    temperature = temperatures.pop() if len(temperatures) == 1 else None
+    return temperatures.pop() if len(temperatures) == 1 else None
+
+
+def temperature_note(temperature: float | None) -> Note:
+    """Return the temperature of repeats, which determines most of their spread."""
     if temperature is None:
         return Note("temperature", "The temperature of these repeats is not known.")
     if temperature == 0:
@@ -50,7 +54,7 @@ def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementRes
     measure = _measure(repeated, title, choice.grade)
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
     more = {name: getattr(measure, name) for name in ("self_consistency", "spread", "icc", "cronbach_alpha")}
-    notes = (temperature_note(versions),)
+    notes = (temperature_note(temperature_of(versions)),)
     values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; labels are 0 or 1
     raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
     ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.repeats import temperature_note
+from judgeboard.agreement.repeats import temperature_note, temperature_of
 from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import Judge
@@ -208,8 +208,7 @@ def repeats_report(
     ]
     if not measures:
         raise NotFound(f"{title} has no usable verdict in any repeat")
-    temperatures = {each.params.get("temperature") for each in versions}
-    temperature = temperatures.pop() if len(temperatures) == 1 else None
+    temperature = temperature_of(versions)
     return RepeatsReport(
         judge=title,
         versions=tuple(each.title for each in versions),
@@ -222,7 +221,7 @@ def repeats_report(
         temperature=temperature,
         main=measures[0],
         measures=tuple(measures),
-        notes=(temperature_note(versions).text,),
+        notes=(temperature_note(temperature).text,),
     )
 
 
