@@ -136,14 +136,10 @@ def _length(wanted: Any, texts: CheckedTexts) -> str | None:
     return None
 
 
-def _flag_of(wanted: Any) -> bool:
+def _refusal(wanted: Any, texts: CheckedTexts) -> str | None:
     if not isinstance(wanted, bool):
         raise BadInput(f"must be true or false, not {wanted!r}")
-    return wanted
-
-
-def _refusal(wanted: Any, texts: CheckedTexts) -> str | None:
-    if only_declines(texts.answer) is _flag_of(wanted):
+    if only_declines(texts.answer) is wanted:
         return None
     return "the answer is not a refusal" if wanted else "the answer is a refusal"
 

@@ -116,8 +116,10 @@ def computed(tree: ast.expr, values: Mapping[str, Any]) -> Any:
         raise NotComputed(f"it cannot be computed ({type(error).__name__})") from error
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and -MOST_NUMBER <= value <= MOST_NUMBER
+def _number(value: Any) -> Any:
+    if not isinstance(value, int | float) or not -MOST_NUMBER <= value <= MOST_NUMBER:
+        raise TypeError("not a number")
+    return value
 
 
 class _Computing:
@@ -137,7 +139,7 @@ class _Computing:
 
     def _unary(self, node: ast.UnaryOp) -> Any:
         operand = self.value(node.operand)
-        return not operand if isinstance(node.op, ast.Not) else -self._number(operand)
+        return not operand if isinstance(node.op, ast.Not) else -_number(operand)
 
     def _elements(self, node: ast.List | ast.Tuple) -> list[Any]:
         return [self.value(each) for each in node.elts]
@@ -159,17 +161,12 @@ class _Computing:
                 return value
         return value
 
-    def _number(self, value: Any) -> Any:
-        if not _is_number(value):
-            raise TypeError("not a number")
-        return value
-
     def _combined(self, node: ast.BinOp) -> Any:
         kind, left, right = node.op, self.value(node.left), self.value(node.right)
         if isinstance(kind, ast.Add) and type(left) is type(right) and isinstance(left, str | list):
             self._spend(left, right)
             return left + right
-        return self._number(_NUMBERS[type(kind)](self._number(left), self._number(right)))
+        return _number(_NUMBERS[type(kind)](_number(left), _number(right)))
 
     def _compared(self, node: ast.Compare) -> bool:
         left = self.value(node.left)
