@@ -108,16 +108,14 @@ class PairRatings:
 
     def people(self) -> ItemRatings:
         """Return which side each person preferred."""
-        return self._ratings(self._pair_ids, self._reviewer_ids, _words(self._sides), PREFERENCE, self.names)
+        return self._ratings(self._pair_ids, self._reviewer_ids, _words(self._sides), PREFERENCE)
 
     def people_numbers(self) -> ItemRatings | None:
         """Return each person's grades of pairs on a scale; None if there are none."""
         rows = ~np.isnan(self._numbers)
         if not rows.any():
             return None
-        return self._ratings(
-            self._pair_ids[rows], self._reviewer_ids[rows], self._numbers[rows], DIFFERENCE, self.names
-        )
+        return self._ratings(self._pair_ids[rows], self._reviewer_ids[rows], self._numbers[rows], DIFFERENCE)
 
     def rated_twice(self) -> RatedTwice:
         """Return people's first and last preference on pairs that they reviewed repeatedly (such as in both orders)."""
@@ -270,10 +268,8 @@ class PairRatings:
             known &= np.isin(self.facts.ids, list(self._wanted))
         return self.facts.ids[known], self.facts.gold[known] - 1
 
-    def _ratings(
-        self, ids: IntArray, rater_ids: IntArray, values: AnyArray, scale: Scale, names: dict[int, str]
-    ) -> ItemRatings:
-        return item_ratings(ids, rater_ids, values, scale, self._questions(ids), names, unit=self.unit)
+    def _ratings(self, ids: IntArray, reviewer_ids: IntArray, values: AnyArray, scale: Scale) -> ItemRatings:
+        return item_ratings(ids, reviewer_ids, values, scale, self._questions(ids), self.names, unit=self.unit)
 
     def _is_wanted(self, pair_id: int) -> bool:
         return self._wanted is None or pair_id in self._wanted
