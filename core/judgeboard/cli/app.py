@@ -113,6 +113,7 @@ def root() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code. ``--debug`` is accepted at any position."""
     debug = "--debug" in arguments
+    stdout = sys.stdout
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can print all file names
@@ -129,9 +130,10 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has closed the pipe, as `head` does: print nothing
-        return 0
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        return 0  # the reader has closed the pipe, as `head` does: click has wrapped the stream, and prints nothing
     except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
         return _failed(error, debug=debug)
     return result if isinstance(result, int) else 0

@@ -2,6 +2,7 @@
 
 import getpass
 import math
+import os
 import re
 import shlex
 import sys
@@ -253,7 +254,15 @@ def as_json() -> bool:
 
 def echo(line: str, *, err: bool = False) -> None:
     """Print a line. U+FFFD replaces each character that can control a terminal."""
-    click.echo(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
+    _print(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
+
+
+def _print(text: str, *, err: bool = False) -> None:
+    """Print a text. If its reader has closed the pipe, as `head` does, the command ends with its own exit code."""
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -268,7 +277,7 @@ def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None
     from judgeboard.reports.output import to_json, to_plain
 
     if as_json():
-        click.echo(to_json(to_plain(result) | more if more else result))
+        _print(to_json(to_plain(result) | more if more else result))
     else:
         show_lines(lines)
 
@@ -305,4 +314,4 @@ def suggest(*words: str) -> None:
         return
     db = chosen_database()
     line = shlex.join(["judgeboard", *words, *([] if db is None else ["--db", masked(db)])])
-    click.echo(f"next: {line}", err=True)
+    _print(f"next: {line}", err=True)

@@ -3,7 +3,9 @@
 import contextlib
 import gc
 import json
+import os
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,20 @@ def test_stats_json_is_json_alone_and_the_same_bytes_each_time(
     assert json.loads(first)["judgments"]["ok"] == 4
     run(["stats", "--json", "--db", database])
     assert capsys.readouterr().out == first
+
+
+def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unusable = tmp_path / "unusable.jsonl"
+    unusable.write_text("{}")
+    for words, code in ((["stats"], 0), (["stats", "--json"], 0), (["import", str(unusable)], 2), (["config"], 0)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with contextlib.suppress(BrokenPipeError), os.fdopen(writer, "w") as pipe, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", pipe)
+            patched.setattr(sys, "stderr", sys.stderr)  # click wraps both
+            assert run([*words, "--db", database]) == code
 
 
 def test_stats_say_in_words_what_there_is(database: str, capsys: pytest.CaptureFixture[str]) -> None:
