@@ -32,9 +32,9 @@ def new_executor_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
-def beat(connection: Connection, executor_id: str) -> set[str]:
-    """Store that a process is alive, release what dead processes have claimed, and return the living processes."""
-    record_heartbeat(connection, executor_id)
+def beat(connection: Connection, executor_id: str, *, takes_jobs: bool) -> set[str]:
+    """Store that this process is alive, release what dead processes have claimed, and return the living processes."""
+    record_heartbeat(connection, executor_id, takes_jobs=takes_jobs)
     living = live_processes(connection)
     # Also of a process that still runs but was not heard of: what it stores then changes nothing.
     release_abandoned(connection, living)
@@ -46,14 +46,14 @@ def taking_part(store: Store) -> Iterator[str]:
     """Let other processes see that this one is alive and keep its claims; the value is its executor id."""
     executor_id, ending = new_executor_id(), threading.Event()
     with store.writing() as connection:
-        register_worker(connection, executor_id, socket.gethostname(), os.getpid(), takes_jobs=False)
-        beat(connection, executor_id)
+        register_worker(connection, executor_id, takes_jobs=False)
+        beat(connection, executor_id, takes_jobs=False)
 
     def beat_until_the_end() -> None:
         while not ending.wait(BEAT_SECONDS):
             try:
                 with store.writing() as connection:
-                    beat(connection, executor_id)
+                    beat(connection, executor_id, takes_jobs=False)
             except (SQLAlchemyError, BadInput) as error:  # an unreachable database comes back
                 _log.warning("cannot store a heartbeat: %s", error)
 

@@ -1,7 +1,5 @@
 """The worker of a process: it joins the jobs of a database, and tells other processes that it is alive."""
 
-import os
-import socket
 import sqlite3
 import threading
 import time
@@ -137,7 +135,7 @@ class Worker:
                 return
         try:
             with self._store.writing() as connection:
-                register_worker(connection, jobs_lock.executor_id, socket.gethostname(), os.getpid())
+                register_worker(connection, jobs_lock.executor_id)
             jobs = Jobs(self._store, jobs_lock.executor_id)
             push_jobs = PushJobs(self._store, jobs_lock.executor_id)
             ending = threading.Event()
@@ -187,4 +185,4 @@ class Worker:
 
     def _beat(self, jobs_lock: JobsLock) -> None:
         with self._store.writing() as connection:
-            release_abandoned_targets(connection, beat(connection, jobs_lock.executor_id))
+            release_abandoned_targets(connection, beat(connection, jobs_lock.executor_id, takes_jobs=True))

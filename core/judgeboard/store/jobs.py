@@ -1,5 +1,7 @@
 """Stores jobs, the processes that ask models, and the rate limits that all of them keep together."""
 
+import os
+import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,7 +24,7 @@ from sqlalchemy import (
 from judgeboard.domain import RunState
 from judgeboard.errors import NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import columns_of, plain_insert, upsert
+from judgeboard.store.statements import columns_of, plain_insert
 from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, WORKER
 
 
@@ -123,6 +125,7 @@ def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
 
 
 _HEARTBEAT_TIMEOUT = timedelta(seconds=15)
+_KEPT_AFTER_LAST_HEARTBEAT = timedelta(days=7)  # alert rules look back for their period
 
 
 def _clock(connection: Connection) -> datetime:
@@ -133,13 +136,16 @@ def _clock(connection: Connection) -> datetime:
     return now
 
 
-def register_worker(connection: Connection, executor_id: str, host: str, pid: int, *, takes_jobs: bool = True) -> None:
-    """Store a process that begins to take jobs, or to ask in a run of its own (``takes_jobs`` is False)."""
-    now = _clock(connection)
-    row = {"executor_id": executor_id, "host": host, "pid": pid, "started_at": now, "heartbeat_at": now}
-    connection.execute(upsert(connection, WORKER, "executor_id"), row | {"takes_jobs": takes_jobs})
+def register_worker(connection: Connection, executor_id: str, *, takes_jobs: bool = True) -> None:
+    """Store that this process begins to take jobs, or to ask in a run of its own (``takes_jobs`` is False).
+
+    Also removes the rows of processes that were killed long ago.
+    """
+    killed = WORKER.c.heartbeat_at < _clock(connection) - _KEPT_AFTER_LAST_HEARTBEAT
+    connection.execute(delete(WORKER).where(killed | (WORKER.c.executor_id == executor_id)))
+    record_heartbeat(connection, executor_id, takes_jobs=takes_jobs)
     if takes_jobs:
-        record_event(connection, "start_worker", worker_name(executor_id), details={"process": pid}, now=now)
+        record_event(connection, "start_worker", worker_name(executor_id), details={"process": os.getpid()})
 
 
 def worker_name(executor_id: str) -> str:
@@ -147,10 +153,12 @@ def worker_name(executor_id: str) -> str:
     return f"worker:{executor_id[:8]}"
 
 
-def record_heartbeat(connection: Connection, executor_id: str) -> None:
-    """Store that a worker is alive."""
-    heartbeat = update(WORKER).where(WORKER.c.executor_id == executor_id)
-    connection.execute(heartbeat.values(heartbeat_at=_clock(connection)))
+def record_heartbeat(connection: Connection, executor_id: str, *, takes_jobs: bool) -> None:
+    """Store that this process is alive, also after it was suspended for so long that its row was removed."""
+    now = _clock(connection)
+    process = {"executor_id": executor_id, "host": socket.gethostname(), "pid": os.getpid(), "takes_jobs": takes_jobs}
+    first = plain_insert(connection, WORKER).values(process | {"started_at": now, "heartbeat_at": now})
+    connection.execute(first.on_conflict_do_update(index_elements=["executor_id"], set_={"heartbeat_at": now}))
 
 
 def remove_worker(connection: Connection, executor_id: str) -> None:

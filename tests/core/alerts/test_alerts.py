@@ -57,7 +57,7 @@ def add(store: Store, name: str = "workers", when: str = "missing_worker", **fie
 
 def begin_worker(store: Store) -> None:
     with store.writing() as connection:
-        register_worker(connection, "w", "host", 1)
+        register_worker(connection, "w")
 
 
 def end_worker(store: Store) -> None:

@@ -44,7 +44,7 @@ def test_the_figures_are_those_of_the_database(store: Store) -> None:
         version = get_version(connection, "rag")
         failed = NewJudgment(1, 9, 0, Verdict(Status.UNPARSABLE, cost_micro=1_500_000))
         store_judgments(connection, version, None, [failed], case.now)
-        register_worker(connection, "w", "host", 1)
+        register_worker(connection, "w")
     case.queue()
     case.review(case.mara)
     case.lease(case.jon)

@@ -90,7 +90,7 @@ def test_without_a_worker_a_job_waits(log: Store) -> None:
     job = job_progress(log, job_id)
     assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
     with log.writing() as connection:
-        register_worker(connection, "elsewhere", "other-host", 1)
+        register_worker(connection, "elsewhere")
     assert job_progress(log, job_id).state == "waiting"
 
 

@@ -129,7 +129,7 @@ def test_all_workers_stop_a_cancelled_job_and_the_last_stores_its_end(
 ) -> None:
     endpoint.hold_after(0)
     with postgres_log.writing() as connection:
-        register_worker(connection, "one", "a-machine", 7)
+        register_worker(connection, "one")
     job_id = ask(postgres_log, rag(endpoint))
     workers = [Jobs(postgres_log, name) for name in ("one", "two")]
     for worker in workers:

@@ -2,9 +2,10 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select, update
 
 from graded_log import GradedLog
 from judgeboard.errors import BadInput
@@ -13,7 +14,8 @@ from judgeboard.runs.method import id_keys
 from judgeboard.runs.task_claims import TaskClaims, beat, taking_part
 from judgeboard.store.claims import TaskKey, count_claims
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import register_worker, remove_worker
+from judgeboard.store.jobs import live_workers, register_worker, remove_worker
+from judgeboard.store.tables import WORKER
 
 KEYS = [TaskKey(item_id, part) for item_id in range(4) for part in ("first", "second")]
 
@@ -25,7 +27,7 @@ class Process:
         self.store, self.name, self.done = store, name, done
         self.claims = TaskClaims(store, run_id, 1, name, iter(KEYS), self.left)
         with store.writing() as connection:
-            register_worker(connection, name, "host", 1, takes_jobs=False)
+            register_worker(connection, name, takes_jobs=False)
 
     def left(self, keys: Sequence[TaskKey]) -> dict[TaskKey, str]:
         return {key: "task" for key in keys if key not in self.done}
@@ -64,7 +66,7 @@ def test_each_task_is_done_once_also_if_a_process_dies(
     with store.writing() as connection:
         assert count_claims(connection, run_id, besides="two") == 2, "nothing is taken from a living process"
         remove_worker(connection, "one")
-        beat(connection, "two")
+        beat(connection, "two", takes_jobs=False)
     waiting.join()
     assert rest == of_one[1:]
     two.finish(rest)
@@ -72,6 +74,18 @@ def test_each_task_is_done_once_also_if_a_process_dies(
     assert sorted(done) == KEYS
     with store.reading() as connection:
         assert count_claims(connection, run_id) == 0
+
+
+def test_a_killed_process_is_forgotten_later_and_a_suspended_one_comes_back(store: Store) -> None:
+    with store.writing() as connection:
+        for name, days in (("killed", 8), ("suspended", 8), ("killed yesterday", 1)):
+            register_worker(connection, name)
+            heartbeat = update(WORKER).where(WORKER.c.executor_id == name)
+            connection.execute(heartbeat.values(heartbeat_at=datetime.now(UTC) - timedelta(days=days)))
+    with taking_part(store) as command, store.writing() as connection:
+        assert set(connection.scalars(select(WORKER.c.executor_id))) == {"killed yesterday", command}
+        assert beat(connection, "suspended", takes_jobs=True) == {"suspended", command}
+        assert live_workers(connection) == {"suspended"}
 
 
 def test_a_closed_process_does_not_wait_for_the_others(store: Store, run_id: int) -> None:
@@ -90,13 +104,13 @@ def test_the_heartbeat_goes_on_after_a_database_that_could_not_be_opened(
 ) -> None:
     beats, again = [], threading.Event()
 
-    def beat_but_once(connection: Connection, executor_id: str) -> set[str]:
+    def beat_but_once(connection: Connection, executor_id: str, *, takes_jobs: bool) -> set[str]:
         beats.append(executor_id)
         if len(beats) == 2:
             raise BadInput("cannot write: unable to open database file")
         if len(beats) > 2:
             again.set()
-        return beat(connection, executor_id)
+        return beat(connection, executor_id, takes_jobs=takes_jobs)
 
     monkeypatch.setattr(task_claims, "BEAT_SECONDS", 0.001)
     monkeypatch.setattr(task_claims, "beat", beat_but_once)

@@ -48,7 +48,7 @@ OF_A_RUN = {
     *("response", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
     *("comparison", "comparison_score", "pair", "sample", "generation", "refinement", "suite_case", "import_batch"),
     *("judge_version", "run", "queue_item"),
-    *("claim", "worker"),  # which process does which task at the moment
+    *("claim", "worker", "run_share"),  # which process does which task at the moment, and what it has spent
 }
 WHO = "ann@example.org"
 
@@ -178,7 +178,7 @@ def failed_job(case: Case) -> None:
 
 def worker(case: Case) -> None:
     with case.store.writing() as connection:
-        register_worker(connection, "0123456789", "a-machine", 7)
+        register_worker(connection, "0123456789")
     with case.store.writing() as connection:
         remove_worker(connection, "0123456789")
 

@@ -39,7 +39,7 @@ def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
     jobs = [PushJobs(log.store, executor_id) for executor_id in executor_ids]
     for each in jobs:
         with log.store.writing() as connection:
-            register_worker(connection, each.executor_id, "host", 1)
+            register_worker(connection, each.executor_id)
         each.look(now)
     for each in jobs:
         each.wait(60)

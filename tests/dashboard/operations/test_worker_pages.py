@@ -50,7 +50,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     monkeypatch.setattr(push_jobs, "push", fails)
     jobs = PushJobs(page_store, "one")
     with page_store.writing() as connection:
-        register_worker(connection, jobs.executor_id, "host", 1)
+        register_worker(connection, jobs.executor_id)
     jobs.look()
     jobs.wait(30)
     page = open_page("sources")
