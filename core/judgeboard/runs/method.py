@@ -2,6 +2,7 @@
 
 import logging
 import math
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -347,15 +348,17 @@ async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOp
     Other processes can make asks of the same run meanwhile; this one ends when none is left, and the last one stores
     the final state. If an error is raised, that state is interrupted. The models stay open.
     """
+    given_up = threading.Event()
+    begun = replace(begun, store=replace(begun.store, given_up=given_up))  # a lock must not cost paid replies
     with taking_part(begun.store) as executor_id:
-        state, why = await _take_part(begun, method, executor_id, **options)
+        state, why = await _take_part(begun, method, executor_id, given_up, **options)
     with begun.store.reading() as connection:
         left = method.left(connection, begun)
     return replace(account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why)
 
 
 async def _take_part(
-    begun: Begun, method: Method[T, S, R], executor_id: str, **options: Unpack[RunOptions]
+    begun: Begun, method: Method[T, S, R], executor_id: str, given_up: threading.Event, **options: Unpack[RunOptions]
 ) -> tuple[RunState, str | None]:
     store, run = begun.store, begun.run
     concurrency = options.get("concurrency", 16)
@@ -390,6 +393,7 @@ async def _take_part(
         spent_elsewhere=lambda: cost_elsewhere(store, run.id, executor_id),
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
         on_stop=stop,
+        on_cancel=given_up.set,
         about=begun.about,
     )
     state = RunState.INTERRUPTED

@@ -95,8 +95,8 @@ class Runner(Generic[T, S]):
     tasks, none only at the end; ``write(batch, ended)`` commits a batch of steps, after which all steps of the tasks
     ``ended`` are stored. ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives,
     until ``keep`` returns False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
-    ends early, with the reason and the number of tasks in flight. ``about`` are attributes of the run's span, if
-    Judgeboard's own traces are sent.
+    ends early, with the reason and the number of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
+    ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
 
     No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a blocking function like
     these, returns what other processes have spent under the same limit; it is called before each task.
@@ -110,6 +110,7 @@ class Runner(Generic[T, S]):
     spent_elsewhere: Callable[[], int] | None = None
     on_progress: Callable[[Tally], None] | None = None
     on_stop: Callable[[str, int], None] | None = None
+    on_cancel: Callable[[], None] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally, init=False)
     stopped_because: str | None = field(default=None, init=False)
@@ -155,6 +156,10 @@ class Runner(Generic[T, S]):
                 done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     task.result()  # raises the exception of a failed task
+        except asyncio.CancelledError:
+            if self.on_cancel is not None:
+                self.on_cancel()
+            raise
         finally:
             for task in (producer, *workers):
                 task.cancel()

@@ -1,12 +1,13 @@
 """Opens SQLite and PostgreSQL databases and their transactions; SQLite writes one transaction at a time."""
 
+import logging
 import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition, Lock
+from threading import Condition, Event, Lock
 from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
@@ -18,13 +19,15 @@ from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
 
 CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
+_LOCKED = "database is locked"
 _ADVICE = {
     **dict.fromkeys(
         CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
     ),
-    "database is locked": "another process writes to it; try again when it has finished",
+    _LOCKED: "another process writes to it; try again when it has finished",
     "database or disk is full": "free some disk space and try again",
 }
+_log = logging.getLogger("judgeboard.store")
 _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 
@@ -84,9 +87,14 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open database. Functions of the store take a ``Connection`` and return no row objects."""
+    """An open database. Functions of the store take a ``Connection`` and return no row objects.
+
+    If another process locks a SQLite database for more than 30 seconds, `writing` raises OperationalError. With
+    ``given_up``, it waits on until this event is set.
+    """
 
     engine: Engine
+    given_up: Event | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -121,7 +129,9 @@ class Store:
             with (
                 turn,  # comes before the connection: there may be more writers than connections in the pool
                 _values_that_fit(),
-                self.engine.connect().execution_options(judgeboard_write=True) as connection,
+                self.engine.connect().execution_options(
+                    judgeboard_write=True, judgeboard_given_up=self.given_up
+                ) as connection,
                 connection.begin(),
             ):
                 yield connection
@@ -287,8 +297,17 @@ def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    write = connection.get_execution_options().get("judgeboard_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    options = connection.get_execution_options()
+    given_up = options.get("judgeboard_given_up")
+    while True:
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("judgeboard_write") else "BEGIN")
+        except OperationalError as error:
+            if given_up is None or given_up.is_set() or str(error.orig) != _LOCKED:
+                raise
+            _log.warning("%s: another process writes to it; waiting", _LOCKED)
+        else:
+            return
 
 
 def _shown(url: URL) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,10 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
-from judgeboard.store.engine import Store
+from judgeboard.store import engine
+from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
-from judging_log import asked, by_number, judgments, rag, runs, store_answers
+from judging_log import address, asked, by_number, judgments, rag, runs, store_answers, until
 
 
 def judge(store: Store, script: Script, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
@@ -229,6 +232,31 @@ def test_a_changed_prompt_parameter_is_another_judge_version_with_its_own_judgme
         other = judge_pending(sqlite_store, rag(endpoint, domain="climbing knowledge"))
     assert (other.judge, other.ok) == ("rag v2", 3)
     assert len(judgments(sqlite_store)) == 6
+
+
+def test_a_run_waits_for_a_database_that_another_process_has_locked(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.01)
+    store_answers(sqlite_store, 20)
+    store = open_store(address(sqlite_store))
+    other = sqlite3.connect(address(sqlite_store), isolation_level=None, check_same_thread=False)
+
+    def free() -> None:
+        until(lambda: caplog.text.count("waiting") > 9, "ten messages")
+        other.execute("ROLLBACK")
+
+    async def answer(_request: object, number: int) -> ScriptedReply:
+        if number == 4:
+            other.execute("BEGIN IMMEDIATE")
+            threading.Thread(target=free).start()
+        return verdict()
+
+    summary, endpoint = judge(store, answer)
+    store.close()
+    other.close()
+    assert (summary.state, summary.ok) == (RunState.DONE, 20)
+    assert sorted(asked(endpoint).elements()) == list(range(20))
 
 
 def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store: Store, prices: Path) -> None:
