@@ -43,8 +43,8 @@ from judgeboard.health.report import CHECKS
 from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
 from judgeboard.runs.judging import judge_pending
 from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
-from judgeboard.stats.repeats import OrderVerdicts
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers

@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, press, texts
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
-from judgeboard.methods.pair_report import Listed, pair_screen
+from judgeboard.methods.pair_report import Listed
+from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for, stored_side

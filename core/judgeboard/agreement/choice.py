@@ -14,8 +14,8 @@ from judgeboard.agreement.answer_pairs import GRADES
 from judgeboard.errors import BadInput
 from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
+from judgeboard.stats.pair_orders import INCONSISTENT_AS, UNUSABLE_AS, InconsistentAs, UnusableAs
 from judgeboard.stats.ratings import HUMANS, Human
-from judgeboard.stats.repeats import INCONSISTENT_AS, UNUSABLE_AS, InconsistentAs, UnusableAs
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter, metadata_field, metadata_path
 from judgeboard.store.health import answer_facts
 from judgeboard.store.metadata import NO_VALUE, metadata_of, shown_value

@@ -48,11 +48,11 @@ from judgeboard.stats.alternative_annotator import (
 )
 from judgeboard.stats.arrays import among, grouping
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
+from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
-from judgeboard.stats.repeats import NONE, InconsistentAs, UnusableAs
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again

@@ -27,10 +27,10 @@ from judgeboard.stats.estimates import (
     too_few,
     two_decimals,
 )
+from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
-from judgeboard.stats.repeats import InconsistentAs, UnusableAs
 from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted

@@ -15,8 +15,8 @@ from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
+from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, InconsistentAs, OrderVerdicts, UnusableAs
 from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
-from judgeboard.stats.repeats import INCONSISTENT, NONE, WRONG, InconsistentAs, OrderVerdicts, UnusableAs
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions

@@ -26,8 +26,8 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
 from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
+from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
-from judgeboard.stats.repeats import OrderVerdicts
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions

@@ -13,8 +13,9 @@ from judgeboard.agreement.result import AgreementResult, Note, Statistics, measu
 from judgeboard.domain import OVERALL
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.arrays import grouping
+from judgeboard.stats.pair_orders import NONE
 from judgeboard.stats.ratings import LABEL, PREFERENCE, QUALITY, Ratings, Scale
-from judgeboard.stats.repeats import NONE, RepeatedMeasure
+from judgeboard.stats.repeats import RepeatedMeasure
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import (
     StoredVersion,

@@ -14,6 +14,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import complement
 from judgeboard.stats.intervals import RESAMPLES
+from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics, pair_statistics
 from judgeboard.stats.rater_agreement import (
     OverallAgreement,
@@ -23,7 +24,6 @@ from judgeboard.stats.rater_agreement import (
     pairs_of_raters,
 )
 from judgeboard.stats.ratings import Human, Ratings, Scale
-from judgeboard.stats.repeats import InconsistentAs, UnusableAs
 from judgeboard.store.judge_versions import StoredVersion
 
 Statistics = dict[str, Estimate]

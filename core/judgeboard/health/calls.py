@@ -8,8 +8,8 @@ from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.pair_orders import ONE_ORDER
 from judgeboard.stats.proportions import ratio_of_totals, share
-from judgeboard.stats.repeats import ONE_ORDER
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 

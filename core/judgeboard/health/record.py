@@ -17,8 +17,8 @@ from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.estimates import interval, number_words, unmeasured
+from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
-from judgeboard.stats.repeats import OrderVerdicts
 from judgeboard.store import health
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.grades import LABELS

@@ -8,11 +8,11 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, ratio, row_sums, same_length
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import bootstrapped, resampled_tables
+from judgeboard.stats.pair_orders import TIE, A, B
 
 RANKING_RESAMPLES = 500
 """Lower than usual, because every resample is a fit of its own."""
 
-_TIE = 2  # as in `judgeboard.stats.repeats`: A, B, tie
 _NOT_CONNECTED = "some models won all or none of their pairs against the others"
 
 
@@ -45,11 +45,11 @@ def rank_models(first: AnyArray, second: AnyArray, sides: IntArray, questions: G
     k = len(names)
     cells, codes = np.unique((models[0] * k + models[1]) * 3 + sides, return_inverse=True)
     left, right, side = cells // 3 // k, cells // 3 % k, cells % 3
-    half = np.where(side == _TIE, 0.5, 1.0)
+    half = np.where(side == TIE, 0.5, 1.0)
     wins: FloatArray = np.zeros((len(cells), k, k))  # of the row's model over the column's model
     every = np.arange(len(cells))
-    wins[every, left, right] += np.where(side == 1, 0.0, half)
-    wins[every, right, left] += np.where(side == 0, 0.0, half)
+    wins[every, left, right] += np.where(side == B, 0.0, half)
+    wins[every, right, left] += np.where(side == A, 0.0, half)
     flat = wins.reshape(len(cells), -1)
     table = (np.bincount(codes) @ flat).reshape(k, k)
     drawn = resampled_tables(codes, len(cells), questions, resamples=RANKING_RESAMPLES) @ flat

@@ -21,7 +21,7 @@ from judgeboard.domain import (
     Stage,
 )
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
-from judgeboard.stats.repeats import NONE, OrderVerdicts
+from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion

@@ -8,7 +8,7 @@ from typing import Any
 
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import DecisionRefused, JudgeboardError
-from judgeboard.methods.pair_report import PairScreen
+from judgeboard.methods.pair_screen import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer, remember_implied, with_implied
 from judgeboard.reviews.leases import skip, take_item

@@ -13,7 +13,7 @@ import streamlit as st
 from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
-from judgeboard.methods.pair_report import ListedPairs
+from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.label_schemas import schema_by_id

@@ -7,17 +7,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from judgeboard.domain import Preference, Status
-from judgeboard.methods.pair_report import (
-    ComparedPairs,
-    Listed,
-    ListedPairs,
-    ModelRanking,
-    PairGroup,
-    PairLine,
-    PairScreen,
-    Revealed,
-    pair_screen,
-)
+from judgeboard.methods.pair_report import ComparedPairs, Listed, ModelRanking, PairGroup, PairLine
+from judgeboard.methods.pair_screen import ListedPairs, PairScreen, Revealed, pair_screen
 from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import last_rows

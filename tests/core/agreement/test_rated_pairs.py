@@ -14,7 +14,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.agreement import report_page
 from judgeboard.reports.front_page import LogSummary, log_summary
 from judgeboard.reviews.decisions import prefer
-from judgeboard.stats.repeats import INCONSISTENT_AS, InconsistentAs, UnusableAs
+from judgeboard.stats.pair_orders import INCONSISTENT_AS, InconsistentAs, UnusableAs
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences

@@ -12,8 +12,8 @@ from judgeboard.health.report import CHECKS, figure_words, health_sentence, repo
 from judgeboard.judges.material import load_prompt
 from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.reports.output import to_plain
+from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
-from judgeboard.stats.repeats import NONE, OrderVerdicts
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import StoredVersion
 

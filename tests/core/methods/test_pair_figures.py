@@ -11,7 +11,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.stats.repeats import INCONSISTENT_AS
+from judgeboard.stats.pair_orders import INCONSISTENT_AS
 from judgeboard.store.engine import Store
 
 pytestmark = pytest.mark.shared

@@ -1,6 +1,7 @@
 """Going through a list of pairs: positions stay, and the next pair is the next one without a preference."""
 
-from judgeboard.methods.pair_report import ListedPairs, PairLine
+from judgeboard.methods.pair_report import PairLine
+from judgeboard.methods.pair_screen import ListedPairs
 
 
 def listed(*pair_ids: int, mine: tuple[int, ...] = ()) -> ListedPairs:

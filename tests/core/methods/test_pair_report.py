@@ -16,7 +16,7 @@ from judgeboard.methods.pair_report import (
     ranking_lines,
 )
 from judgeboard.reports.output import to_plain
-from judgeboard.stats.repeats import InconsistentAs, UnusableAs
+from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion

@@ -23,7 +23,8 @@ from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.methods.audit_report import audit_report, done_audits
-from judgeboard.methods.pair_report import ComparedPairs, pair_screen
+from judgeboard.methods.pair_report import ComparedPairs
+from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip

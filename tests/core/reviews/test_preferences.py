@@ -8,7 +8,8 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods.pair_report import ComparedPairs, Listed, PairScreen, measure_pairs, pair_screen
+from judgeboard.methods.pair_report import ComparedPairs, Listed, measure_pairs
+from judgeboard.methods.pair_screen import PairScreen, pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for, stored_side

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.repeats import INCONSISTENT_AS, NONE, TIE, OrderVerdicts
+from judgeboard.stats.pair_orders import INCONSISTENT_AS, NONE, TIE, OrderVerdicts
 
 Rows = list[tuple[int, int, int]]
 SWAPPED = np.array([1, 0, TIE, NONE])  # A and B change places; the last stands for NONE, which is -1

@@ -3,7 +3,7 @@
 import pytest
 
 from judgeboard.domain import Preference, Shown
-from judgeboard.methods.pair_report import pair_screen
+from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.engine import Store
