@@ -181,10 +181,7 @@ def correlation_within(score: FloatArray, length: FloatArray, strata: AnyArray, 
     score, length, codes = score[kept], length[kept], codes[kept]
     if not len(score):
         return unmeasured(0, "no two answers have the same grade")
-    of_score, of_length = np.empty(len(score)), np.empty(len(score))
-    for code in np.unique(codes):
-        rows = codes == code
-        of_score[rows], of_length[rows] = (mid_ranks(side[rows]).shares for side in (score, length))
+    of_score, of_length = ((mid_ranks_within(side, codes) - 0.5) / counts[codes] for side in (score, length))
     estimate = pearson(of_score, of_length, grouping(None if groups is None else groups[kept], len(score)))
     if estimate.value is None:
         return unmeasured(estimate.n, "answers with equal grades have equal scores, or equal lengths")
