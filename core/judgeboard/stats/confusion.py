@@ -21,7 +21,7 @@ from judgeboard.stats.arrays import (
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import (
     RESAMPLES,
-    Scale,
+    Transform,
     WithoutOne,
     bootstrapped,
     patterns,
@@ -197,7 +197,7 @@ class TableEstimates:
         undefined: str,
         named: str = "",
         *,
-        scale: Scale | None = None,
+        scale: Transform | None = None,
     ) -> Estimate:
         """Return a statistic of tables of shape (..., k, k); ``undefined`` is the reason if it is NaN."""
         n = len(self._cells)
@@ -224,7 +224,7 @@ class TableEstimates:
         n: int,
         of_tables: Callable[[FloatArray], FloatArray],
         named: str = "",
-        scale: Scale | None = None,
+        scale: Transform | None = None,
     ) -> Estimate:
         left = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
         without = WithoutOne(of_tables(left), self._patterns.shared_by)

@@ -132,11 +132,11 @@ def share_estimate(value: float, influence: FloatArray, groups: Grouping) -> Est
     return influence_estimate(value, influence, groups, scale="the logit")
 
 
-Scale = Literal["Fisher's z", "the logit"]
+Transform = Literal["Fisher's z", "the logit"]
 
 
 def influence_estimate(
-    value: float, influence: FloatArray, groups: Grouping, *, scale: Scale | None = None
+    value: float, influence: FloatArray, groups: Grouping, *, scale: Transform | None = None
 ) -> Estimate:
     """Return a statistic with an interval from the influence of each row, computed on ``scale`` (None: unchanged).
 
@@ -149,7 +149,7 @@ def influence_estimate(
 
 
 def estimate_with_error(
-    value: float, n: int, error: float, groups: Grouping, scale: Scale | None, method: str, *, skew: float = 0.0
+    value: float, n: int, error: float, groups: Grouping, scale: Transform | None, method: str, *, skew: float = 0.0
 ) -> Estimate:
     """Return a statistic with the Student's t interval of its standard ``error`` on ``scale``.
 
@@ -158,7 +158,7 @@ def estimate_with_error(
     correction of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978).
     The lower end is not moved, because the scale has corrected that side.
     """
-    slope, to, back = SCALES[scale](value) if scale else (1.0, float, float)
+    slope, to, back = TRANSFORMS[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
         return measured(value, n, reason=_WITHOUT_SPREAD[scale])
     t = float(t_quantile(groups.count - 1))
@@ -167,12 +167,12 @@ def estimate_with_error(
     return measured(value, n, interval, method=method if scale is None else f"{method} on {scale}", unit=groups.unit)
 
 
-_WITHOUT_SPREAD: dict[Scale | None, str] = {
+_WITHOUT_SPREAD: dict[Transform | None, str] = {
     None: "no interval: all values are equal",
     "Fisher's z": "no interval: all points lie on one line",
     "the logit": "no interval: all rows have the same value",
 }
-SCALES: dict[Scale, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
+TRANSFORMS: dict[Transform, Callable[[float], tuple[float, Callable[[float], float], Callable[[float], float]]]] = {
     "Fisher's z": lambda value: (1 - value**2, math.atanh, math.tanh),
     "the logit": lambda value: (
         value * (1 - value),
@@ -239,7 +239,7 @@ def jackknifed(
         return measured(value, n, reason=f"no interval: the figure is not available without one of the {groups.unit}s")
     left = WithoutOne(without, times)
     error = math.sqrt((groups.count - 1) / groups.count * left.spread)
-    scale: Scale | None = "Fisher's z" if abs(value) < 1 else None
+    scale: Transform | None = "Fisher's z" if abs(value) < 1 else None
     return estimate_with_error(value, n, error, groups, scale, "jackknife", skew=left.skew)
 
 
@@ -297,7 +297,7 @@ def bootstrapped(
     named: str = "",
     *,
     without: WithoutOne | None = None,
-    scale: Scale | None = None,
+    scale: Transform | None = None,
 ) -> Estimate:
     """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
 

@@ -15,7 +15,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, same_length
 from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
-from judgeboard.stats.intervals import SCALES, Scale, wilson
+from judgeboard.stats.intervals import TRANSFORMS, Transform, wilson
 
 Target = Literal["app", "these"]
 """What a rate describes: the app, of which the answers are a sample, or these answers as they are."""
@@ -265,7 +265,7 @@ def predicted_mean(
 
 
 def judge_alone(
-    population: Population, scored: BoolArray, hits: tuple[int, int] | None, scale: Scale | None, target: Target
+    population: Population, scored: BoolArray, hits: tuple[int, int] | None, scale: Transform | None, target: Target
 ) -> Estimate:
     """Return the judge's mean score of the answers in the strata ``scored``, without labels.
 
@@ -396,7 +396,7 @@ def _ratio(upper: Sequence[float], lower: Sequence[float]) -> Callable[[FloatArr
 _NO_CLASS = "no answer of the class that it divides by"
 
 # Cells: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
-STATISTICS_OF_ALL: Mapping[str, tuple[Callable[[FloatArray], tuple[float | None, FloatArray]], Scale]] = {
+STATISTICS_OF_ALL: Mapping[str, tuple[Callable[[FloatArray], tuple[float | None, FloatArray]], Transform]] = {
     "agreement": (_ratio((1, 0, 0, 1), (1, 1, 1, 1)), "the logit"),
     "kappa": (_kappa, "Fisher's z"),
     "sensitivity": (_ratio((0, 0, 0, 1), (0, 0, 1, 1)), "the logit"),
@@ -449,7 +449,7 @@ def _complete(population: Population, n: int, target: Target) -> bool:
     return target == "these" and n == round(population.total)
 
 
-def _estimate(made: _Linearised, n: int, scale: Scale | None, method: str, *, complete: bool) -> Estimate:
+def _estimate(made: _Linearised, n: int, scale: Transform | None, method: str, *, complete: bool) -> Estimate:
     least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[scale]
     value = min(max(made.value, least), most)
     if made.error < _FLAT:
@@ -460,6 +460,6 @@ def _estimate(made: _Linearised, n: int, scale: Scale | None, method: str, *, co
         return measured(
             value, n, (max(value - reach, least), min(value + reach, most)), method=f"{method}, Student's t"
         )
-    slope, to, back = SCALES[scale](value)
+    slope, to, back = TRANSFORMS[scale](value)
     reach = float(t_quantile(made.df)) * made.error / slope
     return measured(value, n, (back(to(value) - reach), back(to(value) + reach)), method=f"{method}, t on {scale}")
