@@ -32,7 +32,7 @@ from judgeboard.agreement.result import (
     Note,
     Statistics,
     headline_name,
-    measured,
+    judge_statistics,
     measured_versions,
     of_raters,
     with_accuracy,
@@ -291,10 +291,10 @@ def _judge_figures(
 ) -> tuple[AgreementResult, PairStatistics]:
     """Return all figures of a judge version with people as a result without notes, and the statistics for the notes."""
     compared = source.compared(version)
-    of_pairs = measured(compared.pairs, choice.unit, choice.human, only=only)
+    of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
     statistics = with_accuracy(of_pairs) | _order_figures(compared)
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
-        statistics = _with_numbers(statistics, measured(numbers.pairs, choice.unit, choice.human).estimates)
+        statistics = _with_numbers(statistics, judge_statistics(numbers.pairs, choice.unit, choice.human).estimates)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
     everybody, answers = choice.reviewer_id is None, choice.unit == "responses"
     result = AgreementResult(
@@ -320,7 +320,8 @@ def _judge_figures(
             AgreementSlice(
                 name,
                 part.n,
-                with_accuracy(measured(part.pairs, choice.unit, choice.human, only=of_slices)) | _order_figures(part),
+                with_accuracy(judge_statistics(part.pairs, choice.unit, choice.human, only=of_slices))
+                | _order_figures(part),
                 tests.get(name),
             )
             for name, part in _by_slice(choice, source, version)

@@ -17,7 +17,7 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     Note,
     headline_name,
-    measured,
+    judge_statistics,
     with_accuracy,
 )
 from judgeboard.domain import Estimate
@@ -63,7 +63,7 @@ class SameAnswers:
     def whole(self) -> tuple[AgreementSlice, ...]:
         """Return the versions with every statistic."""
         return tuple(
-            AgreementSlice(each.name, each.n, with_accuracy(measured(pairs, human=self.human)))
+            AgreementSlice(each.name, each.n, with_accuracy(judge_statistics(pairs, human=self.human)))
             for each, pairs in zip(self.versions, self.pairs, strict=True)
         )
 
@@ -172,7 +172,7 @@ def same_answers(
         if known is not None and (known.title, known.n) == (version.title, shown.n):
             statistics = known.statistics
         else:
-            statistics = with_accuracy(measured(shown, human=ratings.human, only=COMPARED_BY))
+            statistics = with_accuracy(judge_statistics(shown, human=ratings.human, only=COMPARED_BY))
         compared.append(AgreementSlice(version.title, shown.n, statistics))
     return SameAnswers(
         len(common),
@@ -200,7 +200,7 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
     score = pairs.scale.categories is None
     if pairs.n >= MIN_PAIRS:
         name = "mean_absolute_difference" if score else "agreement"
-        return measured(pairs, human=human, only=(name,)).estimates[name]
+        return judge_statistics(pairs, human=human, only=(name,)).estimates[name]
     # A series has a point even for few answers. Its interval is computed by a formula, without a bootstrap.
     rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
     _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
@@ -214,7 +214,7 @@ def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
     name, values = headline_name(pairs.scale), []
     for code, query_type in enumerate(query_types):
         # The value does not depend on the resamples, so the minimum of two is enough.
-        figures = measured(pairs.at(pairs.query_types == code), only=(name,), resamples=2)
+        figures = judge_statistics(pairs.at(pairs.query_types == code), only=(name,), resamples=2)
         if (value := figures.estimates[name].value) is not None:
             values.append((value, query_type))
     return min(values)[1] if len(values) > 1 else None

@@ -149,7 +149,7 @@ def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
     }
 
 
-def measured(
+def judge_statistics(
     pairs: AnswerPairs,
     unit: Unit = "responses",
     human: Human = "gold",

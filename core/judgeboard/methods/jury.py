@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import with_cut
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.result import measured
+from judgeboard.agreement.result import judge_statistics
 from judgeboard.domain import JURY, DimensionScore, Estimate, FlagState, JudgeVersion, Label, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rule import Cuts
@@ -233,7 +233,7 @@ def jury_report(
 
 def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> AgreedWithPeople:
     pairs = source.pairs(version.id, "label")
-    statistics = measured(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
+    statistics = judge_statistics(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
     return AgreedWithPeople(version.title, statistics.agreement, statistics.kappa)
 
 

@@ -18,7 +18,7 @@ from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
 from judgeboard.agreement.result import (
     AgreementResult,
     headline_name,
-    measured,
+    judge_statistics,
     shown_statistics,
     with_accuracy,
 )
@@ -121,7 +121,7 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
     shared = judges_and_people(both.judge, climb.judge, both.people, both.scale, grouping_of(both, "responses", "gold"))
     assert shared is not None
-    assert shared.with_people == pytest.approx([measured(each).kappa.value for each in (both, climb)], abs=1e-9)
+    assert shared.with_people == pytest.approx([judge_statistics(each).kappa.value for each in (both, climb)], abs=1e-9)
     assert [round(each, 2) for each in (shared.between, *shared.with_people)] == [0.63, 0.68, 0.73]
     for title in ("lexical v1", "climb-judge-8b v1"):
         shown = the_page(demo, title, "label", "gold", "query_type")
@@ -195,7 +195,7 @@ def the_same_answers_agree(shown: AgreementPage) -> None:
     """A version beside the others has the figures that the same answers give by themselves."""
     same = shown.same_answers
     for each, whole, pairs in zip(same.versions, same.whole(), same.pairs, strict=True):
-        assert whole.statistics == with_accuracy(measured(pairs, human=same.human))
+        assert whole.statistics == with_accuracy(judge_statistics(pairs, human=same.human))
         assert each.statistics.items() <= whole.statistics.items()
         if shown.result is not None and (each.name, each.n) == (shown.result.title, shown.result.n):
             assert whole.statistics == shown.result.statistics
