@@ -499,16 +499,16 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     year = _several_years([point.start for point in panel.points])
     none = "No judged answers" if MEASURES[trend.measure].of_judge else "No answers"
     if len(panel.empty) == 1:
-        return f"{caption} {none} {_in(panel.empty[0], trend.period, year=year)}."
+        return f"{caption} {none} {when_words(panel.empty[0], trend.period, year=year)}."
     return f"{caption} {none} in {len(panel.empty)} other {trend.period}s."
 
 
 def _change_words(panel: Panel, change: Change, trend: Trend) -> str:
-    year = _several_years([point.start for point in panel.points])
+    when = when_words(change.from_day, trend.period, year=_several_years([point.start for point in panel.points]))
     shown = MEASURES[trend.measure]
     before, after = map(percent_words if shown.bounds is None else number_words, (change.before, change.after))
     what = f"{panel.group}: {shown.title[0].lower()}{shown.title[1:]}"
-    return f"{what} {change.direction} {_in(change.from_day, trend.period, year=year)}, from {before} to {after}."
+    return f"{what} {change.direction} {when}, from {before} to {after}."
 
 
 def _mark_words(change: Change, marks: Sequence[VersionMark], period: Period) -> str:
@@ -527,7 +527,8 @@ def _span(panels: Sequence[Panel], period: Period) -> str:
     return f"this {period}" if periods == 1 else f"these {periods:,} {period}s"
 
 
-def _in(start: int, period: Period, *, year: bool) -> str:
+def when_words(start: int, period: Period, *, year: bool) -> str:
+    """Return "in the week of 2 Mar" or "on 2 Mar"."""
     return f"{'in' if period == 'week' else 'on'} {period_words(start, period, year=year)}"
 
 

@@ -38,7 +38,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, period_words, start_of
+from judgeboard.trends import PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, start_of, when_words
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -408,7 +408,7 @@ def _side_words(watched: str, side: Estimate | float) -> str:
 
 def change_sentence(query_type: str, watched: Watched, change: Change, period: Period) -> str:
     """Return a change in words, with the intervals of both shares."""
-    when = f"{'in' if period == 'week' else 'on'} {period_words(change.from_day, period, year=True)}"
+    when = when_words(change.from_day, period, year=True)
     return changed_words(watched, query_type, change.direction, when, change.before, change.after)
 
 
