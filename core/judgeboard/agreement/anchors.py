@@ -82,16 +82,14 @@ class AnchorsMade:
     sentence: str
 
 
-def make_anchors(
-    store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str, now: datetime | None = None
-) -> AnchorsMade:
+def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str) -> AnchorsMade:
     """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
 
     Query types, and bad and good answers, get shares like those of all labelled answers. Groups with an answer in a
     judge's prompt are not drawn, and neither are groups with a label that `align` used. Raises BadInput if there is no
     answer to draw, or if anchors exist and ``replace`` is False.
     """
-    at = now or datetime.now(UTC)
+    at = datetime.now(UTC)
     with store.reading() as connection:
         known = newest_anchors(connection)
         if known is not None and not replace:

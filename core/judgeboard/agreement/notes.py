@@ -63,7 +63,7 @@ def compared_with(human: Human, kind: Kind) -> str:
     ]
 
 
-def judge_sentence(statistics: PairStatistics, rows: str = "answers that people graded") -> str:
+def judge_sentence(statistics: PairStatistics, rows: str) -> str:
     """Return how far a judge and people agree on ``rows``: answers, pairs or grades."""
     n = statistics.n
     if n < MIN_PAIRS:

@@ -134,17 +134,13 @@ def scored_version(connection: Connection, which: int | str | None) -> StoredVer
 
 
 def sampled_labels(
-    connection: Connection,
-    version: StoredVersion | None,
-    where: RowFilter | None = None,
-    *,
-    implied_labels: bool = True,
+    connection: Connection, version: StoredVersion | None, where: RowFilter | None = None
 ) -> SampledLabels:
     """Return the sampled labels of the answers that match and that a judge version was asked about.
 
     Without a version, all logged answers count, and strata are only whether a rule picked the answer.
     """
-    return LabelledAnswers(connection, version, where, implied_labels=implied_labels).sample()
+    return LabelledAnswers(connection, version, where).sample()
 
 
 class LabelledAnswers:
