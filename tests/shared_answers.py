@@ -22,6 +22,7 @@ class SharedAnswers:
     groups: Grouping
     query_types: AnyArray
     source_ids: tuple[str, ...]
+    models: tuple[str, ...]
     judged_bad: Mapping[str, BoolArray]
     badness: Mapping[str, FloatArray]
 
@@ -33,6 +34,10 @@ class SharedAnswers:
     def choosing(self) -> BoolArray:
         """The half that chooses thresholds."""
         return self.drawn("cal") < 0.5
+
+    def of_model(self, model: str) -> dict[str, int]:
+        """The row of a generator's answer to each source."""
+        return {self.source_ids[row]: row for row, each in enumerate(self.models) if each == model}
 
     def of_type(self, query_type: str | None) -> BoolArray:
         every = np.ones(len(self.bad), dtype=np.bool_)
@@ -58,6 +63,7 @@ def shared_answers(folder: Path) -> SharedAnswers:
         groups=grouping(evidence, len(ids)),
         query_types=np.array([answers[each]["query_type"] for each in ids]),
         source_ids=tuple(str(answers[each]["source_id"]) for each in ids),
+        models=tuple(str(answers[each]["model"]) for each in ids),
         judged_bad={name: np.array(column(name, "label")) == "hallucinated" for name in verdicts},
         badness={
             name: np.round(1 - np.array(column(name, "groundedness"), dtype=float), 9)

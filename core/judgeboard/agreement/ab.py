@@ -194,8 +194,13 @@ class _Changes:
         return len(np.unique(self.groups[self.labelled]))
 
     def labels_only(self) -> Estimate:
-        """Return the change on the labelled questions."""
-        return change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values)))
+        """Return the change on the labelled questions: that of `predicted` if the judge says nothing."""
+        if len(self.values) < 2 or np.ptp(self.values) == 0:
+            return change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values)))
+        n = len(self.scores)
+        groups = grouping(self.groups, n).codes
+        sums = summed(np.zeros(n, dtype=np.int64), np.zeros(n), groups, 1, self.labelled, self.values)
+        return predicted_mean(*sums, share=False)
 
     def judge_alone(self) -> Estimate:
         """Return the change of the verdicts, on questions with two usable verdicts."""

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import scored_version
-from judgeboard.agreement.scored_labels import ScoredSample, allowed_risk, confidence, load_sample
+from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample, allowed_risk, confidence, load_sample
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
@@ -127,7 +127,7 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
     for sample in samples:
         left = sample.without(taken)
         labels = left.by_lot
-        half, other = labels.at(labels.choosing), labels.at(~labels.choosing)
+        half, other = _choosing(left), labels.at(~labels.choosing)
         sure = confidence(left.judged.badness)
         test = confidence_threshold(
             _grid(sure, left.alike),
@@ -161,14 +161,19 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
     return replace(result(sentence, stages), confident=len(taken), agreement=agreed, share=share)
 
 
+def _choosing(sample: ScoredSample) -> ScoredLabels:
+    """Return the labels that choose the threshold. A tie of judges has no verdict that could be wrong."""
+    labels = sample.by_lot
+    return labels.at(labels.choosing & (labels.confidence > _TIE) if sample.alike else labels.choosing)
+
+
 def _grid(sure: FloatArray, alike: int) -> FloatArray:
     """Return the thresholds to test, descending. A tie of judges never needs no review."""
     return np.unique(sure[sure > _TIE])[::-1] if alike else score_grid(sure)
 
 
 def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
-    labels = sample.by_lot
-    half = labels.at(labels.choosing)
+    labels, half = sample.by_lot, _choosing(sample)
     starts = 1 if sample.alike else STARTS
     needed = math.ceil(labels_to_pass(risk, delta / starts) * design_effect_of_mean(half.wrong, half.grouping))
     return more_labels_words(f"an agreement of {percent_as_given(1 - risk)}", needed, half.n, labels.n, "answers")

@@ -14,7 +14,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
 from judgeboard.store.statements import TextColumn
-from shared_answers import SharedAnswers, shared_answers
+from shared_answers import SharedAnswers, published, shared_answers
 
 B, A1, A = "track_b_modernbert", "approach_1_modernbert", "track_a_deberta"
 MEAN = f"{B} + {A1} + {A}"
@@ -128,13 +128,19 @@ def test_six_judges_alike(
     assert f"at least {same} of 6 judges" in result.sentence
 
 
-def test_six_judges_alike_do_not_reach_90_percent_and_two_pass_one_test(answers: SharedAnswers) -> None:
+def test_six_judges_alike_do_not_reach_90_percent(answers: SharedAnswers) -> None:
     assert not confident_verdicts([sample(answers, SIX, alike=True)], 0.9).confident
-    result = confident_verdicts([sample(answers, f"{A} + {B}", alike=True)], 0.8)
+
+
+@pytest.mark.parametrize("other", [A, A1, "track_b_large"])
+def test_two_judges_alike_pass_one_test(answers: SharedAnswers, shared: Path, other: str) -> None:
+    known = published(shared / "data", "e4b_jury")[f"both agree {other}"]
+    result = confident_verdicts([sample(answers, f"{other} + {B}", alike=True)], 0.8)
     test = result.stages[0].test
     assert test is not None
-    assert (test.wrong, test.n, round(test.bound, 4)) == (63, 509, 0.1504)
-    assert held_out(result) == (0.8939, 0.8402)
+    assert (test.wrong, test.n, round(test.bound, 4)) == (known["cal_wrong"], known["cal_n"], known["bound"])
+    assert round(test.design_effect, 4) == known["deff"]
+    assert held_out(result) == (known["test_agreement"], known["test_standing"])
 
 
 def test_a_cascade_leaves_to_the_second_judge_what_the_first_is_not_sure_of(answers: SharedAnswers) -> None:
@@ -145,6 +151,11 @@ def test_a_cascade_leaves_to_the_second_judge_what_the_first_is_not_sure_of(answ
     assert (second.confidence, second.confident) == (None, 0)
     assert held_out(result) == (0.9568, 0.2617)
     assert f"{B}: none" in result.sentence
+    result = confident_verdicts([sample(answers, A), sample(answers, B)], 0.85)
+    first, second = result.stages
+    assert first.test is not None
+    assert (round(first.test.threshold, 6), first.test.n, second.confident) == (0.912822, 339, 0)
+    assert held_out(result) == (0.9011, 0.5290)
 
 
 def at(threshold: AtThreshold | None) -> tuple[float, ...]:
