@@ -13,6 +13,7 @@ from judgeboard.agreement.measure import every_judge, measure_agreement
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import AgreementResult, shown_statistics
+from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.reports.stats import stats
@@ -20,7 +21,9 @@ from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_labels, count_responses
+from judging_log import address
 from recordings import DETECTORS, records
+from shared_answers import published
 
 pytestmark = pytest.mark.shared
 
@@ -230,3 +233,37 @@ def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementRe
 def test_the_brier_score_of_a_detector_on_all_labels(table: list[AgreementResult], detector: str, brier: float) -> None:
     (result,) = [each for each in table if each.title == f"{detector} v1" and each.grade == "label"]
     assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
+
+
+def test_commands_on_imported_files_alone_give_the_published_validity_figures(
+    ragtruth: Store, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(*words: str) -> Any:
+        assert run([words[0], "--db", address(ragtruth), "--json", *words[1:]]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
+    rates = printed("rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
+    assert rates["low"] == rates["value"] == rates["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
+    assert rates["judge_share"]["value"] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
+    for name, value in expected["agreement_all_truth"].items():
+        assert rates["in_all_answers"][name]["value"] == pytest.approx(value, abs=1e-6)
+    for of_type in rates["slices"]:
+        known = expected[f"ppi_tuned_{of_type['name']}"]
+        shares = of_type["value"], of_type["judge_share"]["value"]
+        assert shares == pytest.approx((known["truth"], known["judge"]), abs=1e-6)
+    for name, reach, by_lot, explained in (
+        (judge, "0.1", 84, 0.4065),
+        ("approach_1_modernbert", "0.05", 282, 0.3184),
+        ("track_a_deberta", "0.03", 571, 0.3147),
+        ("baseline_nli", "0.02", 839, 0.0105),
+    ):
+        (plan,) = printed("plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
+        assert (plan["by_lot"], round(plan["explained"], 4)) == (by_lot, explained)
+        known = published(shared / "data", "e5_calibration")[name]
+        calibrated = printed("calibrate", "--judge-version", name)
+        line = [calibrated["score_map"][each] for each in ("slope", "offset")]
+        assert line == pytest.approx(known["platt_all"], abs=1e-6)
+        assert dict(calibrated["meaning"])[0.7] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
+        errors = calibrated["brier_before"], calibrated["ece_before"], calibrated["constant_brier"]
+        assert errors == pytest.approx((known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6)

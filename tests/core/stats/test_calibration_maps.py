@@ -30,7 +30,13 @@ def figures(shared: Path):
 def test_a_cross_fitted_map_equals_the_published_one(answers: SharedAnswers, figures, judge: str, how: How) -> None:
     wanted = figures[judge]
     folds = np.floor(answers.drawn("fold") * FOLDS).astype(int)
-    made = calibrate(how, 1 - answers.badness[judge], (~answers.bad).astype(float), folds, answers.groups)
+    assert np.bincount(folds).tolist() == [287, 257, 234, 245, 321]
+    scores, good = 1 - answers.badness[judge], (~answers.bad).astype(float)
+    made = calibrate(how, scores, good, folds, answers.groups)
+    for name, probabilities in (("raw", scores), (how, made.probabilities)):
+        said = np.clip(np.where(good == 1, probabilities, 1 - probabilities), 1e-6, 1)
+        means = probabilities.mean(), -np.log(said).mean()
+        assert means == pytest.approx((wanted[name]["mean"], wanted[name]["logloss"]), abs=1e-6)
     assert (made.brier_before, made.brier_after) == pytest.approx(
         (wanted["raw"]["brier"], wanted[how]["brier"]), abs=1e-6
     )
@@ -47,11 +53,15 @@ def test_a_cross_fitted_map_equals_the_published_one(answers: SharedAnswers, fig
 
 
 @pytest.mark.shared
-def test_isotonic_looks_perfect_on_its_own_labels(answers: SharedAnswers) -> None:
-    scores, good = 1 - answers.badness[JUDGES[0]], (~answers.bad).astype(float)
+@pytest.mark.parametrize("judge", JUDGES)
+def test_isotonic_looks_perfect_on_its_own_labels(answers: SharedAnswers, figures, judge: str) -> None:
+    scores, good = 1 - answers.badness[judge], (~answers.bad).astype(float)
     mapped = fit_map("isotonic", scores, good)(scores)
     by_level = [abs(good[mapped == level].mean() - level) for level in np.unique(mapped)]
     assert max(by_level) < 1e-9
+    assert len(by_level) == figures[judge]["isotonic_levels"]
+    error = calibration_error(mapped, good, np.ones(len(good)))
+    assert error == pytest.approx(figures[judge]["in_sample_isotonic_ece"], abs=1e-12)
 
 
 def test_a_score_that_people_contradict_gives_a_flat_map() -> None:

@@ -2,7 +2,9 @@
 
 import gc
 import json
+import math
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.estimates import complement
+from judgeboard.stats.estimates import complement, t_quantile
 from judgeboard.stats.paired import (
     Conclusion,
     MeanChange,
@@ -26,6 +28,7 @@ from judgeboard.stats.paired import (
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.sample_size import labels_for_change
 from recordings import records
+from shared_answers import published, shared_answers
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +83,14 @@ def test_judge_versions_compare_as_published(
     measured, known = paired_shares(right[0], right[1], groups), expected[name]
     assert (measured.n, groups.count) == (known["n"], known["groups"])
     assert (measured.only_first, measured.only_second) == (known["only1"], known["only2"])
-    assert measured.first_right / measured.n == pytest.approx(known["accuracy1"], abs=1e-6)
+    accuracies = measured.first_right / measured.n, measured.second_right / measured.n
+    assert accuracies == pytest.approx((known["accuracy1"], known["accuracy2"]), abs=1e-6)
+    verdicts = [labelled["judges"][each][inside] for each in (first, second)]
+    assert (verdicts[0] != verdicts[1]).mean() == pytest.approx(known["verdicts_differ"], abs=1e-6)
     assert measured.p_mcnemar == pytest.approx(known["p_mcnemar"], rel=1e-3)
     assert measured.p == pytest.approx(known["p_clustered"], rel=1e-3)
+    z = math.copysign(NormalDist().inv_cdf((measured.p or 1) / 2), known["change"])
+    assert z == pytest.approx(known["z_clustered"], abs=5e-5)
     change = (measured.change.value, measured.change.low, measured.change.high)
     assert change == pytest.approx((known["change"], known["low"], known["high"]), abs=1e-6)
     assert measured.labels_needed == known["labels_for_power_80"]
@@ -125,25 +133,68 @@ def test_a_change_of_preferences_is_as_published(shared: Path) -> None:
     inside = np.array([sampling_number("judgeboard", "default", row["id"]) < 0.2 for row in rows])
     published = json.loads((shared / "reading" / "validity-expected.json").read_text())["e7_versions"]
     n, each = len(rows), grouping(None, len(rows))
-    sums = summed(np.zeros(n, dtype=np.int64), judge, each.codes, 1, inside, people[inside])
+    sums, alone = (
+        summed(np.zeros(n, dtype=np.int64), scores, each.codes, 1, inside, people[inside])
+        for scores in (judge, np.zeros(n))
+    )
     for name, change in (
         ("people on all", change_of_shares(people, each)),
         ("judge on all", change_of_shares(judge, each)),
-        ("labels only", change_of_shares(people[inside], grouping(None, int(inside.sum())))),
+        ("labels only", predicted_mean(*alone, share=False)),
         ("PPI tuned", predicted_mean(*sums, share=False)),
     ):
         known = published[f"pandalm B minus A {name}"]
         ends = known["value"], known["low"], known["high"]
-        # The published error of labels only counts 999 groups instead of the 200 that have a label.
-        accuracy = 5e-4 if name == "labels only" else 2e-6
-        assert (change.value, change.low, change.high) == pytest.approx(ends, abs=accuracy), name
+        assert (change.value, change.low, change.high) == pytest.approx(ends, abs=2e-6), name
     assert (n, int(inside.sum())) == (known["n"], known["labelled"])
+    slope = ((change.value or 0) - people[inside].mean()) / (judge.mean() - judge[inside].mean())
+    assert slope == pytest.approx(0.4859, abs=5e-5)
 
 
-def test_a_plan_for_two_versions_of_an_app_is_as_published() -> None:
-    """A difference of 0.1, a variance of 0.34, and a correlation of 0.51 with the judge's difference."""
-    assert labels_for_change(0.1, 0.34) == 267
-    assert labels_for_change(0.1, 0.34 * (1 - 0.51**2)) == pytest.approx(198, abs=1)  # from a rounded correlation
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("llama-2-7b-chat", "llama-2-70b-chat"),
+        ("mistral-7B-instruct", "llama-2-70b-chat"),
+        ("llama-2-7b-chat", "llama-2-13b-chat"),
+        ("gpt-3.5-turbo-0613", "gpt-4-0613"),
+    ],
+)
+def test_app_versions_compare_as_published_with_scores_and_with_verdicts(shared: Path, a: str, b: str) -> None:
+    known = published(shared / "data", "e7_versions")[f"{b} minus {a}"]
+    answers = shared_answers(shared / "data")
+    sides = [answers.of_model(model) for model in (a, b)]
+    questions = sorted(sides[0].keys() & sides[1].keys())
+    of_a, of_b = (np.array([side[each] for each in questions]) for side in sides)
+    judge, n = "track_b_modernbert", len(questions)
+    change, scores, verdicts = (
+        values[of_b].astype(float) - values[of_a]
+        for values in (answers.bad, answers.badness[judge], answers.judged_bad[judge])
+    )
+    labelled = answers.drawn("ab")[of_a] < 0.3
+    assert np.corrcoef(change, scores)[0, 1] == pytest.approx(known["corr_d_f"], abs=5e-5)
+    for query_type, of_type in known["by_query_type"].items():
+        truth = change[answers.query_types[of_a] == query_type].mean()
+        assert truth == pytest.approx(of_type["true"], abs=5e-5)
+    one = np.zeros(n, dtype=np.int64)
+    for name, strata, predictions in (
+        ("PPI tuned, score difference", one, scores),
+        ("PPI tuned, verdict difference", one, verdicts),
+        ("labels only", one, one),
+        ("strata by verdict difference", (verdicts + 1).astype(np.int64), one),
+    ):
+        count = int(strata.max()) + 1
+        sums = summed(strata, predictions.astype(float), np.arange(n), count, labelled, change[labelled])
+        made, row = predicted_mean(*sums, share=False), known[name]
+        assert (made.value, made.low, made.high) == pytest.approx((row["value"], row["low"], row["high"]), abs=2e-6)
+        error = ((made.high or 0) - (made.value or 0)) / float(t_quantile(row["df"]))
+        assert error == pytest.approx(row["se"], abs=2e-6)
+        assert MeanChange(made, row["df"]).p == pytest.approx(row["p"], rel=1e-3)
+    if (a, b) == ("llama-2-7b-chat", "llama-2-70b-chat"):
+        explained = known["corr_d_f"] ** 2
+        plans = [labels_for_change(0.1, change.var() * (1 - part)) for part in (explained, 0)]
+        assert plans == [198, 267]
 
 
 @pytest.mark.parametrize(

@@ -55,3 +55,7 @@ def test_clustered_rows_that_all_hit_count_as_groups():
 def test_no_rows_have_no_share():
     got = share([])
     assert (got.value, got.n, got.reason) == (None, 0, "no answers")
+
+
+def test_fourteen_examples_do_not_show_that_a_judge_is_right_in_nine_of_ten():
+    assert [round(float(end), 3) for end in wilson(13 / 14, 14)] == [0.685, 0.987]

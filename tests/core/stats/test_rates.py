@@ -1,6 +1,7 @@
 """Rates of all answers: worked examples on RAGTruth to six digits, degenerate cases, and what holds for any labels."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Estimate
 from judgeboard.flags.rules import sampling_number
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.calibration_maps import weighted_mean
 from judgeboard.stats.confusion import matthews
-from judgeboard.stats.estimates import t_quantile
+from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.rates import (
     NO_BETTER_THAN_CHANCE,
@@ -67,6 +69,15 @@ class RagTruth:
             labelled[rows],
             self.bad[labelled & rows],
         )
+
+    def slope(
+        self, estimate: Estimate, labelled: BoolArray, judge: str = JUDGE, inside: BoolArray | None = None
+    ) -> float:
+        """The slope of the judge's scores that an estimate of one stratum has."""
+        rows = np.ones(len(self.bad), dtype=np.bool_) if inside is None else inside
+        scores, known = self.badness[judge], labelled & rows
+        corrected: float = (estimate.value or 0) - self.bad[known].mean()
+        return corrected / float(scores[rows].mean() - scores[known].mean())
 
     def same(self, estimate: Estimate, name: str, *, ends: bool = True) -> None:
         known = self.expected[name]
@@ -148,14 +159,21 @@ class TestRagTruth:
         ragtruth_rows.same(predicted_mean(*sums, share=True), "ppi_tuned_by_group")
         ragtruth_rows.same(predicted_mean(*sums, share=True, target="these"), "ppi_tuned_these_answers")
         ragtruth_rows.same(predicted_mean(*sums, share=True, slope="full"), "ppi_lambda1_by_group")
+        ragtruth_rows.same(predicted_mean(*sums, share=True, slope="full", target="these"), "ppi_lambda1_these_answers")
+        assert len(sums[0].of_labelled) == ragtruth_rows.expected["truth"]["groups_labelled"]
         for judge in OTHERS:
             estimate = predicted_mean(*ragtruth_rows.sums(drawn, judge=judge), share=True)
             ragtruth_rows.same(estimate, f"ppi_tuned_by_group_{judge}")
+            slope = ragtruth_rows.slope(estimate, drawn, judge)
+            assert slope == pytest.approx(ragtruth_rows.expected[f"ppi_tuned_by_group_{judge}"]["b"], abs=5e-6)
         for query_type in ("Data2txt", "QA", "Summary"):
             inside = ragtruth_rows.types == query_type
             ragtruth_rows.same(
                 predicted_mean(*ragtruth_rows.sums(drawn, inside=inside), share=True), f"ppi_tuned_{query_type}"
             )
+            known = ragtruth_rows.expected[f"ppi_tuned_{query_type}"]
+            assert (int(inside.sum()), int((inside & drawn).sum())) == (known["N"], known["n"])
+            assert ragtruth_rows.judged_bad[JUDGE][inside].mean() == pytest.approx(known["judge"], abs=SIX_DIGITS)
         types = np.unique(ragtruth_rows.types, return_inverse=True)[1]
         ragtruth_rows.same(
             predicted_mean(*ragtruth_rows.sums(drawn, types), share=True), "stratified_ppi_by_query_type"
@@ -168,6 +186,11 @@ class TestRagTruth:
         errors = JudgeErrors(int(bad.sum()), int((bad & judged).sum()), int((~bad).sum()), int((~bad & ~judged).sum()))
         made = rogan_gladen(int(ragtruth_rows.judged_bad[judge].sum()), len(ragtruth_rows.bad), errors)
         ragtruth_rows.same(made, f"rogan_gladen_{judge}")
+        known = ragtruth_rows.expected[f"rogan_gladen_{judge}"]
+        assert (errors.bad, errors.found, errors.good, errors.passed) == tuple(
+            known[name] for name in ("bad", "caught", "good", "let_through")
+        )
+        assert errors.found / errors.bad + errors.passed / errors.good - 1 == pytest.approx(known["J"], abs=5e-7)
 
     def test_prediction_powered_inference_by_answer(self, ragtruth_rows: RagTruth) -> None:
         drawn = ragtruth_rows.draws < 0.15
@@ -175,10 +198,17 @@ class TestRagTruth:
         scores = ragtruth_rows.badness[JUDGE]
         population, labels = summed(one, scores, each, 1, drawn, ragtruth_rows.bad[drawn])
         tuned = predicted_mean(population, labels, share=True)
-        ragtruth_rows.same(tuned, "ppi_tuned_by_answer")
-        ragtruth_rows.same(predicted_mean(population, labels, share=True, slope="full"), "ppi_lambda1_by_answer")
-        slope = (tuned.value or 0) - ragtruth_rows.bad[drawn].mean()
-        slope /= scores.mean() - scores[drawn].mean()
+        full = predicted_mean(population, labels, share=True, slope="full")
+        for estimate, name in ((tuned, "ppi_tuned_by_answer"), (full, "ppi_lambda1_by_answer")):
+            ragtruth_rows.same(estimate, name)
+            known, value = ragtruth_rows.expected[name], estimate.value or 0
+            of_logit = math.log((estimate.high or 0) / (1 - (estimate.high or 0))) - math.log(value / (1 - value))
+            error = of_logit / float(t_quantile(192)) * value * (1 - value)
+            assert error == pytest.approx(known["se"], abs=1e-6)
+            ends = value - Z * error, value + Z * error
+            assert ends == pytest.approx((known["low_normal"], known["high_normal"]), abs=1e-6)
+        assert ragtruth_rows.slope(full, drawn) == pytest.approx(1.16768, abs=5e-6)
+        slope = ragtruth_rows.slope(tuned, drawn)
         assert slope == pytest.approx(0.734653, abs=5e-6)
         assert slope * (1 - drawn.mean()) == pytest.approx(0.629156, abs=5e-6)
 
@@ -221,8 +251,20 @@ class TestRagTruth:
 
     def test_all_flagged_and_a_random_sample_with_the_judges_scores(self, ragtruth_rows: RagTruth) -> None:
         judged = ragtruth_rows.judged_bad[JUDGE]
-        sums = ragtruth_rows.sums((judged == 1) | (ragtruth_rows.draws < 0.05), judged.astype(np.int64))
+        labelled, known = (judged == 1) | (ragtruth_rows.draws < 0.05), ragtruth_rows.expected
+        sums = ragtruth_rows.sums(labelled, judged.astype(np.int64))
         ragtruth_rows.same(predicted_mean(*sums, share=True), "stratified_flag_ppi_process")
+        passed = judged == 0
+        estimate = predicted_mean(*ragtruth_rows.sums(labelled, inside=passed), share=True)
+        slope = ragtruth_rows.slope(estimate, labelled, inside=passed)
+        assert slope == pytest.approx(known["stratified_flag_ppi_process"]["b_unflagged"], abs=5e-6)
+        # With a given probability instead of the realised share: Hajek's mean, and Horvitz and Thompson's of N.
+        weights = np.where(judged == 1, 1, 1 / 0.05)[labelled]
+        groups = grouping(ragtruth_rows.groups[labelled], len(weights))
+        mean = weighted_mean(ragtruth_rows.bad[labelled], weights / weights.mean(), groups).value or 0
+        assert mean == pytest.approx(known["hajek"]["value"], abs=SIX_DIGITS)
+        of_all = mean * weights.sum() / len(judged)
+        assert of_all == pytest.approx(known["horvitz_thompson"]["value"], abs=SIX_DIGITS)
 
     def test_the_recall_of_these_answers_where_all_flagged_are_labelled(self, ragtruth_rows: RagTruth) -> None:
         judged = ragtruth_rows.judged_bad[JUDGE]
@@ -341,8 +383,10 @@ def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
     assert grades.mean() == pytest.approx(-0.0464, abs=5.1e-5)
     one = np.zeros(280, dtype=np.int64)
     sums = summed(one, change, np.arange(280), 1, drawn, grades[drawn])
-    for slope, value, error in (("full", -0.0312, 0.0935), ("tuned", -0.0002, 0.0882)):
+    for slope, b, value, error in (("full", 1.4, -0.0312, 0.0935), ("tuned", 3.1271, -0.0002, 0.0882)):
         made = predicted_mean(*sums, share=False, slope=slope)
+        corrected = made.value - grades[drawn].mean()
+        assert corrected / (change.mean() - change[drawn].mean()) == pytest.approx(b, abs=5.1e-5)
         assert made.value == pytest.approx(value, abs=5.1e-5)
         assert (made.high - made.low) / 2 / t_quantile(79) == pytest.approx(error, abs=5.1e-5)
     alone = predicted_mean(*summed(one, np.zeros(280), np.arange(280), 1, drawn, grades[drawn]), share=False)

@@ -44,24 +44,28 @@ def juries(shared: Path):
     return published(shared / "data", "e4b_jury")
 
 
-def confident(answers: SharedAnswers, badness, judged_bad, agreement):
-    confidence = np.round(np.maximum(badness, 1 - badness), 9)
-    wrong, half = judged_bad != answers.bad, answers.choosing
-    effect = design_effect_of_mean(wrong[half], answers.groups.at(half))
+def confident(answers: SharedAnswers, badness, judged_bad, agreement, *, inside=None, delta=0.05, one_start=None):
+    """Choose a threshold on one half. ``one_start`` is the design effect of a single start, which few labels delay."""
+    inside = answers.of_type(None) if inside is None else inside
+    confidence, risk = np.round(np.maximum(badness, 1 - badness), 9), 1 - agreement
+    wrong, half = judged_bad != answers.bad, inside & answers.choosing
+    effect = design_effect_of_mean(wrong[half], answers.groups.at(half)) if one_start is None else one_start
+    single = {} if one_start is None else {"starts": 1, "fewest": labels_to_pass(risk) / effect}
     passed = confidence_threshold(
-        score_grid(confidence), confidence[half], wrong[half], risk=1 - agreement, design_effect=effect
+        score_grid(confidence[inside]),
+        confidence[half],
+        wrong[half],
+        risk=risk,
+        delta=delta,
+        design_effect=effect,
+        **single,
     )
-    return passed, effect, ~half & (confidence >= (2 if passed is None else passed.threshold)), wrong
+    stands = inside & ~answers.choosing & (confidence >= (2 if passed is None else passed.threshold))
+    return passed, effect, stands, wrong
 
 
-@pytest.mark.shared
-@pytest.mark.parametrize("judge", JUDGES)
-@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.95])
-def test_verdicts_that_may_stand_equal_the_published_ones(
-    answers: SharedAnswers, figures, judge: str, agreement: float
-) -> None:
-    wanted = figures[f"{judge} {agreement:.2f} deff 4 starts"]
-    passed, effect, stands, wrong = confident(answers, answers.badness[judge], answers.judged_bad[judge], agreement)
+def same_threshold(result, wanted) -> None:
+    passed, effect, stands, wrong = result
     assert effect == pytest.approx(wanted["deff"], abs=5e-5)
     if wanted["threshold"] is None:
         assert passed is None
@@ -74,25 +78,50 @@ def test_verdicts_that_may_stand_equal_the_published_ones(
 
 
 @pytest.mark.shared
+def test_both_halves_are_the_published_ones(answers: SharedAnswers, figures) -> None:
+    halves = {"cal": answers.choosing, "test": ~answers.choosing}
+    counts = {name: int(half.sum()) for name, half in halves.items()}
+    groups = {f"{name}_groups": answers.groups.at(half).count for name, half in halves.items()}
+    assert counts | groups == figures["split"]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.95])
+def test_verdicts_that_may_stand_equal_the_published_ones(
+    answers: SharedAnswers, figures, judge: str, agreement: float
+) -> None:
+    name, verdicts = f"{judge} {agreement:.2f}", (answers.badness[judge], answers.judged_bad[judge])
+    four_starts = confident(answers, *verdicts, agreement)
+    same_threshold(four_starts, figures[f"{name} deff 4 starts"])
+    for effect, how in ((1.0, "independent"), (four_starts[1], "deff")):
+        same_threshold(confident(answers, *verdicts, agreement, one_start=effect), figures[f"{name} {how} 1 starts"])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("agreement", [0.75, 0.8, 0.85, 0.9])
+@pytest.mark.parametrize("verdict", ["grounded", "hallucinated"])
+def test_verdicts_of_one_kind_stand_as_published(
+    answers: SharedAnswers, figures, verdict: str, agreement: float
+) -> None:
+    judged_bad = answers.judged_bad[JUDGES[0]]
+    inside = judged_bad == (verdict == "hallucinated")
+    made = confident(answers, answers.badness[JUDGES[0]], judged_bad, agreement, inside=inside, delta=0.025)
+    same_threshold(made, figures[f"says {verdict} {agreement:.2f}"])
+
+
+@pytest.mark.shared
 @pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.95])
 def test_the_mean_score_of_three_judges_gives_the_published_thresholds(
     answers: SharedAnswers, juries, agreement: float
 ) -> None:
     wanted = juries[f"mean of three {agreement:.2f}"]
     badness = np.round(np.mean([answers.badness[judge] for judge in JUDGES], axis=0), 9)
-    passed, effect, stands, wrong = confident(answers, badness, badness > 0.5, agreement)
-    assert passed is not None
-    assert effect == wanted["deff"]
-    assert (passed.threshold, passed.n, passed.wrong) == (
-        pytest.approx(wanted["threshold"], abs=1e-6),
-        wanted["cal_n"],
-        wanted["cal_wrong"],
-    )
-    assert (int(stands.sum()), int(wrong[stands].sum())) == (wanted["test_n"], wanted["test_wrong"])
+    same_threshold(confident(answers, badness, badness > 0.5, agreement), wanted)
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9])
+@pytest.mark.parametrize("agreement", [0.8, 0.85, 0.9, 0.92, 0.95])
 def test_six_judges_that_say_the_same_may_stand_as_published(answers: SharedAnswers, juries, agreement: float) -> None:
     verdicts = np.stack([verdict for name, verdict in sorted(answers.judged_bad.items()) if name != "baseline_nli"], 1)
     bad, half = verdicts.sum(axis=1), answers.choosing
@@ -108,10 +137,10 @@ def test_six_judges_that_say_the_same_may_stand_as_published(answers: SharedAnsw
         design_effect=juries["deff"],
         starts=1,
     )
-    wanted = juries[f"jury {agreement:.2f}"]
-    assert (None if passed is None else passed.threshold) == wanted["threshold"]
-    if passed is not None:
-        assert [passed.wrong, passed.n] == juries[f"{passed.threshold:.0f} of 6"][:2]
+    assert (None if passed is None else passed.threshold) == juries[f"jury {agreement:.2f}"]["threshold"]
+    for least in (6, 5, 4):
+        of_halves = [(wrong[rows], rows) for rows in ((alike >= least) & half, (alike >= least) & ~half)]
+        assert [int(each.sum()) for counts in of_halves for each in counts] == [*juries[f"{least} of 6"]]
 
 
 @pytest.mark.shared
@@ -132,13 +161,16 @@ def test_thresholds_for_recall_equal_the_published_ones(
     assert passed is not None
     assert passed.n == wanted["n_bad"]
     assert passed.threshold == pytest.approx(wanted["guaranteed"], abs=1e-6)
-    assert recall_on_average(grid, badness[bad], risk=1 - recall) == pytest.approx(wanted["crc"], abs=1e-6)
-    other, flagged = inside & ~answers.choosing, badness >= passed.threshold
-    assert {
-        "flagged": flagged[other].mean().round(4),
-        "recall": flagged[other & answers.bad].mean().round(4),
-        "precision": answers.bad[other & flagged].mean().round(4),
-    } == wanted["on_test"]
+    on_average = recall_on_average(grid, badness[bad], risk=1 - recall)
+    assert on_average == pytest.approx(wanted["crc"], abs=1e-6)
+    other = inside & ~answers.choosing
+    for threshold, name in ((passed.threshold, "on_test"), (on_average, "crc_test"), (0.5, "default_half")):
+        flagged = badness >= threshold
+        assert {
+            "flagged": flagged[other].mean().round(4),
+            "recall": flagged[other & answers.bad].mean().round(4),
+            "precision": answers.bad[other & flagged].mean().round(4),
+        } == wanted[name]
 
 
 @pytest.mark.shared
@@ -174,9 +206,20 @@ def test_the_cheapest_threshold_equals_the_published_one(answers: SharedAnswers,
     change = cost_change(
         badness[other] >= threshold, badness[other] >= 0.5, answers.bad[other], 5, answers.groups.at(other)
     )
-    assert mistakes(badness[other] >= 0.5, answers.bad[other], 5).mean() == pytest.approx(wanted["test_half"], abs=5e-5)
+    for name, rows in (("cal", half), ("test", other)):
+        for suffix, cut in (("", threshold), ("_half", 0.5)):
+            costs = mistakes(badness[rows] >= cut, answers.bad[rows], 5)
+            assert costs.mean() == pytest.approx(wanted[name + suffix], abs=5e-5)
     for name in ("change", "low", "high"):
         assert getattr(change, "value" if name == "change" else name) == pytest.approx(wanted[name], abs=5e-5)
+
+
+@pytest.mark.shared
+def test_a_threshold_for_a_precision_of_70_percent_is_the_published_one(answers: SharedAnswers) -> None:
+    badness, half = answers.badness[JUDGES[1]], answers.choosing
+    passed = confidence_threshold(score_grid(badness), badness[half], ~answers.bad[half], risk=0.3, starts=1)
+    assert passed is not None
+    assert passed.threshold == pytest.approx(0.629798, abs=1e-6)
 
 
 def test_the_labels_that_a_promise_needs_are_the_published_ones() -> None:
