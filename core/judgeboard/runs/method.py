@@ -5,7 +5,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +21,6 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.runner import (
     INTERRUPTED,
-    LEAST_READ_AHEAD,
     WRITE_AGAIN_SECONDS,
     Keep,
     Runner,
@@ -30,8 +29,16 @@ from judgeboard.runs.runner import (
     Tally,
     on_first_ctrl_c,
 )
-from judgeboard.runs.task_claims import CLAIMS_PER_CALL, Claimed, TaskClaims, taking_part
-from judgeboard.store.claims import TaskKey, add_to_share, cost_elsewhere, count_claims, lock_run, release_claims
+from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
+from judgeboard.store.claims import (
+    TaskKey,
+    add_to_share,
+    cost_elsewhere,
+    count_claims,
+    lock_run,
+    release_claims,
+    release_tasks,
+)
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
@@ -84,6 +91,7 @@ def next_ask(earlier: EarlierAsk | None, again: Again | None) -> int | None:
 
 
 K = TypeVar("K")
+IDS_PER_READ = 64
 
 
 def id_keys(store: Store, read: Callable[[Connection, int | None, int], list[int]]) -> Iterator[TaskKey]:
@@ -94,7 +102,7 @@ def id_keys(store: Store, read: Callable[[Connection, int | None, int], list[int
     after_id: int | None = None
     while True:
         with store.reading() as connection:
-            ids = read(connection, after_id, LEAST_READ_AHEAD)
+            ids = read(connection, after_id, IDS_PER_READ)
         if not ids:
             return
         after_id = ids[-1]
@@ -372,12 +380,8 @@ async def _take_part(
     async def ask(claimed: Claimed[T], keep: Keep[S]) -> None:
         await method.ask(claimed.task, keep)
 
-    def save(batch: list[S], ended: list[Claimed[T]]) -> None:
-        with store.writing() as connection:
-            if batch:
-                method.save(connection, begun, batch)
-                add_to_share(connection, run.id, executor_id, (step.record for step in batch), datetime.now(UTC))
-            claims.release(connection, [claimed.key for claimed in ended])
+    def save(steps: list[S], ended: list[Claimed[T]]) -> None:
+        store_steps(begun, method, executor_id, steps, [claimed.key for claimed in ended])
 
     def stop(why: str, in_flight: int) -> None:
         claims.close()
@@ -386,7 +390,7 @@ async def _take_part(
 
     runner = Runner(
         ask,
-        lambda limit: claims.take(min(limit, CLAIMS_PER_CALL * concurrency)),
+        claims.take,
         save,
         concurrency=concurrency,
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
@@ -416,6 +420,18 @@ async def _take_part(
             if not count_claims(connection, run.id) and get_run(connection, run.id).state is not RunState.DONE:
                 finish_run(connection, run.id, state, why_stopped=why)
     return state, why
+
+
+def store_steps(
+    begun: Begun, method: Method[T, S, R], executor_id: str, steps: list[S], ended: Collection[TaskKey]
+) -> None:
+    """Store steps and their cost, and release the tasks that have ended, in one transaction."""
+    with begun.store.writing() as connection:
+        if steps:
+            method.save(connection, begun, steps)
+            records = (step.record for step in steps)
+            add_to_share(connection, begun.run.id, executor_id, records, datetime.now(UTC))
+        release_tasks(connection, begun.version.id, executor_id, ended)
 
 
 @contextmanager

@@ -4,25 +4,21 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
-
-from sqlalchemy import ColumnElement, Connection
+from functools import partial
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
-from judgeboard.runs.judging import Judging, make_judge
+from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun
 from judgeboard.runs.shared_job import CLOSED, SharedJob, log_failure
+from judgeboard.runs.task_claims import TaskClaims
 from judgeboard.store.claims import (
-    claim_answers,
-    count_blocked,
     count_claims,
     lock_run,
     release_claims,
-    unclaimed_answers,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
@@ -35,7 +31,6 @@ from judgeboard.store.runs import (
     resume_run,
     run_counts,
     set_why_stopped,
-    unasked,
 )
 
 CANCELLED = "cancelled"
@@ -66,9 +61,6 @@ class RejudgeJob(SharedJob):
         super().__init__(store, executor_id, closing)
         self._job = job
         self._begun: Begun
-        self._after: int | None = None  # the last id that is claimed
-        self._others = 0  # answers that other workers or other runs have claimed
-        self._at_end = False
 
     def _run(self) -> None:
         pauses = iter(TRY_AGAIN_SECONDS)
@@ -110,7 +102,19 @@ class RejudgeJob(SharedJob):
             return
         why: str | None = BROKE_OFF
         try:
-            why = asyncio.run(self._judge(begun, method, concurrency=job.filter["concurrency"]))
+            claims = TaskClaims(
+                self._store,
+                begun.run.id,
+                begun.version.id,
+                self._executor_id,
+                method.keys(begun),
+                partial(method.load, begun),
+            )
+
+            def take(limit: int) -> list[Ask]:
+                return [claimed.task for claimed in claims.take(limit)]
+
+            why = asyncio.run(self._judge(begun, method, take, claims.close, job.filter["concurrency"]))
         finally:
             self._leave(why)
         forget_key(job.id)
@@ -150,38 +154,6 @@ class RejudgeJob(SharedJob):
         with self._store.reading() as connection:  # the limit is for this job; an earlier job may have begun the run
             spent = run_counts(connection, [run.id], since=self._job.created_at)[run.id].cost_micro or 0
         return round(limit * 1_000_000) - spent
-
-    def _due(self, most: int) -> list[int]:
-        with self._store.reading() as connection:
-            # Counted before the search: what another worker leaves after it is found by the next search.
-            self._others = count_blocked(connection, self._begun.run, self._executor_id, self._left(connection))
-            if self._at_end and self._others:
-                return []
-            ids = self._unclaimed(connection, most)
-            if not ids and self._after is not None:  # a killed worker may have left some of the earlier ones
-                self._after = None
-                ids = self._unclaimed(connection, most)
-        self._at_end = not ids
-        return ids
-
-    def _unclaimed(self, connection: Connection, limit: int) -> list[int]:
-        left = self._left(connection)
-        return unclaimed_answers(connection, self._begun.version.id, left, after_id=self._after, limit=limit)
-
-    def _left(self, connection: Connection) -> list[ColumnElement[bool]]:
-        run = self._begun.run
-        if run.selection is None:
-            raise BadInput(f"run {run.id} judges no responses")
-        return unasked(connection, self._begun.version.id, run.selection, run.id)
-
-    def _claim(self, connection: Connection, begun: Begun, among: Collection[int], limit: int) -> list[tuple[int, int]]:
-        lock_run(connection, begun.run.id)
-        asks = claim_answers(connection, begun.run, self._executor_id, self._left(connection), among=among, limit=limit)
-        *_, self._after = (id_ for id_, _ in asks) if asks else among
-        return asks
-
-    def _may_come(self) -> bool:
-        return self._others > 0  # until they are judged: their worker may be killed
 
     def _reason_to_stop(self) -> str | None:
         with self._store.reading() as connection:

@@ -6,18 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
+from functools import partial
 
-from sqlalchemy import Connection
-
-from judgeboard.domain import RuleState, Status
+from judgeboard.domain import JudgeInput, RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.judges.kinds import OFFLINE
 from judgeboard.runs.jobs import judge_spec, judge_with_key
-from judgeboard.runs.judging import Judging, make_judge
+from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
-from judgeboard.store.claims import release_claims, shared_counts
+from judgeboard.store.claims import TaskKey, release_claims, release_tasks, shared_counts
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
@@ -33,12 +32,14 @@ from judgeboard.store.judging_rules import (
 )
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.runs import Counts, StoredRun
+from judgeboard.store.traces import inputs_to_judge
 
 LINGER_SECONDS = 5.0  # the judge stays open this long without a new answer
 RECENT_SECONDS = 60.0  # answers are looked for at every look for this long; later ones are found by a sweep
 SWEEP_SHARE = 0.05  # of the time may go into sweeps over all answers of a rule
 TRY_AGAIN_SECONDS = 30.0  # after a problem
 FAILED_IN_ROW = 20  # calls without a reply, after which a job waits: the provider is away
+CANDIDATES = 4  # times as many answers are looked up, because other workers claim some of them meanwhile
 PAUSED, NEW_DAY = "the rule is not active", "a new day began"
 USED_UP = "the budget of the day is used up"
 FAILING = f"the last {FAILED_IN_ROW} calls failed"
@@ -96,6 +97,7 @@ class RuleJob(SharedJob):
             self._looks = _Looks(rule, last_response_id(connection))
         self._failed_in_row = 0
         self._is_trial = False
+        self._stopping = threading.Event()
         self._began = datetime.now(UTC)
         self._unreleased: int | None = None  # the run that may still have claims of this worker
 
@@ -144,12 +146,9 @@ class RuleJob(SharedJob):
         self._began = begun.run.started_at
         # If the provider was away, one call shows whether it is back, and no other answer fails.
         self._is_trial = self._provider_is_away
-        asking = self._judge(
-            begun,
-            method,
-            concurrency=1 if self._is_trial else self._rule.concurrency,
-            most=1 if self._is_trial else None,
-        )
+        self._stopping.clear()
+        concurrency = 1 if self._is_trial else self._rule.concurrency
+        asking = self._judge(begun, method, partial(self._take, begun), self._stopping.set, concurrency)
         why: str | None = None
         try:
             why = asyncio.run(asking) or (FAILING if self._provider_is_away else None)
@@ -188,12 +187,35 @@ class RuleJob(SharedJob):
                 )
             )
 
-    def _claim(self, connection: Connection, begun: Begun, among: Collection[int], limit: int) -> list[tuple[int, int]]:
-        now = datetime.now(UTC)
-        return claim_due(connection, self._rule, begun.run, self._executor_id, among=among, limit=limit, now=now)
+    def _take(self, begun: Begun, limit: int) -> list[Ask]:
+        """Claim the next answers. Waits for new ones before it returns an empty list: the end."""
+        started, missed = time.monotonic(), list[int]()
+        limit = 1 if self._is_trial else limit
+        while not (self._stopping.is_set() or self._closing.is_set()):
+            due = self._due(CANDIDATES * limit)
+            if due and due != missed:
+                inputs = self._claim(begun, due, limit)
+                if inputs:
+                    if self._is_trial:
+                        self._stopping.set()
+                    return [Ask(item, 0) for item in inputs.values()]
+                missed = due  # other workers claimed them meanwhile: look further at once
+                continue
+            if time.monotonic() - started >= LINGER_SECONDS:
+                break
+            missed = []
+            self._pause()
+        return []
 
-    def _may_come(self) -> bool:
-        return self._idle_s < LINGER_SECONDS
+    def _claim(self, begun: Begun, among: Collection[int], limit: int) -> dict[int, JudgeInput]:
+        now = datetime.now(UTC)
+        with self._store.writing() as connection:
+            ids = claim_due(connection, self._rule, begun.run, self._executor_id, among=among, limit=limit, now=now)
+        inputs = inputs_to_judge(self._store, ids)
+        if forgotten := [TaskKey(id_) for id_ in ids if id_ not in inputs]:  # since they were claimed
+            with self._store.writing() as connection:
+                release_tasks(connection, begun.version.id, self._executor_id, forgotten)
+        return {id_: inputs[id_] for id_ in ids if id_ in inputs}
 
     def _cost_left(self, run: StoredRun) -> int | None:
         if self._rule.max_cost is None:

@@ -25,8 +25,8 @@ from judgeboard.traces import telemetry
 GATHER_SECONDS = 0.02
 # Pauses before writing again if the database is locked or full: the replies are paid for and must not be lost.
 WRITE_AGAIN_SECONDS = (1.0, 5.0)
-# Tasks per read. Fewer would make reading expensive; with more, two processes would more often do the same task.
-LEAST_READ_AHEAD = 64
+READ_AHEAD = 2  # tasks per call in flight that are read at a time; few, so that processes that share a run end together
+MOST_WAITING = 64  # steps that may wait for the store, besides four per call in flight
 
 _log = logging.getLogger("judgeboard.runs")
 
@@ -118,7 +118,6 @@ class Runner(Generic[T, S]):
     def __post_init__(self) -> None:
         self._in_flight = 0
         self._elsewhere = 0
-        self._read_ahead = max(LEAST_READ_AHEAD, self.concurrency)
         self._tasks: asyncio.Queue[T | None] = asyncio.Queue(maxsize=self.concurrency)
         self._waiting: list[S] = []
         self._ended: list[T] = []
@@ -170,7 +169,7 @@ class Runner(Generic[T, S]):
 
     async def _produce(self) -> None:
         while self.stopped_because is None:
-            batch = await asyncio.to_thread(self.read, self._read_ahead)
+            batch = await asyncio.to_thread(self.read, READ_AHEAD * self.concurrency)
             for task in batch:
                 await self._tasks.put(task)
             if not batch:
@@ -201,7 +200,7 @@ class Runner(Generic[T, S]):
         self.tally.add(step.record)
         self._waiting.append(step)
         self._something_waits.set()
-        if len(self._waiting) >= 4 * self.concurrency + self._read_ahead:
+        if len(self._waiting) >= 4 * self.concurrency + MOST_WAITING:
             self._room.clear()  # the store is slower than the model: ask no more until it has caught up
         self._check_cost()
         await self._room.wait()

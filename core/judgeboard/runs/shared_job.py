@@ -9,25 +9,21 @@ import asyncio
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Collection
-from datetime import UTC, datetime
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask, Judging
-from judgeboard.runs.method import Begun, shared_rate_limits
+from judgeboard.runs.method import Begun, shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Runner
-from judgeboard.runs.task_claims import CLAIMS_PER_CALL, LOOK_SECONDS
-from judgeboard.store.claims import add_to_share, cost_elsewhere, release_answers
+from judgeboard.runs.task_claims import LOOK_SECONDS
+from judgeboard.store.claims import TaskKey, cost_elsewhere
 from judgeboard.store.engine import Store, with_advice
 from judgeboard.store.runs import StoredRun
-from judgeboard.store.traces import inputs_to_judge
 
-CANDIDATES = 4  # times as many answers are looked up, because other workers claim some of them meanwhile
 CLOSED = "the worker ended"
 
 _log = logging.getLogger("judgeboard.jobs")
@@ -49,7 +45,6 @@ class SharedJob(ABC):
 
     def __init__(self, store: Store, executor_id: str, closing: threading.Event) -> None:
         self._store, self._executor_id, self._closing = store, executor_id, closing
-        self._idle_s = 0.0
         self._thread = threading.Thread(target=self._run, name="judgeboard-job", daemon=True)
 
     def start(self) -> None:
@@ -73,18 +68,6 @@ class SharedJob(ABC):
         """Do the job: begin or join its run, and call `_judge`."""
 
     @abstractmethod
-    def _due(self, most: int) -> list[int]:
-        """Return the ids of answers to claim. Only reads, so that neither a search nor an idle job locks anything."""
-
-    @abstractmethod
-    def _claim(self, connection: Connection, begun: Begun, among: Collection[int], limit: int) -> list[tuple[int, int]]:
-        """Claim answers and return their ids with the numbers of their asks."""
-
-    @abstractmethod
-    def _may_come(self) -> bool:
-        """Return whether to look again after ``_idle_s`` seconds without an answer to claim."""
-
-    @abstractmethod
     def _cost_left(self, run: StoredRun) -> int | None:
         """Return what the run may still cost in all workers, in millionths; None without a limit."""
 
@@ -95,33 +78,38 @@ class SharedJob(ABC):
     def _stored(self, steps: Steps) -> None:  # noqa: B027 - most kinds do nothing more
         """Do more after judgments were stored."""
 
-    async def _judge(self, begun: Begun, method: Judging, *, concurrency: int, most: int | None = None) -> str | None:
-        """Claim and judge answers until none is left or it has to stop; return why it stopped.
+    async def _judge(
+        self,
+        begun: Begun,
+        method: Judging,
+        take: Callable[[int], list[Ask]],
+        close: Callable[[], None],
+        concurrency: int,
+    ) -> str | None:
+        """Judge answers until none is left or it has to stop; return why it stopped.
 
-        ``most`` limits the number of answers.
+        ``take(n)`` claims about ``n`` answers, none only at the end. After ``close``, it returns without waiting.
         """
         if why := await asyncio.to_thread(self._reason_to_stop):
             await method.judge.aclose()
             return why
-        claimed = 0
         spent_elsewhere = partial(cost_elsewhere, self._store, begun.run.id, self._executor_id)
         before = spent_elsewhere()  # read first: what others spend meanwhile must not be left out
         cost_left = self._cost_left(begun.run)
 
-        def read(limit: int) -> list[Ask]:
-            nonlocal claimed
-            limit = min(limit, CLAIMS_PER_CALL * concurrency)
-            asks = self._next_asks(begun, runner, limit if most is None else min(limit, most - claimed))
-            claimed += len(asks)
-            return asks
+        def save(steps: Steps, _ended: list[Ask]) -> None:
+            answers = [TaskKey(step.task.item.response_id) for step in steps]
+            store_steps(begun, method, self._executor_id, steps, answers)
+            self._stored(steps)
 
         runner: Runner[Ask, Answered[Ask, Verdict]] = Runner(
             method.ask,
-            read,
-            lambda steps, _ended: self._save(begun, method, steps),
+            take,
+            save,
             concurrency=concurrency,
             max_cost_micro=None if cost_left is None else cost_left + before,
             spent_elsewhere=spent_elsewhere,
+            on_stop=lambda _why, _in_flight: close(),
             about=begun.about,
         )
         watch = asyncio.create_task(self._watch(runner))
@@ -132,39 +120,6 @@ class SharedJob(ABC):
             watch.cancel()
             await method.judge.aclose()
         return runner.stopped_because
-
-    def _next_asks(self, begun: Begun, runner: Runner[Any, Any], limit: int) -> list[Ask]:
-        """Claim the next answers. Waits for new ones before it returns an empty list: the end."""
-        self._idle_s, missed = 0.0, list[int]()
-        while limit and runner.stopped_because is None and not self._closing.is_set():
-            due = self._due(CANDIDATES * limit)
-            if due and due != missed:
-                with self._store.writing() as connection:
-                    asks = self._claim(connection, begun, due, limit)
-                inputs = inputs_to_judge(self._store, [id_ for id_, _ in asks])
-                if forgotten := [id_ for id_, _ in asks if id_ not in inputs]:  # since they were claimed
-                    with self._store.writing() as connection:
-                        release_answers(connection, begun.version.id, forgotten)
-                if inputs:
-                    return [Ask(inputs[id_], number) for id_, number in asks if id_ in inputs]
-                missed = due  # other workers claimed them meanwhile: look further at once
-                continue
-            if not self._may_come():
-                break
-            missed = []
-            self._pause()
-            self._idle_s += LOOK_SECONDS
-        return []
-
-    def _save(self, begun: Begun, method: Judging, steps: Steps) -> None:
-        if not steps:
-            return
-        with self._store.writing() as connection:
-            method.save(connection, begun, steps)
-            release_answers(connection, begun.version.id, [step.task.item.response_id for step in steps])
-            records = (step.record for step in steps)
-            add_to_share(connection, begun.run.id, self._executor_id, records, datetime.now(UTC))
-        self._stored(steps)
 
     async def _watch(self, runner: Runner[Any, Any]) -> None:
         """Stop the runner when there is a reason, also one of another process; the calls in flight are finished."""

@@ -5,7 +5,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
@@ -20,7 +20,6 @@ from judgeboard.store.jobs import live_processes, record_heartbeat, register_wor
 
 BEAT_SECONDS = 5.0
 LOOK_SECONDS = 0.5  # between two looks whether another process has done or left its tasks
-CLAIMS_PER_CALL = 2  # tasks per call in flight that are claimed at a time; few, so that the processes end together
 
 T = TypeVar("T")
 
@@ -122,7 +121,7 @@ class TaskClaims(Generic[T]):
             tasks = self._load([key for key in keys if key in claimed])
             if gone := claimed - tasks.keys():
                 with self._store.writing() as connection:
-                    self.release(connection, gone)
+                    release_tasks(connection, self._version_id, self._executor_id, gone)
             if tasks:
                 return [Claimed(key, tasks[key]) for key in keys if key in tasks]
         return []
@@ -132,7 +131,3 @@ class TaskClaims(Generic[T]):
             _log.warning("other processes have claimed the last %d tasks of the run: waiting", len(self._skipped))
         self._has_waited = True
         self._closed.wait(LOOK_SECONDS)
-
-    def release(self, connection: Connection, keys: Collection[TaskKey]) -> None:
-        """Release tasks, in the transaction that stores their last steps."""
-        release_tasks(connection, self._version_id, self._executor_id, keys)

@@ -5,15 +5,13 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select
 
 from judgeboard.domain import Status, StepRecord
-from judgeboard.errors import BadInput
 from judgeboard.store.engine import Readable
-from judgeboard.store.responses import next_by_id
-from judgeboard.store.runs import Counts, StoredRun, next_ask_number
+from judgeboard.store.runs import Counts
 from judgeboard.store.statements import insert_or_skip, plain_insert
-from judgeboard.store.tables import CLAIM, RESPONSE, RUN, RUN_SHARE
+from judgeboard.store.tables import CLAIM, RUN, RUN_SHARE
 
 Conditions = Collection[ColumnElement[bool]]
 """Conditions for the responses that a run has left to judge."""
@@ -48,56 +46,10 @@ def release_tasks(connection: Connection, version_id: int, executor_id: str, key
         connection.execute(delete(CLAIM).where(*own, *task), rows)
 
 
-_WHOLE = CLAIM.c.part == ""  # a claim on an answer, not on one of its repeats
-
-
-def _unclaimed(version_id: int) -> ColumnElement[bool]:
-    return ~exists().where(CLAIM.c.item_id == RESPONSE.c.id, CLAIM.c.judge_version_id == version_id, _WHOLE)
-
-
-def unclaimed_answers(
-    connection: Connection,
-    version_id: int,
-    conditions: Conditions,
-    *,
-    after_id: int | None,
-    limit: int,
-) -> list[int]:
-    """Return the ids of the next answers that a worker can claim."""
-    query = select(RESPONSE.c.id).where(*conditions, _unclaimed(version_id))
-    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
-
-
 def lock_run(connection: Connection, run_id: int) -> None:
     """Let other workers wait until the transaction ends: they choose, or leave a run, one after the other."""
     # Not FOR UPDATE: judgments of the run, which refer to it, are stored meanwhile.
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
-
-
-def claim_answers(
-    connection: Connection,
-    run: StoredRun,
-    executor_id: str,
-    conditions: Conditions,
-    *,
-    among: Collection[int],
-    limit: int,
-) -> list[tuple[int, int]]:
-    """Claim answers for a worker, and return their ids and the numbers of their asks. Call `lock_run` before.
-
-    Answers that another worker has claimed or judged meanwhile are left out. No other worker judges a claimed answer
-    with the same judge version until the claim is released.
-    """
-    if run.selection is None or run.version_id is None:
-        raise BadInput(f"run {run.id} judges no responses")
-    number = next_ask_number(run.version_id, run.selection)
-    query = select(RESPONSE.c.id, number).where(*conditions, _unclaimed(run.version_id), RESPONSE.c.id.in_(among))
-    asks = {row.id: row[1] for row in connection.execute(query.order_by(RESPONSE.c.id).limit(limit))}
-    if not asks:
-        return []
-    # A run of the same judge version may claim the same answers at this moment.
-    claimed = claim_tasks(connection, run.id, run.version_id, executor_id, [TaskKey(id_) for id_ in asks])
-    return [(key.item_id, asks[key.item_id]) for key in claimed]
 
 
 def count_claims(connection: Connection, run_id: int, *, besides: str | None = None) -> int:
@@ -105,21 +57,6 @@ def count_claims(connection: Connection, run_id: int, *, besides: str | None = N
     query = select(func.count()).select_from(CLAIM).where(CLAIM.c.run_id == run_id)
     query = query if besides is None else query.where(CLAIM.c.executor_id != besides)
     return int(connection.execute(query).scalar_one())
-
-
-def count_blocked(connection: Connection, run: StoredRun, executor_id: str, conditions: Conditions) -> int:
-    """Return the number of answers that a run has left, and that other workers or other runs have claimed."""
-    elsewhere = (CLAIM.c.run_id != run.id) | (CLAIM.c.executor_id != executor_id)
-    claimed = CLAIM.join(RESPONSE, (RESPONSE.c.id == CLAIM.c.item_id) & _WHOLE)
-    query = select(func.count()).select_from(claimed)
-    query = query.where(CLAIM.c.judge_version_id == run.version_id, elsewhere, *conditions)
-    return int(connection.execute(query).scalar_one())
-
-
-def release_answers(connection: Connection, version_id: int, response_ids: Collection[int]) -> None:
-    """Release the claims on answers that are judged, or cannot be judged."""
-    answers = CLAIM.c.item_id.in_(response_ids), _WHOLE
-    connection.execute(delete(CLAIM).where(CLAIM.c.judge_version_id == version_id, *answers))
 
 
 def release_claims(connection: Connection, executor_id: str, run_id: int | None = None) -> None:

@@ -5,17 +5,18 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, case, false, func, select, true, update
+from sqlalchemy import ColumnElement, Connection, Select, case, exists, false, func, select, true, update
 
 from judgeboard.domain import RuleState, RunState
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.claims import claim_answers, count_claims, lock_run, shared_counts, unclaimed_answers
+from judgeboard.store.claims import TaskKey, claim_tasks, count_claims, lock_run, shared_counts
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import version_title
+from judgeboard.store.responses import next_by_id
 from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, unasked
 from judgeboard.store.statements import insert_or_skip, record_named, record_of
-from judgeboard.store.tables import JUDGING_RULE, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import CLAIM, JUDGING_RULE, RESPONSE, RUN, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +150,8 @@ def waiting(connection: Connection, rule: JudgingRule) -> Waiting:
 
 def _due(connection: Connection, rule: JudgingRule, now: datetime) -> list[ColumnElement[bool]]:
     stored = RESPONSE.c.imported_at <= now - timedelta(seconds=rule.delay_s)
-    return [*_waiting(connection, rule), stored]
+    claimed = CLAIM.c.item_id == RESPONSE.c.id, CLAIM.c.judge_version_id == rule.judge_version_id, CLAIM.c.part == ""
+    return [*_waiting(connection, rule), stored, ~exists().where(*claimed)]
 
 
 def due_answers(
@@ -158,7 +160,8 @@ def due_answers(
     """Return the ids of the next answers above ``after_id`` that can be claimed, none above ``up_to``."""
     due = _due(connection, rule, now)
     due += [] if up_to is None else [RESPONSE.c.id <= up_to]
-    return unclaimed_answers(connection, rule.judge_version_id, due, after_id=after_id, limit=limit)
+    query = select(RESPONSE.c.id).where(*due)
+    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
 
 
 def claim_due(
@@ -170,8 +173,11 @@ def claim_due(
     among: Collection[int],
     limit: int,
     now: datetime,
-) -> list[tuple[int, int]]:
-    """Claim answers of a rule for a worker, within the calls of the day; return their ids and numbers of asks."""
+) -> list[int]:
+    """Claim answers of a rule for a worker, within the calls of the day, and return their ids.
+
+    Answers that another worker has claimed or judged meanwhile are left out.
+    """
     lock_run(connection, run.id)
     if rule.max_calls is not None:
         # Claims first: an answer that is judged meanwhile is counted twice, never left out.
@@ -179,9 +185,12 @@ def claim_due(
         limit = min(limit, rule.max_calls - claims - shared_counts(connection, run.id)[0].asked)
     if limit <= 0:
         return []
-    asks = claim_answers(connection, run, executor_id, _due(connection, rule, now), among=among, limit=limit)
-    connection.execute(update(RUN).where(RUN.c.id == run.id).values(selected=RUN.c.selected + len(asks)))
-    return asks
+    query = select(RESPONSE.c.id).where(*_due(connection, rule, now), RESPONSE.c.id.in_(among))
+    keys = [TaskKey(id_) for id_ in connection.execute(query.order_by(RESPONSE.c.id).limit(limit)).scalars()]
+    # A run of the same judge version may claim the same answers at this moment.
+    claimed = claim_tasks(connection, run.id, rule.judge_version_id, executor_id, keys) if keys else []
+    connection.execute(update(RUN).where(RUN.c.id == run.id).values(selected=RUN.c.selected + len(claimed)))
+    return [key.item_id for key in claimed]
 
 
 def _midnight(now: datetime) -> datetime:

@@ -239,9 +239,9 @@ def test_only_due_answers_are_claimed_and_within_the_calls_of_the_day(log: Store
         run = begin_run_of_day(connection, rule, None, now)
         due = due_answers(connection, rule, after_id=0, up_to=None, limit=10, now=now)
         assert due_answers(connection, rule, after_id=due[1], up_to=due[4], limit=10, now=now) == due[2:5]
-        assert claim_due(connection, rule, run, "one", among=due, limit=2, now=now) == [(id_, 0) for id_ in due[:2]]
+        assert claim_due(connection, rule, run, "one", among=due, limit=2, now=now) == due[:2]
         assert claim_due(connection, rule, run, "two", among=due[:2], limit=2, now=now) == []
-        assert claim_due(connection, rule, run, "two", among=due[1:5], limit=4, now=now) == [(due[2], 0)]
+        assert claim_due(connection, rule, run, "two", among=due[1:5], limit=4, now=now) == [due[2]]
 
 
 def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:

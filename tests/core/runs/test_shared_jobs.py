@@ -11,10 +11,9 @@ from sqlalchemy import delete, insert, select
 
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, ended, fill, rag, working
-from judgeboard.runs import rejudge_jobs, rule_jobs, shared_job
+from judgeboard.runs import rejudge_jobs, rule_jobs, shared_job, task_claims
 from judgeboard.runs.jobs import cancel_job
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.runs.shared_job import SharedJob
 from judgeboard.runs.worker import Jobs, Worker
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -36,7 +35,8 @@ BOTH = pytest.mark.parametrize("start", [ask, start_rule], ids=["rejudge", "rule
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often, and miss a killed worker soon."""
-    monkeypatch.setattr(shared_job, "LOOK_SECONDS", 0.05)
+    for module in (shared_job, task_claims):
+        monkeypatch.setattr(module, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr("judgeboard.runs.rule_jobs.LINGER_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=1))
     monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.5)
@@ -221,7 +221,7 @@ def test_a_worker_judges_what_it_could_not_release_while_the_database_was_away(
 
         return call
 
-    monkeypatch.setattr(SharedJob, "_save", fail_at("save", SharedJob._save))
+    monkeypatch.setattr(shared_job, "store_steps", fail_at("save", shared_job.store_steps))
     for jobs in (rejudge_jobs, rule_jobs):
         monkeypatch.setattr(jobs, "release_claims", fail_at("release", jobs.release_claims))
     monkeypatch.setattr(rejudge_jobs, "TRY_AGAIN_SECONDS", (0.01, 0.01))

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput
 from judgeboard.runs import task_claims
 from judgeboard.runs.method import id_keys
 from judgeboard.runs.task_claims import TaskClaims, beat, taking_part
-from judgeboard.store.claims import TaskKey, count_claims
+from judgeboard.store.claims import TaskKey, count_claims, release_tasks
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import live_workers, register_worker, remove_worker
 from judgeboard.store.tables import WORKER
@@ -38,7 +38,7 @@ class Process:
     def finish(self, keys: Sequence[TaskKey]) -> None:
         self.done += keys
         with self.store.writing() as connection:
-            self.claims.release(connection, keys)
+            release_tasks(connection, 1, self.name, keys)
 
 
 @pytest.fixture
