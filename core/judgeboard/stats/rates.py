@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, same_length
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, same_length
 from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
 from judgeboard.stats.intervals import TRANSFORMS, Transform, wilson
 
@@ -310,7 +310,7 @@ def weighted_agreement(
     of bad answers that the judge missed, and so does its interval.
     """
     count, answers = population.count, population.answers
-    cells = _cells(labels.values, verdicts)
+    cells = cells_of(labels.values, verdicts)
     found = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
     n = len(cells)
     if not n or (found.sum(axis=1)[answers > 0] == 0).any():
@@ -358,7 +358,7 @@ def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, 
     n = same_length(values, verdicts)
     if not n:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(0, "no labels"))
-    shares = np.bincount(_cells(values, verdicts), minlength=4) / n
+    shares = np.bincount(cells_of(values, verdicts), minlength=4) / n
     measures = {name: statistic(shares)[0] for name, (statistic, _) in STATISTICS_OF_ALL.items()}
     return {
         name: unmeasured(n, _NO_CLASS) if value is None else measured(value, n, reason="no interval: picked labels")
@@ -366,11 +366,13 @@ def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, 
     }
 
 
-def _cells(values: FloatArray, verdicts: FloatArray) -> IntArray:
-    return (2 * values + verdicts).astype(np.int64)
+def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
+    """Return the cell of each label and its verdict, as in `STATISTICS_OF_ALL`; both are 1 or True if bad."""
+    return (2 * people_bad + judge_bad).astype(np.int64)
 
 
-def _kappa(shares: FloatArray) -> tuple[float | None, FloatArray]:
+def kappa_of_cells(shares: FloatArray) -> tuple[float | None, FloatArray]:
+    """Return Cohen's kappa of the shares of the four cells (None: undefined), and its slope for each of them."""
     judged, bad = float(shares[1] + shares[3]), float(shares[2] + shares[3])
     seen, chance = float(shares[0] + shares[3]), judged * bad + (1 - judged) * (1 - bad)
     if chance >= 1 - _FLAT:
@@ -398,7 +400,7 @@ _NO_CLASS = "no answer of the class that it divides by"
 # Cells: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
 STATISTICS_OF_ALL: Mapping[str, tuple[Callable[[FloatArray], tuple[float | None, FloatArray]], Transform]] = {
     "agreement": (_ratio((1, 0, 0, 1), (1, 1, 1, 1)), "the logit"),
-    "kappa": (_kappa, "Fisher's z"),
+    "kappa": (kappa_of_cells, "Fisher's z"),
     "sensitivity": (_ratio((0, 0, 0, 1), (0, 0, 1, 1)), "the logit"),
     "specificity": (_ratio((1, 0, 0, 0), (1, 1, 0, 0)), "the logit"),
     "precision": (_ratio((0, 0, 0, 1), (0, 1, 0, 1)), "the logit"),

@@ -12,7 +12,7 @@ import numpy as np
 
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
 from judgeboard.stats.estimates import Z_80, Z
-from judgeboard.stats.rates import Target
+from judgeboard.stats.rates import Target, cells_of, kappa_of_cells
 
 UNKNOWN_SHARE = 0.5
 """The share with the largest variance, for a plan without labels."""
@@ -191,12 +191,10 @@ def kappa_influence(
 
     ``weights`` (default: equal) are those of answers. Not defined if judge and people called all answers the same.
     """
-    a, b = judge_bad.astype(np.float64), people_bad.astype(np.float64)
-    agree = (a == b).astype(np.float64)
-    judged, bad, seen = (float(np.average(each, weights=weights)) for each in (a, b, agree))
-    chance = judged * bad + (1 - judged) * (1 - bad)
-    of_chance = (a - judged) * (2 * bad - 1) + (b - bad) * (2 * judged - 1)
-    return (seen - chance) / (1 - chance), (agree - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * of_chance
+    cells = cells_of(people_bad, judge_bad)
+    shares = np.bincount(cells, weights=weights, minlength=4) / (len(cells) if weights is None else weights.sum())
+    value, slopes = kappa_of_cells(shares)
+    return value or 0.0, slopes[cells] - shares @ slopes
 
 
 def confidence_sequence(
