@@ -10,12 +10,13 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import AgreementChoice
 from judgeboard.agreement.ratings import RESAMPLED, ItemRatings, item_ratings, values_at
-from judgeboard.agreement.result import Statistics, of_raters, with_accuracy
+from judgeboard.agreement.result import Statistics, of_raters, with_accuracy, with_alpha
 from judgeboard.formats.label_schema import FieldType, SchemaField
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, Small, alternative_annotator_test
 from judgeboard.stats.arrays import AnyArray, grouping
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.pair_statistics import pair_statistics
+from judgeboard.stats.rater_agreement import overall_agreement
 from judgeboard.stats.ratings import Scale, positions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
@@ -100,7 +101,8 @@ def _of_field(
                 item: {who: option in options_of for who, options_of in of_people.items()}
                 for item, of_people in values.items()
             }
-            options[option] = _single(_rated(Scale(option, (False, True)), chosen, groups, names))["alpha"]
+            ratings = _rated(Scale(option, (False, True)), chosen, groups, names).ratings
+            options[option] = with_alpha(overall_agreement(ratings), ratings.scale)["alpha"]
     elif field.type is FieldType.SPANS:
         statistics = _of_spans(connection, ids, items, of_items)
     elif field.type is FieldType.RANKING:
@@ -112,7 +114,7 @@ def _of_field(
     else:
         scale = _scale(field, values)
         rated = _rated(scale, values, groups, names)
-        statistics = _single(rated)
+        statistics = of_raters(AgreementChoice("people"), rated.ratings).statistics
         for title, verdicts in _verdicts(connection, field, values).items():
             judges[title] = _with_people(verdicts, scale, values, groups)
             if epsilon is not None:
@@ -155,10 +157,6 @@ def _scale(field: SchemaField, values: Values) -> Scale:
     if field.type is FieldType.SCALE:
         return Scale(field.name, tuple(sorted({*field.values, *occurring})), weights="quadratic")
     return Scale(field.name, (*field.values, *sorted(occurring - set(field.values))))
-
-
-def _single(rated: ItemRatings) -> Statistics:
-    return of_raters(AgreementChoice("people"), rated.ratings).statistics
 
 
 def _rated(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[int, str]) -> ItemRatings:
