@@ -41,11 +41,6 @@ class AnswerPairs:
     days: IntArray
 
     @property
-    def grade(self) -> str:
-        """The name of the grade."""
-        return self.scale.grade
-
-    @property
     def n(self) -> int:
         """The number of pairs."""
         return len(self.response_ids)

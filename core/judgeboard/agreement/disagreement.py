@@ -161,7 +161,7 @@ def disagreement_page(
 
 
 def _differences(pairs: AnswerPairs) -> FloatArray:
-    if pairs.grade != "label":
+    if pairs.scale.grade != "label":
         return np.asarray(pairs.judge - pairs.people, dtype=np.float64)
     good = Label.GROUNDED.value
     return np.asarray(pairs.judge == good, dtype=np.float64) - np.asarray(pairs.people == good, dtype=np.float64)
@@ -171,7 +171,11 @@ def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> 
     """Return rows by difference (rounded: float noise must not order a page), then by id."""
     apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
     # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
-    sure = np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5) if pairs.grade == "label" else np.zeros(len(rows))
+    sure = (
+        np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5)
+        if pairs.scale.grade == "label"
+        else np.zeros(len(rows))
+    )
     return rows[np.lexsort((pairs.response_ids[rows], -sure, -apart))]
 
 

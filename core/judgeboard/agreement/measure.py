@@ -293,7 +293,7 @@ def _judge_figures(
     compared = source.compared(version)
     of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
     statistics = with_accuracy(of_pairs) | _order_figures(compared)
-    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
+    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
         statistics = _with_numbers(statistics, judge_statistics(numbers.pairs, choice.unit, choice.human).estimates)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
     everybody, answers = choice.reviewer_id is None, choice.unit == "responses"
@@ -309,7 +309,7 @@ def _judge_figures(
         title=version.title,
         judge_versions=measured_versions([version]),
         sentence=_judge_sentence(choice, source, version, compared, of_pairs) if only is None else "",
-        n=compared.n,
+        n=of_pairs.n,
         left_out=compared.left_out,
         statistics=statistics,
         confusion=of_pairs.confusion,
@@ -319,7 +319,7 @@ def _judge_figures(
         slices=tuple(
             AgreementSlice(
                 name,
-                part.n,
+                part.pairs.n,
                 with_accuracy(judge_statistics(part.pairs, choice.unit, choice.human, only=of_slices))
                 | _order_figures(part),
                 tests.get(name),
@@ -403,7 +403,7 @@ def _judge_sentence(
 
 def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
     scored = ~np.isnan(pairs.scores)
-    if pairs.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
+    if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
         return None
     return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
 

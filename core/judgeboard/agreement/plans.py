@@ -164,7 +164,7 @@ def plans_for_rate(
 
 
 def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers]) -> LabelPlan:
-    masks = [_inside_type(source, plan.name) for source in sources]
+    masks = [None if plan.name is None else source.answers.query_types.equal(plan.name) for source in sources]
     pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, masks, strict=True)]
     pilot = pilots[0]
     plan = _started(plan, pilot)
@@ -190,11 +190,6 @@ def _completed(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     strata = _strata(pilot, plan.more) if plan.question in {"rate", "outcome", "kappa"} else ()
     plan = replace(plan, minutes=minutes, strata=strata)
     return replace(plan, sentences=sentences_of(plan))
-
-
-def _inside_type(source: LabelledAnswers, name: str | None) -> BoolArray | None:
-    """Return a mask of the answers of a query type, None for all answers."""
-    return None if name is None else source.answers.query_types.equal(name)
 
 
 def _differing(sources: Sequence[LabelledAnswers], masks: Sequence[BoolArray | None]) -> tuple[int, int, int]:

@@ -44,6 +44,7 @@ from judgeboard.stats.rates import (
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import UNUSABLE
 from judgeboard.text import counted
 
 ALL = "all"
@@ -305,9 +306,10 @@ class _Measure:
         if self.loaded.version is None or self.loaded.grade != "label":
             return {}, {}
         if np.isnan(sample.verdicts).any() or sample.judged < sample.population.total:
-            sample = self.loaded.sample(self.loaded.usable(inside))
-        given = ~np.isnan(sample.all_verdicts)
-        unweighted = unweighted_agreement(sample.all_values[given], sample.all_verdicts[given])
+            usable = self.loaded.answers.verdicts != UNUSABLE
+            sample = self.loaded.sample(usable if inside is None else usable & inside)
+        judged = ~np.isnan(sample.all_verdicts)
+        unweighted = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
         in_all = weighted_agreement(
             sample.population, sample.labels, sample.verdicts, self.target, judged_bad=sample.judged_bad
         )
@@ -347,8 +349,8 @@ def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:
 
 def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: SampledLabels) -> RateResult:
     """Return the result with the rate by Rogan and Gladen from the labels of other answers."""
-    given = ~np.isnan(elsewhere.all_verdicts)
-    values, verdicts = elsewhere.all_values[given] == 1, elsewhere.all_verdicts[given] == 1
+    judged = ~np.isnan(elsewhere.all_verdicts)
+    values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
     bad, found, passed = int(values.sum()), int((values & verdicts).sum()), int((~values & ~verdicts).sum())
     made = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
     changed = replace(
@@ -467,7 +469,8 @@ def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -
 def _sentence(result: RateResult, where: RowFilter) -> str:
     whole = "all answers" if where == RowFilter() else f"the answers of {describe(where)}"
     of_these = f"these {result.n_answers:,} answers" if result.target == "these" else whole
-    basis = f"{counted(result.n_labelled, 'label')}, {counted(result.n_answers, _answer_noun(result))}"
+    noun = "answer" if result.judge_version is None else "judged answer"
+    basis = f"{counted(result.n_labelled, 'label')}, {counted(result.n_answers, noun)}"
     if not result.n_answers:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."
     if result.value is not None:
@@ -491,10 +494,6 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     if need.waiting:
         do = f"Label the random sample: {need.waiting:,} of its answers have no label."
     return f"The share of bad answers {known}: {none} {has}. {do}"
-
-
-def _answer_noun(result: RateResult) -> str:
-    return "answer" if result.judge_version is None else "judged answer"
 
 
 def _interval_words(ends: str | None, unit: str = "") -> str:

@@ -75,11 +75,6 @@ class RatingPairs:
     ids: IntArray = field(default_factory=no_ints)
     orders: OrderVerdicts | None = None
 
-    @property
-    def n(self) -> int:
-        """The number of items that count."""
-        return self.pairs.n
-
 
 def item_ratings(
     ids: IntArray,

@@ -167,7 +167,7 @@ def judge_statistics(
         pairs.people,
         pairs.scale,
         grouping_of(pairs, unit, human),
-        scores=pairs.scores if pairs.grade == "label" else None,
+        scores=pairs.scores if pairs.scale.grade == "label" else None,
         resamples=resamples,
         only=only,
     )

@@ -198,10 +198,11 @@ class LabelledAnswers:
             elif len(reviewed):
                 matching = np.isin(ids, matching_answers(connection, drawn_from))
                 self._by_lot_within.append((matching, np.isin(ids, reviewed)))
+        not_judged = len(people.response_ids) - int(self.labelled.sum())
         self.left_out = {
             "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
             "prompt_examples": int(shown.sum()),
-            "labels_not_judged": len(people.response_ids) - int(self.labelled.sum()) if _is_all(where) else 0,
+            "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
 
     def sample(self, inside: BoolArray | None = None, *, by_group: bool = True) -> SampledLabels:
@@ -277,11 +278,6 @@ class LabelledAnswers:
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")
 
-    def usable(self, inside: BoolArray | None = None) -> BoolArray:
-        """Return a mask of the answers (``inside``, default: all) with a usable verdict."""
-        given: BoolArray = self.answers.verdicts != UNUSABLE
-        return given if inside is None else given & inside
-
     def _joined(
         self, names: IntArray, strata: IntArray, sampled: BoolArray, by_lot: BoolArray, complete: BoolArray
     ) -> IntArray:
@@ -349,7 +345,3 @@ def _examples(connection: Connection, version: StoredVersion | None) -> IntArray
 
         shown |= example_responses(version.params)
     return np.array(sorted(shown), dtype=np.int64)
-
-
-def _is_all(where: RowFilter | None) -> bool:
-    return where is None or where == RowFilter()

@@ -300,8 +300,8 @@ def judge_by_jury(
         version = ensure_version(connection, jury_version(named, name))
         versions = list({member.id: member for member in named}.values())
         judged = by_version(connection, [member.id for member in versions], where)
-        complete = {id_: one for id_, one in judged.items() if len(one.opinions) == len(versions)}
-        opinions = {id_: _verdicts(one, versions) for id_, one in sorted(complete.items())}
+        complete = {id_: each for id_, each in judged.items() if len(each.opinions) == len(versions)}
+        opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
         before = _superseded(connection)
         verdicts = store_combined(connection, version, opinions, actor)
         closed = _superseded(connection) - before
@@ -328,11 +328,11 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     members = stored_members(connection, version)
     known = latest_combined(connection, version.id)
     judged = by_version(connection, [member.id for member in members])
-    complete = {id_: one for id_, one in judged.items() if id_ in known and len(one.opinions) == len(members)}
+    complete = {id_: each for id_, each in judged.items() if id_ in known and len(each.opinions) == len(members)}
     if not complete:
         names = ",".join(f"'{member.title}'" for member in members)
         raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard jury --recorded --members {names}`")
-    verdicts = {id_: combined(_verdicts(one, members)) for id_, one in complete.items()}
+    verdicts = {id_: combined(_verdicts(each, members)) for id_, each in complete.items()}
     left, answers = len(judged) - len(complete), count_answers(connection)
     return jury_report(connection, version, members, complete, verdicts, not_reached=left, answers=answers)
 

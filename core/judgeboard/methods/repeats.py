@@ -124,9 +124,9 @@ def combine_repeats(store: Store, version: StoredVersion, repeats: int, *, where
     with store.writing() as connection:
         judged = by_repeat(connection, version.id, where)
         complete = {
-            id_: [one.opinions[number].verdict for number in range(repeats)]
-            for id_, one in sorted(judged.items())
-            if all(number in one.opinions for number in range(repeats))
+            id_: [each.opinions[number].verdict for number in range(repeats)]
+            for id_, each in sorted(judged.items())
+            if all(number in each.opinions for number in range(repeats))
         }
         if complete:
             combined_version = ensure_version(connection, repeats_version(version, repeats))
