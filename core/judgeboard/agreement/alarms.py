@@ -232,7 +232,7 @@ def open_alarms(connection: Connection) -> list[Alarm]:
 
 
 def alarm_sentence(alarm: Alarm) -> str:
-    """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
+    """Return for example "The share of bad answers in query type QA rose in the week of 2 Mar, from 26 % to 58 %."."""
     if alarm.measure == MODEL_CHANGED:
         changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
         if alarm.later_day is None:

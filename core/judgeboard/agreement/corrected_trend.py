@@ -389,9 +389,9 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
 def changed_words(
     watched: str, query_type: str, direction: str, when: str, before: Estimate | float, after: Estimate | float
 ) -> str:
-    """Return for example "The share of bad answers of QA rose in the week of 2 Mar 2026, from 26 % to 58 %."."""
+    """Return for example "The share of bad answers in query type QA rose in the week of 2 Mar, from 26 % to 58 %."."""
     first, last = (_side_words(watched, each) for each in (before, after))
-    words = f"The {WATCHED_WORDS[watched]} of {query_type} {direction} {when}, from {first} to {last}."
+    words = f"The {WATCHED_WORDS[watched]} in query type {query_type} {direction} {when}, from {first} to {last}."
     if watched != "judge_error":
         return words
     return (

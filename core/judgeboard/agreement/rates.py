@@ -78,8 +78,8 @@ class StratumCount:
 class ToLabel:
     """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
 
-    ``waiting`` counts answers of the random sample that nobody has reviewed. If there are none, a queue of ``queue``
-    answers in random order has about so many of them. ``command`` creates the queue.
+    ``waiting`` counts answers of the random sample that nobody has reviewed. If they are fewer than ``labels``, a queue
+    of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
     """
 
     words: str
@@ -420,7 +420,7 @@ def _warnings(
             "about their majority.",
         )
     from_the_rule = sample.drawn - sample.waiting
-    if sample.waiting > _MOST_UNDECIDED * sample.drawn and from_the_rule >= n / 2:
+    if n and sample.waiting > _MOST_UNDECIDED * sample.drawn and from_the_rule >= n / 2:
         yield Note("waiting", f"{sample.waiting:,} of {sample.drawn:,} sampled answers are not reviewed yet.")
     if (
         grade == "label"
@@ -442,7 +442,7 @@ def _to_label(counts: Sequence[StratumCount], sample: SampledLabels) -> ToLabel:
     answers, total = sum(each.N for each in missing), sum(each.N for each in counts)
     labels = min(answers, _WANTED)
     size = None
-    if not sample.waiting:
+    if sample.waiting < labels:
         step = 10 if answers > _WANTED else 1
         size = min(math.ceil(labels * total / answers / step) * step, total)
     kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size}"
@@ -491,7 +491,7 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     none = "the answer" if need.answers == 1 else f"none of the {need.answers:,} {need.words}"
     has = "has no label from a random sample" if need.answers == 1 else "has a label from a random sample"
     do = f"Label about {need.labels:,} of them." if need.labels < need.answers else "Label all of them."
-    if need.waiting:
+    if need.queue is None:
         do = f"Label the random sample: {need.waiting:,} of its answers have no label."
     return f"The share of bad answers {known}: {none} {has}. {do}"
 

@@ -100,9 +100,11 @@ def ago(moment: datetime) -> str:
 
 
 _COMMAND = re.compile(r"`([^`]+)`")
-# Numbers outside the brackets of intervals. "1 in 4" and "79 %" are one number each. Digits in names such as gpt-4 do
-# not count.
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+# Numbers outside the brackets of intervals. "1 in 4" and "79 %" are one number each. Digits in names such as gpt-4 and
+# in dates do not count.
 _NUMBER = re.compile(
+    rf"(?<!{_MONTH} )(?!\d+ {_MONTH}\b)"
     r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
     r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
 )

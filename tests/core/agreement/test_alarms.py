@@ -69,7 +69,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     (alarm,) = result.alarms
     assert (alarm.query_type, alarm.direction, alarm.from_day) == ("QA", "rose", MONDAY + 28)
     assert alarm_sentence(alarm) == (
-        "The share of bad answers of QA rose in the week of 4 Nov 2024, from 10 % to 50 %."
+        "The share of bad answers in query type QA rose in the week of 4 Nov 2024, from 10 % to 50 %."
     )
     assert "104 weeks" in result.promise
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
@@ -102,7 +102,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
     assert alarm_sentence(alarm) == (
-        "The judge's error of QA rose in the week of 4 Nov 2024, from +0 points to +40 points. "
+        "The judge's error in query type QA rose in the week of 4 Nov 2024, from +0 points to +40 points. "
         "Compared with people, it calls more answers bad than before."
     )
     acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
@@ -120,7 +120,7 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         log.say_all(version, failed, status=Status.UNPARSABLE)
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     assert alarm_sentence(alarm) == (
-        "The share of unusable verdicts of QA rose in the week of 4 Nov 2024, from 0 % to 30 %."
+        "The share of unusable verdicts in query type QA rose in the week of 4 Nov 2024, from 0 % to 30 %."
     )
 
 
@@ -255,12 +255,12 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["watch", *db]) == 1
     out = capsys.readouterr().out
-    assert "New alarm 1: The share of bad answers of QA rose in the week of 4 Nov 2024" in out
+    assert "New alarm 1: The share of bad answers in query type QA rose in the week of 4 Nov 2024" in out
     assert run(["watch", *db]) == 0
     assert "\nAlarm 1: The share" in capsys.readouterr().out
     assert run(["trends", "--corrected", *db]) == 0
     assert capsys.readouterr().out.startswith(
-        "The share of bad answers of QA rose in the week of 4 Nov 2024, from 10 % ["
+        "The share of bad answers in query type QA rose in the week of 4 Nov 2024, from 10 % ["
     )
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0

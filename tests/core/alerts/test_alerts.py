@@ -229,7 +229,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
         "silent_source": ("shop", f"The source shop has sent nothing since {since} (threshold: 1 h)."),
         "missing_worker": ("", "0 workers running in the last 1 min (1 expected)."),
     }
-    assert "share of unusable verdicts of QA rose" in found["alarm"][1]
+    assert "share of unusable verdicts in query type QA rose" in found["alarm"][1]
 
 
 def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
