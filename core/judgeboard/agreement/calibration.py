@@ -9,7 +9,7 @@ from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.stats.calibration_maps import FOLDS, HOWS, ISOTONIC_LABELS, LEAST_LABELS, How, ScoreMap, calibrate
+from judgeboard.stats.calibration_maps import FOLDS, HOWS, ISOTONIC_LABELS, LEAST_LABELS, Calibrated, How, ScoreMap, calibrate
 from judgeboard.stats.detection import Tenth, calibration
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
@@ -92,7 +92,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         judge_version=sample.title,
         how=how,
         n=labels.n,
-        sentence=_sentence(made.score_map, made.brier_after, made.constant_brier) if np.ptp(scores) else _ONE_SCORE,
+        sentence=_sentence(made) if np.ptp(scores) else _ONE_SCORE,
         meaning=meaning,
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
         after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
@@ -101,13 +101,16 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     )
 
 
-def _sentence(score_map: ScoreMap, brier: float, constant: float) -> str:
+def _sentence(made: Calibrated) -> str:
+    score_map = made.score_map
     if score_map.slope is not None and score_map.slope < _FLAT:
         return "People and this score have nothing in common: the map is flat."
     probability = float(score_map(np.array([EXAMPLE]))[0])
     words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded."
-    if score_map.slope is not None and score_map.slope < _TOO_SURE:
+    if (made.brier_change.low or 0) > 0:
+        words += " But the map predicts people worse than the scores themselves, so read the scores as they are."
+    elif score_map.slope is not None and score_map.slope < _TOO_SURE:
         words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
-    if brier > _LITTLE * constant:
+    if made.brier_after > _LITTLE * made.constant_brier:
         words += " Even calibrated, the score tells little: one probability for all answers is nearly as good."
     return words

@@ -122,7 +122,6 @@ def verbosity(record: JudgeRecord) -> Check:
         state_of(warns=longer and not explained),
         correlation,
         sentence,
-        judge_answers(record),
         also={f"per_{PER}_characters": rise},
     )
 
@@ -131,9 +130,11 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     """Warn if scores rise significantly with length among answers with equal human grades."""
     correlations = _within(record)
     if not correlations:
-        n = max((len(graded.judge) for graded in record.graded.values()), default=0)
-        why = f"Too few graded answers, some with equal grades (n = {n:,}, at least {LEAST} needed)."
-        return not_measured("verbosity_at_equal_grades", why, "judgeboard serve", n)
+        n = max((each.n for each in _all_within(record).values()), default=0)
+        why = f"Too few answers with equal grades by people (n = {n:,}, at least {LEAST} needed)."
+        if n >= LEAST:
+            why = "Among answers with equal grades by people, all scores or all lengths are the same."
+        return not_measured("verbosity_at_equal_grades", why, "judgeboard serve" if n < LEAST else None, n)
     measure = max(correlations, key=lambda each: _low(correlations[each]))
     within = correlations[measure]
     warns = surely_above(within, 0)
@@ -141,28 +142,36 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
         f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
         f"is {effect_words(within)} (n = {within.n:,})."
     )
-    return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence, "judgeboard serve")
+    return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence)
 
 
 def _direction(within: Estimate) -> str:
     if surely_above(within, 0):
         return "Longer answers score higher although people grade them alike"
     if surely_below(within, 0):
-        return "Shorter answers score higher although people grade them alike"
+        return "Shorter answers score higher although people grade them alike, the opposite of this fault"
     if _low(within) > 0 or (within.high or 0) < 0:
         return "No clear influence of the length (not significant at 99 %)"
     return "Length does not significantly influence the judge"
 
 
 def _within(record: JudgeRecord) -> dict[str, Estimate]:
+    return {
+        measure: correlation
+        for measure, correlation in _all_within(record).items()
+        if correlation.n >= LEAST and correlation.value is not None
+    }
+
+
+def _all_within(record: JudgeRecord) -> dict[str, Estimate]:
     correlations: dict[str, Estimate] = {}
     for measure, graded in record.graded.items():
         rows = ~np.isnan(graded.lengths)
         # Groundedness is a mean over people, so grades that round to the same tenth count as equal.
         strata = np.rint(graded.people * 10)
-        correlation = correlation_within(graded.judge[rows], graded.lengths[rows], strata[rows], graded.groups[rows])
-        if correlation.n >= LEAST and correlation.value is not None:
-            correlations[measure] = correlation
+        correlations[measure] = correlation_within(
+            graded.judge[rows], graded.lengths[rows], strata[rows], graded.groups[rows]
+        )
     return correlations
 
 

@@ -280,11 +280,14 @@ def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Sto
 
 @on_sqlite
 def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
-    equal, contrary = log.version("equal"), log.version("contrary")
+    equal, contrary, harmful = (log.version(name) for name in ("equal", "contrary", "harmful"))
     ids = log.answers(150)
     bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
     log.say(equal, {each: {"groundedness": 0.8} for each in ids})
     log.say(contrary, {each: {"groundedness": 0.9 if bad[each] else 0.1} for each in ids})
+    ordered = sorted(ids, key=lambda each: not bad[each])
+    scores = [*[0.0] * 2, *[0.3] * 48, *[0.0] * 6, *[0.3] * 12, *[1.0] * 82]  # right but for six answers at 0
+    log.say(harmful, {each: {"groundedness": score} for each, score in zip(ordered, scores, strict=True)})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     with log.store.reading() as connection:
         for how in HOWS:
@@ -293,6 +296,8 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
             assert [share for _, share in result.meaning] == pytest.approx([2 / 3] * 5, abs=0.01)
         flat = measure_calibration(connection, judge_version="contrary")
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
+        worse = measure_calibration(connection, judge_version="harmful")
+    assert worse.sentence.endswith("so read the scores as they are.")
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
     assert nothing.confident == 0
     assert nothing.sentence.startswith("No threshold: ")

@@ -301,6 +301,7 @@ def test_longer_answers_that_people_grade_alike_are() -> None:
         result = check(name, scored=scored, graded=people)
         assert result.state is State.WARNING
         assert result.statistic.low > 0
+        assert result.command is None, "judging or grading more does not mend it"
     other = {"groundedness": people["quality"]}
     assert check("verbosity", scored=scored, graded=other).state is State.WARNING, "another score explains nothing"
 
@@ -313,6 +314,9 @@ def test_shorter_answers_that_score_higher_are_said_and_no_fault() -> None:
     result = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert result.state is State.OK
     assert result.sentence.startswith("Shorter answers score higher although people grade them alike")
+    same = {"quality": replace(people["quality"], judge=np.ones(300))}
+    constant = check("verbosity_at_equal_grades", scored=scored, graded=same)
+    assert constant.sentence == "Among answers with equal grades by people, all scores or all lengths are the same."
 
 
 def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
