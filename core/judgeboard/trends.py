@@ -467,7 +467,7 @@ def trend_sentence(trend: Trend) -> str:
     if not drawn:
         timeless = sum(panel.without_time for panel in trend.panels)
         if timeless:
-            return f"None of these {timeless:,} answers has a time. Import it with `--map YOURS=asked_at`"
+            return f"None of these {timeless:,} answers has a time. To import a column of times: `--map YOURS=asked_at`"
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
         return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."

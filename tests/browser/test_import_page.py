@@ -41,7 +41,7 @@ def test_a_file_is_tried_mended_and_imported(reviewer, site, tmp_path: Path) -> 
         assert count_responses(connection) == before + 4
     page.get_by_role("button", name="Judge these answers").click()
     page.wait_for_url("**/rejudge?rows=plain**")
-    expect(page.get_by_role("combobox", name="Rows")).to_have_value("Answers not judged yet")
+    expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")
 
 
 def test_a_wrong_file_gives_its_reason(reviewer, site, tmp_path: Path) -> None:

@@ -35,9 +35,13 @@ def test_a_queue_of_a_plan_leads_to_its_figure(queues, open_page) -> None:
     page = open_page("queue", reviewer="Lead", show="Plan")
     page.button(key="plan_create_queue").click().run()
     assert not [button for button in page.button if button.key == "queue_rate"]
+    again = open_page("queue", reviewer="Lead", show="Plan")
+    assert "200 answers in “Share of bad answers: 200 labels”. Their labels count here too." in markup(again)
+    assert again.button(key="plan_earlier").label == "Review that queue"
     queues.review(queues.mara, name=queues.rows(QUEUE)[0]["name"])
     page = open_page("queue", reviewer="Lead", show="Queues")
     assert page.button(key="queue_rate").label == "Share of bad answers"
+    assert "199 answers in “Share" in markup(open_page("queue", reviewer="Lead", show="Plan"))
 
 
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:

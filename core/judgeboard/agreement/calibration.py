@@ -9,7 +9,16 @@ from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.stats.calibration_maps import FOLDS, HOWS, ISOTONIC_LABELS, LEAST_LABELS, Calibrated, How, ScoreMap, calibrate
+from judgeboard.stats.calibration_maps import (
+    FOLDS,
+    HOWS,
+    ISOTONIC_LABELS,
+    LEAST_LABELS,
+    Calibrated,
+    How,
+    ScoreMap,
+    calibrate,
+)
 from judgeboard.stats.detection import Tenth, calibration
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted

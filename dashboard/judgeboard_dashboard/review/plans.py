@@ -12,14 +12,15 @@ from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.queues import list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import CREATED, QUEUES
-from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, saving, stacking_columns, store
-from judgeboard_dashboard.widgets.navigation import go
+from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, reading, saving, stacking_columns, store
+from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note
 
 USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""
@@ -69,6 +70,7 @@ def plan_segment() -> None:
                 caption("The time is shown once people have reviewed some answers.")
             heading("Where they come from")
             show_rows(Table.of(plan.strata, COLUMNS), key="plan_strata", most=8)
+            _earlier_queue()
             _create_button(plan)
 
 
@@ -87,6 +89,19 @@ def _chosen(plans: tuple[LabelPlan, ...]) -> LabelPlan:
         help="More labels give a narrower 95 % confidence interval.",
     )
     return by_number[chosen]
+
+
+def _earlier_queue() -> None:
+    """Show an open queue of an earlier plan, so that nobody creates a second one while it still has open answers."""
+    with reading() as connection:
+        planned = (queue for queue in list_queues(connection, only_open=True) if queue.of_rate)
+        left = ((queue, open_items(connection, queue.id)) for queue in planned)
+        queue, items = next(((queue, items) for queue, items in left if items), (None, 0))
+    if queue is None:
+        return
+    note(f"{count(items, 'answer')} in “{queue.name}”. Their labels count here too.", lead="Still to review:")
+    target = Rows("item", {"queue": queue.name})
+    open_button("Review that queue", target, key="plan_earlier", icon=":material/play_arrow:")
 
 
 def _create_button(plan: LabelPlan) -> None:

@@ -361,13 +361,17 @@ def queue_pane(
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
     keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
-    guidelines = _block("This queue", tag("div", queue.guidelines, cls="jb-reason")) if queue.guidelines else None
+    scales = _scales(queue)
+    guidelines = None
+    if queue.guidelines:
+        body = tag("div", queue.guidelines, cls="jb-reason")
+        guidelines = _block("This queue", body) if scales else _block("How to grade", body, aside=_named(queue))
     if item is None or (reveal is None and item.hidden.judge):
         first = tag("div", keys, _blind_queue(queue), cls="jb-pane")
-        return first, tag("div", _scales(queue), guidelines, cls="jb-pane jb-signals")
+        return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
-        body = tag("details", tag("summary", "How to grade"), _scales(queue), guidelines)
+        body = tag("details", tag("summary", "How to grade"), scales, guidelines)
         return join((keys, reasons)), join((signals, tag("div", body, cls="jb-pane jb-block")))
     draft, judgment = reveal.blind_draft, primary_verdict(item)
     lines = []
@@ -400,7 +404,12 @@ def _blind_queue(queue: Queue) -> Html | None:
     return _block("Blind until you grade" if revealed else "Blind", tag("div", sentence, cls="jb-why"))
 
 
-def _scales(queue: Queue) -> Html:
+def _named(queue: Queue) -> str:
+    return f"queue “{queue.name}”"
+
+
+def _scales(queue: Queue) -> Html | None:
+    """Return the grades of a queue with their keys; None if its reviewers only decide."""
     scales: dict[str, tuple[str, Sequence[tuple[Any, str, str, str]]]] = {
         "groundedness": ("Groundedness: how much of the answer is in the passages?", ANCHORS[::-1]),
         "quality": ("Quality: does it answer the question?", QUALITIES[::-1]),
@@ -415,4 +424,4 @@ def _scales(queue: Queue) -> Html:
                 for part in (tag("kbd", key), tag("span", name, cls="jb-step"), tag("span", meaning))
             ]
             parts += [tag("div", question), tag("div", *cells, cls="jb-scale")]
-    return _block("How to grade", *parts, aside=f"queue “{queue.name}”")
+    return _block("How to grade", *parts, aside=_named(queue)) if parts else None

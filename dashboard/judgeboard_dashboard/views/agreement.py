@@ -307,7 +307,7 @@ def _worth_of_flags(shown: AgreementPage) -> None:
         [Rows("responses", {"rule": rule.rule, "state": ["confirmed", "dismissed"]}) for rule in flags.rules],
         key="flags",
         under=(
-            "The share of bad answers that the rules miss is not known: too few randomly sampled answers are decided."
+            "Flags do not show how many bad answers the rules miss: too few of the rule random sample are decided."
             if bad is None
             else f"According to people, about {one_in(bad)} of the random answers that no other rule flagged are bad.",
         ),

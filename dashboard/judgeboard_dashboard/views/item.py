@@ -15,6 +15,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
+from judgeboard.store.queues import open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
@@ -473,7 +474,9 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         sentence = f"Nothing is left for you in “{work.queue.name}”. You reviewed {count(work.done, 'item')}."
     else:
         sentence = f"There are no items for you in “{work.queue.name}”."
-    more = None if work.closed else tag("div", "Items that others have leased may become available later.")
+    with reading() as connection:
+        left = not work.closed and open_items(connection, work.queue.id)
+    more = tag("div", "Items that others have leased may become available later.") if left else None
     show(tag("div", tag("div", sentence), more, cls="jb-empty"))
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate

@@ -103,10 +103,15 @@ def _outcome(address: RejudgeAddress) -> None:
     elif not jobs and not before_import(PAGE):
         empty(
             "No jobs yet.",
-            "Choose rows and a judge in the form, or use a terminal:",
-            "`judgeboard judge --judge rag --model NAME --rejudge all`",
+            "Choose answers and a judge in the form, or use a terminal:",
+            f"`judgeboard judge --judge rag --model NAME{' --rejudge all' if _any_version() else ''}`",
         )
     _earlier_jobs([each for each in jobs if job is None or each.id != job.id])
+
+
+def _any_version() -> bool:
+    with reading() as connection:
+        return bool(list_versions(connection))
 
 
 def _shown_job(address: RejudgeAddress) -> JobProgress | None:
@@ -253,7 +258,7 @@ JOB_COLUMNS: Columns[JobProgress] = {
     Column("Requested", width=110): lambda job: when(job.created_at),
     Column("By", width=90): lambda job: job.actor,
     Column("Judge", width=120): _judge_words,
-    Column("Rows", width=190): lambda job: job_words(job.where, job.mode),
+    Column("Selection", width=190): lambda job: job_words(job.where, job.mode),
     Column("State", width=130): lambda job: (
         f"{job.state}: {job.why}" if job.why and job.state != "cancelled" else job.state
     ),

@@ -63,6 +63,7 @@ MOST_SLICES = 8
 WEEK = 7
 CHANCE = "0 means agreement by chance, 1 means full agreement."
 LISTED = ("Click a row to open its answers.",)
+POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,7 @@ class AgreementFigures:
             as_table=self.as_tables,
             drawn=(
                 "Dashed line: perfect calibration. Of answers with score 0.7, people would label 70 % as grounded.",
+                POINT_NUMBERS,
             ),
             listed=LISTED,
         )
@@ -216,7 +218,7 @@ class AgreementFigures:
         heading("Over time")
         points = self.page.over_time
         if not points:
-            instead("These answers have no time. Import it with `--map YOURS=asked_at`")
+            instead("These answers have no time. To import a column of times: `--map YOURS=asked_at`")
             return
         share = self.page.grade != "groundedness"
         title = "Same grade" if share else "Mean difference"

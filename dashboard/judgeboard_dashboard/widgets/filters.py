@@ -485,7 +485,7 @@ def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> S
             list(titles),
             key="version",
             bind="query-params",
-            placeholder="No judge version",
+            placeholder="None graded yet",
             disabled=not titles,
         )
     return titles.get(chosen or "")

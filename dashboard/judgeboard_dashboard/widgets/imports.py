@@ -201,7 +201,7 @@ def not_read_words(summary: ImportSummary) -> str:
     names = summary.not_read
     if not names or not summary.new:
         return ""
-    words = f"Not read: {_listed(summary, names)}."
+    words = f"Not read: {_listed(summary, names)} ({kind_class(summary.kind).left_over})."
     if not summary.id_from_content:
         return words
     return (

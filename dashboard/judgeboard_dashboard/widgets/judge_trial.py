@@ -17,7 +17,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
 from judgeboard_dashboard.session import entered_reviewer, problem, seen
-from judgeboard_dashboard.widgets.texts import caption, count, heading, short
+from judgeboard_dashboard.widgets.texts import caption, count, heading, score
 
 _TRIAL = "judge_trial"
 
@@ -87,7 +87,7 @@ def _words(verdict: Verdict) -> str:
     if verdict.status is not Status.OK:
         return f"No usable verdict: {verdict.error or verdict.status}"
     scores = [
-        f"groundedness {short(verdict.groundedness)}" if verdict.groundedness is not None else None,
+        f"groundedness {score(verdict.groundedness)}" if verdict.groundedness is not None else None,
         f"quality {verdict.quality} / 4" if verdict.quality is not None else None,
         str(verdict.label) if verdict.label else None,
     ]

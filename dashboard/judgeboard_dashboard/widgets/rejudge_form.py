@@ -108,7 +108,7 @@ def lead(estimate: CallEstimate) -> str:
 def details(estimate: CallEstimate) -> str:
     """Return the basis of the estimate, and what happens to existing verdicts."""
     if not estimate.calls:
-        return "No answer is selected. Choose other rows, or another judge."
+        return "No answer is selected. Choose other answers, or another judge."
     sentences = []
     if estimate.tokens is not None:
         sentences.append(f"Estimated from {estimate.tokens:,.0f} tokens per answer in the latest verdicts.")
@@ -360,7 +360,7 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
     choices = row_choices(where)
     if _ROWS not in st.session_state or st.session_state.get(_CAME_FROM) != (address.rows, where):
         st.session_state[_ROWS] = address.rows or ("open" if where == RowFilter() else "match")
-    chosen = st.selectbox("Rows", list(choices), format_func=lambda name: choices[name].words, key=_ROWS)
+    chosen = st.selectbox("Answers", list(choices), format_func=lambda name: choices[name].words, key=_ROWS)
     st.session_state[_CAME_FROM] = (chosen, where)
     selected = choices[chosen]
     if where != RowFilter():
@@ -381,7 +381,7 @@ def _answer(response_id: int) -> None:
     )
     with st.container(horizontal=True, gap="small"):
         open_button("Open item", item(response_id), key="rejudge_item", type="tertiary")
-        st.button("Choose other rows", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
+        st.button("Choose other answers", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
 def _judge() -> JobJudge | None:

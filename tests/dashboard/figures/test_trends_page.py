@@ -114,7 +114,9 @@ def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, s
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(12), groundedness=0.5)
     app = open_page("trends")
-    assert texts(app, "jb-empty") == ["None of these 12 answers has a time. Import it with --map YOURS=asked_at"]
+    assert texts(app, "jb-empty") == [
+        "None of these 12 answers has a time. To import a column of times: --map YOURS=asked_at"
+    ]
     assert labels(app) == ["12 without a time"]
     assert charts(app) == []
 

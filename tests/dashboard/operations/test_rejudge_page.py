@@ -133,8 +133,8 @@ def test_earlier_jobs_are_listed(page_rows, open_page, sqlite_store: Store) -> N
     cancel_job(sqlite_store, first, "Jon")
     second = ask(sqlite_store, {"kind": "lexical"}, where=RowFilter(query_types=("complex",)))
     page = open_page("rejudge", job=second)
-    table = next(table.value for table in page.dataframe if "Rows" in table.value)
-    assert table["Rows"].tolist() == ["simple"]
+    table = next(table.value for table in page.dataframe if "Selection" in table.value)
+    assert table["Selection"].tolist() == ["simple"]
     assert table["State"].tolist() == ["cancelled"]
 
 

@@ -19,10 +19,11 @@ CALIBRATION_HEIGHT = 240
 
 
 # The position of a point's number: (alignment, right, down). It is on the side away from the dashed line: at the upper
-# left of a point over the line, at the lower right of a point under it. At the chart's edges it is above or below.
+# left of a point over the line, at the lower right of a point under it. At the chart's edges it is inside the chart.
 _BESIDE: dict[str, tuple[Literal["left", "right"], int, int]] = {
     "over": ("right", -9, -8),
     "under": ("left", 9, 9),
+    "under, at the bottom": ("left", 8, -9),
     "over, at the left": ("left", 5, -17),
     "under, at the right": ("right", 8, 18),
 }
@@ -32,6 +33,8 @@ def _side(tenth: Tenth) -> str:
     score, share = tenth.mean_score or 0.0, tenth.share_grounded.value or 0.0
     if share >= score:
         return "over, at the left" if score < 0.1 else "over"
+    if share < 0.08:
+        return "under, at the bottom"
     return "under, at the right" if score > 0.9 else "under"
 
 
