@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from judgeboard.errors import BadInput
 from judgeboard.judges.material import Prompt, load_prompt, read_prompt
-from judgeboard.text import unstorable
+from judgeboard.text import file_text, unstorable
 
 PROMPTS: Mapping[str, str] = MappingProxyType(
     {
@@ -38,13 +38,7 @@ class _Section(NamedTuple):
 
 def read_prompt_file(path: Path, current: Prompt) -> Prompt:
     """Return ``current`` with the sections of a file. Raises BadInput with file and line if the file is invalid."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not encoded in UTF-8: save it as UTF-8") from None
-    except OSError as error:
-        raise BadInput(f"the prompt in {path} cannot be read: {error.strerror}") from error
-    return with_sections(current, text, str(path))
+    return with_sections(current, file_text(path, f"the prompt in {path}"), str(path))
 
 
 def with_sections(current: Prompt, text: str, where: str) -> Prompt:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypedDict
 
 from judgeboard.domain import Attempt, Turn
 from judgeboard.errors import BadInput
-from judgeboard.text import storable
+from judgeboard.text import file_text, storable
 
 REPLACED = "characters that cannot be stored became U+FFFD"
 """The detail of an attempt whose text had such characters."""
@@ -229,13 +229,8 @@ def read_replies(path: Path) -> dict[str, list[str]]:
 
 def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers; ``what`` names the lines in BadInput."""
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is not encoded in UTF-8: save it as UTF-8") from None
-    except OSError as error:
-        raise BadInput(f"the {what} in {path} cannot be read: {error.strerror}") from error
+    lines = file_text(path, f"the {what} in {path}").split("\n")
+    yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def json_of(line: str, where: str) -> Any:

@@ -290,10 +290,10 @@ def job_progress(store: Store, job_id: str) -> JobProgress:
         return _progress(connection, get_job(connection, job_id))
 
 
-def recent_jobs(store: Store, limit: int = 20) -> list[JobProgress]:
+def recent_jobs(store: Store) -> list[JobProgress]:
     """Return the latest jobs, newest first."""
     with store.reading() as connection:
-        return [_progress(connection, job) for job in list_jobs(connection, limit)]
+        return [_progress(connection, job) for job in list_jobs(connection)]
 
 
 def open_jobs(store: Store) -> list[JobProgress]:

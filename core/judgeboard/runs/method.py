@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
@@ -373,9 +374,7 @@ async def _take_part(
     with store.reading() as connection:
         expected = method.expected(connection, begun)
     on_progress, on_stop, max_cost = options.get("on_progress"), options.get("on_stop"), options.get("max_cost")
-    claims = TaskClaims(
-        store, run.id, begun.version.id, executor_id, method.keys(begun), lambda keys: method.load(begun, keys)
-    )
+    claims = claims_of(begun, method, executor_id)
 
     async def ask(claimed: Claimed[T], keep: Keep[S]) -> None:
         await method.ask(claimed.task, keep)
@@ -420,6 +419,12 @@ async def _take_part(
             if not count_claims(connection, run.id) and get_run(connection, run.id).state is not RunState.DONE:
                 finish_run(connection, run.id, state, why_stopped=why)
     return state, why
+
+
+def claims_of(begun: Begun, method: Method[T, S, R], executor_id: str) -> TaskClaims[T]:
+    """Return what claims the tasks of a run for a process."""
+    load = partial(method.load, begun)
+    return TaskClaims(begun.store, begun.run.id, begun.version.id, executor_id, method.keys(begun), load)
 
 
 def store_steps(

@@ -6,15 +6,13 @@ import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Ask, Judging, make_judge
-from judgeboard.runs.method import Begun
+from judgeboard.runs.method import Begun, claims_of
 from judgeboard.runs.shared_job import CLOSED, SharedJob, log_failure
-from judgeboard.runs.task_claims import TaskClaims
 from judgeboard.store.claims import (
     count_claims,
     lock_run,
@@ -60,7 +58,6 @@ class RejudgeJob(SharedJob):
     def __init__(self, store: Store, job: StoredJob, executor_id: str, closing: threading.Event) -> None:
         super().__init__(store, executor_id, closing)
         self._job = job
-        self._begun: Begun
 
     def _run(self) -> None:
         pauses = iter(TRY_AGAIN_SECONDS)
@@ -102,14 +99,7 @@ class RejudgeJob(SharedJob):
             return
         why: str | None = BROKE_OFF
         try:
-            claims = TaskClaims(
-                self._store,
-                begun.run.id,
-                begun.version.id,
-                self._executor_id,
-                method.keys(begun),
-                partial(method.load, begun),
-            )
+            claims = claims_of(begun, method, self._executor_id)
 
             def take(limit: int) -> list[Ask]:
                 return [claimed.task for claimed in claims.take(limit)]
@@ -144,8 +134,8 @@ class RejudgeJob(SharedJob):
                 run = method.begin(connection, version, job.actor)
                 set_run(connection, job.id, run.id)
             release_claims(connection, self._executor_id, run.id)  # of an attempt that could not release them
-        self._job, self._begun = replace(job, run_id=run.id), Begun(self._store, version, run)
-        return self._begun
+        self._job = replace(job, run_id=run.id)
+        return Begun(self._store, version, run)
 
     def _cost_left(self, run: StoredRun) -> int | None:
         limit: float | None = self._job.filter["max_cost"]
@@ -155,9 +145,9 @@ class RejudgeJob(SharedJob):
             spent = run_counts(connection, [run.id], since=self._job.created_at)[run.id].cost_micro or 0
         return round(limit * 1_000_000) - spent
 
-    def _reason_to_stop(self) -> str | None:
+    def _reason_to_stop(self, run: StoredRun) -> str | None:
         with self._store.reading() as connection:
-            job, run = get_job(connection, self._job.id), get_run(connection, self._begun.run.id)
+            job, run = get_job(connection, self._job.id), get_run(connection, run.id)
             if job.cancelled_at is not None:
                 return CANCELLED
             if job.failed is not None or run.state is not RunState.RUNNING:

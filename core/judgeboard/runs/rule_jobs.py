@@ -98,7 +98,6 @@ class RuleJob(SharedJob):
         self._failed_in_row = 0
         self._is_trial = False
         self._stopping = threading.Event()
-        self._began = datetime.now(UTC)
         self._unreleased: int | None = None  # the run that may still have claims of this worker
 
     def _run(self) -> None:
@@ -143,7 +142,6 @@ class RuleJob(SharedJob):
         except JudgeboardError as error:
             return str(error)
         self._unreleased = begun.run.id
-        self._began = begun.run.started_at
         # If the provider was away, one call shows whether it is back, and no other answer fails.
         self._is_trial = self._provider_is_away
         self._stopping.clear()
@@ -224,13 +222,13 @@ class RuleJob(SharedJob):
             spent = shared_counts(connection, run.id)[0].cost_micro or 0
         return round(self._rule.max_cost * 1_000_000) - spent
 
-    def _reason_to_stop(self) -> str | None:
+    def _reason_to_stop(self, run: StoredRun) -> str | None:
         rule, spent = self._state()
         if rule.state is not RuleState.ACTIVE:
             return PAUSED
         if budget_is_used_up(rule, spent):
             return USED_UP
-        if datetime.now(UTC).date() != self._began.astimezone(UTC).date():
+        if datetime.now(UTC).date() != run.started_at.astimezone(UTC).date():
             return NEW_DAY
         return FAILING if self._provider_is_away and not self._is_trial else None
 

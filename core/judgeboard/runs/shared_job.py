@@ -72,8 +72,8 @@ class SharedJob(ABC):
         """Return what the run may still cost in all workers, in millionths; None without a limit."""
 
     @abstractmethod
-    def _reason_to_stop(self) -> str | None:
-        """Return why nothing more is to be asked, read from the database."""
+    def _reason_to_stop(self, run: StoredRun) -> str | None:
+        """Return why nothing more is to be asked in a run, read from the database."""
 
     def _stored(self, steps: Steps) -> None:  # noqa: B027 - most kinds do nothing more
         """Do more after judgments were stored."""
@@ -90,7 +90,7 @@ class SharedJob(ABC):
 
         ``take(n)`` claims about ``n`` answers, none only at the end. After ``close``, it returns without waiting.
         """
-        if why := await asyncio.to_thread(self._reason_to_stop):
+        if why := await asyncio.to_thread(self._reason_to_stop, begun.run):
             await method.judge.aclose()
             return why
         spent_elsewhere = partial(cost_elsewhere, self._store, begun.run.id, self._executor_id)
@@ -112,7 +112,7 @@ class SharedJob(ABC):
             on_stop=lambda _why, _in_flight: close(),
             about=begun.about,
         )
-        watch = asyncio.create_task(self._watch(runner))
+        watch = asyncio.create_task(self._watch(runner, begun.run))
         try:
             with shared_rate_limits(self._store):
                 await runner.run()
@@ -121,11 +121,11 @@ class SharedJob(ABC):
             await method.judge.aclose()
         return runner.stopped_because
 
-    async def _watch(self, runner: Runner[Any, Any]) -> None:
+    async def _watch(self, runner: Runner[Any, Any], run: StoredRun) -> None:
         """Stop the runner when there is a reason, also one of another process; the calls in flight are finished."""
         while not self._closing.is_set():
             try:
-                if why := await asyncio.to_thread(self._reason_to_stop):
+                if why := await asyncio.to_thread(self._reason_to_stop, run):
                     return runner.stop(why)
             except Exception as error:  # noqa: BLE001 - an unreachable database comes back
                 log_failure("cannot read whether to go on", error)
