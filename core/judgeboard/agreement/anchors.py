@@ -40,6 +40,7 @@ from judgeboard.store.anchors import (
     anchor_runs,
     first_verdicts,
     insert_anchor_set,
+    lock_anchor_sets,
     newest_anchors,
     verdicts_of_run,
 )
@@ -91,12 +92,7 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
     """
     at = datetime.now(UTC)
     with store.reading() as connection:
-        known = newest_anchors(connection)
-        if known is not None and not replace:
-            raise BadInput(
-                f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.at))}. "
-                "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
-            )
+        _check_free(connection, replace=replace)
         labels = _Labels(connection)
         answers = anchor_candidates(connection, labels.response_ids.tolist())
         prompts, aligned = _groups_in_prompts(connection), _groups_of_align(connection)
@@ -117,6 +113,8 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
     if not len(chosen.response_ids):
         raise BadInput(f"there are no answers to draw anchors from.{reasons} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
+        lock_anchor_sets(connection)
+        _check_free(connection, replace=replace)  # another process may have drawn anchors in the meantime
         anchors = insert_anchor_set(connection, chosen.response_ids.tolist(), seed, by, at)
         record_event(connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at)
     count, groups = len(chosen.response_ids), len(np.unique(chosen.evidence_groups))
@@ -127,6 +125,15 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
         f"verdict on the anchors changes with a probability of 95 %.{reasons}"
     )
     return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, sentence)
+
+
+def _check_free(connection: Connection, *, replace: bool) -> None:
+    known = newest_anchors(connection)
+    if known is not None and not replace:
+        raise BadInput(
+            f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.at))}. "
+            "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
+        )
 
 
 class _Labels:

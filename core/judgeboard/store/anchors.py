@@ -15,6 +15,8 @@ from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import Columns, TextColumn, insert_or_skip, listed, read_columns, record_of
 from judgeboard.store.tables import ANCHOR, ANCHOR_JUDGMENT, ANCHOR_SET, JUDGMENT, RESPONSE, RUN
 
+_ANCHOR_SETS = 7_216_418_206  # number of the advisory lock on PostgreSQL
+
 
 @dataclass(frozen=True, slots=True)
 class AnchorSet:
@@ -25,6 +27,12 @@ class AnchorSet:
     by: str
     at: datetime
     response_ids: tuple[int, ...]
+
+
+def lock_anchor_sets(connection: Connection) -> None:
+    """Prevent other processes from storing anchors until the transaction ends; SQLite has only one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_ANCHOR_SETS)))
 
 
 def insert_anchor_set(

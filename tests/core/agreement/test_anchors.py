@@ -22,13 +22,13 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
 from judgeboard.methods.alignment import align
 from judgeboard.runs.judging import JudgingSummary, judge_pending
-from judgeboard.store.anchors import newest_anchors
+from judgeboard.store.anchors import AnchorCandidates, anchor_candidates, newest_anchors
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.tables import ANCHOR_JUDGMENT, ANCHOR_SET, CURRENT, FLAG, JUDGMENT, RESPONSE
 from judging_log import address, number_in, rag
 from stored_rows import rows_of
 
@@ -277,3 +277,17 @@ def test_the_commands_go_from_draw_to_report(log: GradedLog, capsys: pytest.Capt
     assert shown["comparisons"][0]["change"]["n"] == 40
     with log.store.reading() as connection:
         assert newest_anchors(connection) is not None
+
+
+def test_anchors_that_another_process_drew_in_the_meantime_are_kept(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drawn_meanwhile(*arguments: Any) -> AnchorCandidates:
+        monkeypatch.undo()
+        make_anchors(log.store, n=20, by="first")
+        return anchor_candidates(*arguments)
+
+    monkeypatch.setattr("judgeboard.agreement.anchors.anchor_candidates", drawn_meanwhile)
+    with pytest.raises(BadInput, match="20 anchors were drawn on"):
+        make_anchors(log.store, n=30, by="second")
+    assert [row["by"] for row in rows_of(log.store, ANCHOR_SET)] == ["first"]
