@@ -12,6 +12,7 @@ from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.paired import MeanChange, PairedShares, holm, paired_shares
 from judgeboard.stats.proportions import mcnemar
+from judgeboard.stats.thresholds import wrong_bound
 
 LEVEL = 0.05
 """The probability of any false "drift", over all looks at an anchor set together."""
@@ -88,13 +89,10 @@ def anchor_change(
 
 def flip_rate(flips: int, n: int) -> Estimate:
     """Return the share of verdicts that changed, with Clopper and Pearson's exact interval (1934)."""
-    from scipy.special import betaincinv
-
     if not n:
         return unmeasured(0, "no answer has a usable verdict at both times")
-    low = float(betaincinv(flips, n - flips + 1, 0.025)) if flips else 0.0
-    high = float(betaincinv(flips + 1, n - flips, 0.975)) if flips < n else 1.0
-    return measured(flips / n, n, (low, high), method="Clopper-Pearson", unit="response")
+    ends = 1 - wrong_bound(n - flips, n, 0.025), wrong_bound(flips, n, 0.025)
+    return measured(flips / n, n, ends, method="Clopper-Pearson", unit="response")
 
 
 def more_often(now: Flips, known: Flips) -> float:
