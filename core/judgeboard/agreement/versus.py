@@ -117,7 +117,13 @@ def compare_verdicts(
     alone = _labelled_apart(labelled[differ], labelled[usable & ~differ])
     rows = labelled & (differ if alone else usable)
     part = float(differ.sum() / usable.sum()) if alone else 1.0
-    counts = _shares(called_bad, failed, rows, bad, groups, within / part, looks)
+    right = [(called == bad) & ~no_verdict for called, no_verdict in zip(called_bad, failed, strict=True)]
+
+    def shares(rows: BoolArray, within: float) -> PairedShares:
+        by_group = grouping(groups[rows], int(rows.sum()))
+        return after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
+
+    counts = shares(rows, within / part)
     by_group = grouping(groups[rows], counts.n)
     if alone:
         counts = _weighted(counts, part, int(usable.sum()))
@@ -143,7 +149,7 @@ def compare_verdicts(
         counts=counts,
         changes=changes,
         unusable=unusable,
-        as_wrong=_shares(called_bad, failed, labelled, bad, groups, within, looks) if apart else None,
+        as_wrong=shares(labelled, within) if apart else None,
         differing=int(differ.sum()),
         alone=alone,
         left_out={reason: n for reason, n in left_out.items() if n},
@@ -168,20 +174,6 @@ def _weighted(counts: PairedShares, part: float, answers: int) -> PairedShares:
         value, change.n, ends, method=f"{change.method}, weighted by the share that differs", unit=change.unit
     )
     return replace(counts, change=weighted, differing_needed=counts.labels_needed)
-
-
-def _shares(
-    called_bad: tuple[BoolArray, BoolArray],
-    failed: tuple[BoolArray, BoolArray],
-    rows: BoolArray,
-    bad: BoolArray,
-    groups: IntArray,
-    within: float,
-    looks: int,
-) -> PairedShares:
-    right = [((called == bad) & ~no_verdict)[rows] for called, no_verdict in zip(called_bad, failed, strict=True)]
-    by_group = grouping(groups[rows], int(rows.sum()))
-    return after_looks(paired_shares(right[0], right[1], by_group, within), by_group, looks)
 
 
 def _warnings(
