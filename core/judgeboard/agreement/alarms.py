@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.corrected_trend import (
     TO_LABEL,
     CorrectedTrend,
+    Monitor,
     Watched,
     changed_words,
     corrected_trend,
@@ -77,15 +78,14 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         models = _new_models(connection, by, at)
         alarms = open_alarms(connection)
     numbers = _numbers(alarms)
-    unreported = [
-        (query_type, monitor.watched, monitor.limit, change)
+    changes = (
+        _row(trend.version_id, query_type, monitor, change) | {"by": by, "at": at}
         for query_type, monitor in trend.monitors
         for change in monitor.changes
         if (monitor.watched, change.direction, query_type, trend.version_id) not in numbers
-    ]
+    )
     new = list[int]()
-    if unreported or models:
-        rows = [*models, *(_row(trend, *each, by, at) for each in unreported)]
+    if rows := [*models, *changes]:
         with store.writing() as connection:
             stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]
@@ -113,22 +113,18 @@ def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], 
     return {(each.measure, each.direction, each.query_type, each.judge_version_id): each.id for each in alarms}
 
 
-def _row(
-    trend: CorrectedTrend, query_type: str, watched: Watched, limit: float, change: Change, by: str, at: datetime
-) -> dict[str, Any]:
+def _row(version_id: int | None, query_type: str, monitor: Monitor, change: Change) -> dict[str, Any]:
     return {
-        "measure": watched,
+        "measure": monitor.watched,
         "direction": change.direction,
         "query_type": query_type,
-        "judge_version_id": trend.version_id,
+        "judge_version_id": version_id,
         "from_day": change.from_day,
         "seen_day": change.seen_day,
         "evidence": change.evidence,
-        "evidence_limit": limit,
+        "evidence_limit": monitor.limit,
         "rate_before": change.before.value,
         "rate_after": change.after.value,
-        "by": by,
-        "at": at,
     }
 
 
