@@ -147,8 +147,8 @@ class Receiver:
 
     def endpoints(self) -> list[Endpoint]:
         """Return what can be sent and read."""
-        traces, logs = partial(self._take_spans, otlp.traces_in), partial(self._take_spans, otlp.logs_in, logs=True)
-        runs = partial(self._take_spans, langsmith_runs.runs_in)
+        readers = (otlp.traces_in, otlp.logs_in, langsmith_runs.runs_in)
+        traces, logs, runs = (partial(self._take_spans, read) for read in readers)
         return [
             *(
                 Endpoint(f"{prefix}/v1/traces", "Send spans (OTLP)", "ExportTraceServiceRequest", traces)
@@ -310,16 +310,14 @@ class Receiver:
         async with self._decoding:
             return await run_in_threadpool(lambda: decode(body.whole()))
 
-    async def _take_spans(
-        self, read: Read, sender: Sender, request: Request, body: Body, *, logs: bool = False
-    ) -> Reply:
+    async def _take_spans(self, read: Read, sender: Sender, request: Request, body: Body) -> Reply:
         content_type = _content_type(request)
         spans = await self._decoded(lambda content: _spans_in(read, sender, content, content_type), body)
         if spans:  # to trace a request of Judgeboard's own spans would never end
             write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
             await self._written(request, len(spans), write)
         media_type = _reply_type(content_type)
-        return Reply(otlp.success(media_type, logs=logs), media_type=media_type)
+        return Reply(otlp.success(media_type), media_type=media_type)
 
     async def _written(self, request: Request, records: int, write: Callable[[Connection], T]) -> T:
         """Write what a request brings, and trace that, unless the traces come back to this server."""

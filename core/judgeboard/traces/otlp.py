@@ -8,11 +8,8 @@ from typing import Any
 import orjson
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
@@ -81,24 +78,9 @@ def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
     return records
 
 
-def success(content_type: str, *, logs: bool = False, rejected: int = 0, message: str = "") -> bytes:
-    """Return the body of a reply with status 200; ``rejected`` spans or log records were not taken."""
-    if media_type(content_type) == JSON:
-        if not rejected and not message:
-            return b"{}"
-        name = "rejectedLogRecords" if logs else "rejectedSpans"
-        return orjson.dumps({"partialSuccess": {name: str(rejected), "errorMessage": message}})
-    if logs:
-        logs_reply = ExportLogsServiceResponse()
-        if rejected or message:
-            logs_reply.partial_success.rejected_log_records = rejected
-            logs_reply.partial_success.error_message = message
-        return bytes(logs_reply.SerializeToString())
-    reply = ExportTraceServiceResponse()
-    if rejected or message:
-        reply.partial_success.rejected_spans = rejected
-        reply.partial_success.error_message = message
-    return bytes(reply.SerializeToString())
+def success(content_type: str) -> bytes:
+    """Return the body of a reply with status 200. Everything was taken, so all fields are absent."""
+    return b"{}" if media_type(content_type) == JSON else b""
 
 
 def failure(content_type: str, status: int, message: str) -> bytes:
