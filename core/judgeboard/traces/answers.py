@@ -139,7 +139,7 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
     """Return the question and its call: the outermost above the answer, or else of the model that answered."""
     if answering is None:
         return None, None
-    models = list(answering.answering_models()) or [call for call in tree.spoken() if call.is_model and call.answers]
+    models = _models(tree, answering)
     above = [*answering.ancestors(), answering, *sorted(models, key=lambda call: -call.ended_ns)]
     others = [call for call in tree.walk() if call.part.question and not call.is_model and call not in above]
     others.sort(key=lambda call: (call.depth, call.is_aside, call.started_ns))
@@ -152,6 +152,11 @@ def _question(tree: Call, answering: Call | None) -> tuple[str | None, Call | No
     return None, None
 
 
+def _models(tree: Call, answering: Call) -> list[Call]:
+    """Return the models that answered: inside the call with the answer, or else anywhere."""
+    return list(answering.answering_models()) or list(tree.answering_models())
+
+
 def _is_prompt(text: str, models: Iterable[Call]) -> bool:
     """Return whether a model got the text whole."""
     return any(message["content"] == text for call in models for message in call.part.messages)
@@ -159,13 +164,12 @@ def _is_prompt(text: str, models: Iterable[Call]) -> bool:
 
 def _model_call(tree: Call, answering: Call) -> Call | None:
     """Return the model call that gave the answer: one with the same text, or else the last that answered."""
-    models = list(answering.answering_models()) or [call for call in tree.spoken() if call.is_model and call.answers]
     text = (answering.part.answer or "").strip()
 
     def weight(call: Call) -> tuple[bool, bool, int]:
         return (call.part.answer or "").strip() == text, bool(call.part.messages), call.ended_ns
 
-    return max(models, key=weight, default=None)
+    return max(_models(tree, answering), key=weight, default=None)
 
 
 def _messages(
@@ -312,13 +316,16 @@ def _is_same(call: dict[str, Any], other: dict[str, Any]) -> bool:
     return call.get("name") == other.get("name") and (arguments is None or others is None or arguments == others)
 
 
+_QUERY_TYPE = ("query_type", "queryType", "query-type")
+
+
 def _query_type(metadata: dict[str, Any]) -> str | None:
-    for name in ("query_type", "queryType", "query-type"):
+    for name in _QUERY_TYPE:
         if query_type := as_text(metadata.get(name)):
             return storable(query_type)[0][:MAX_NAME]
     for tag in metadata.get("tags", ()):
         name, _, value = tag.replace("=", ":", 1).partition(":")
-        if name.strip() in {"query_type", "queryType", "query-type"} and value.strip():
+        if name.strip() in _QUERY_TYPE and value.strip():
             return storable(value.strip())[0][:MAX_NAME]
     return None
 

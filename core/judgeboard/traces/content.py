@@ -14,8 +14,6 @@ from judgeboard.traces.attributes import DEEPEST, first, is_repr, literal, parse
 from judgeboard.traces.documents import is_document, passages_beside, passages_in, unwrapped
 from judgeboard.traces.parts import Operation, Passage
 
-__all__ = ["contents", "messages_in", "parsed", "passages_in", "question_of", "text_of", "tool_calls_in"]
-
 _CUT_JSON = ('{"', '[{"', '["', "[[{")
 _ROLES = {
     "human": "user",

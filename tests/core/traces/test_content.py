@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from judgeboard.traces.content import messages_in, parsed, passages_in, question_of, text_of, tool_calls_in
+from judgeboard.traces.attributes import parsed
+from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
+from judgeboard.traces.documents import passages_in
 from judgeboard.traces.parts import Passage
 
 HUMAN = {

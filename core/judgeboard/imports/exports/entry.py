@@ -9,7 +9,6 @@ from typing import Any
 from judgeboard.formats.files import Row
 from judgeboard.imports.fields import simple_name
 from judgeboard.imports.grades import GradeImport
-from judgeboard.imports.known_names import METADATA
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.imports.values import spelled_number
@@ -110,11 +109,6 @@ def answer_row(values: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
     metadata = left | as_object(row.pop("metadata", None)) | as_object(fields.pop("metadata", None))
     row |= {name: value for name, value in fields.items() if value is not None}
     return row | ({"metadata": metadata} if metadata else {})
-
-
-def tool_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object of metadata in a row."""
-    return as_object(named(values, METADATA))
 
 
 def share(value: Any) -> float | None:

@@ -21,23 +21,23 @@ from judgeboard.traces.spans import LogRecord, Span
 Read = Callable[[Span, Sequence[LogRecord]], Part | None]
 """Reads a span with its log records; None if the span does not follow the dialect."""
 
-DIALECTS: tuple[tuple[str, Read], ...] = (
-    ("langfuse", langfuse.read),
-    ("mlflow", mlflow.read),
-    ("langsmith", langsmith.read),
-    ("trulens", trulens.read),
-    ("vercel", vercel.read),
-    ("openllmetry", openllmetry.read),
-    ("openinference", openinference.read),
-    ("genai", genai.read),
-    ("haystack", haystack.read),
-    ("plain", plain.read),
+DIALECTS: tuple[Read, ...] = (
+    langfuse.read,
+    mlflow.read,
+    langsmith.read,
+    trulens.read,
+    vercel.read,
+    openllmetry.read,
+    openinference.read,
+    genai.read,
+    haystack.read,
 )
+"""The dialects in order of precedence. `plain` comes last, and only where it may add something."""
 
 
 def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     """Read a span in all its dialects: the first that has content, with the fields it lacks from the next ones."""
-    parts = [part for _, reader in DIALECTS[:-1] if (part := reader(span, logs)) is not None]
+    parts = [part for reader in DIALECTS if (part := reader(span, logs)) is not None]
     known = next(filter(_has_content, parts), None)
     if (known is None or plain.may_add(span, known)) and (part := plain.read(span, logs)) is not None:
         parts.append(part)
