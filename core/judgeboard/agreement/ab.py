@@ -24,10 +24,10 @@ from judgeboard.stats.paired import (
     MeanChange,
     change_of_shares,
     conclusion,
-    holm,
     without_spread,
 )
 from judgeboard.stats.rates import predicted_mean, summed
+from judgeboard.stats.significance import holm
 from judgeboard.store.same_questions import same_questions
 from judgeboard.store.strata import BAD, UNUSABLE, picked_answers
 from judgeboard.text import counted

@@ -29,9 +29,9 @@ from judgeboard.stats.monitor import (
     smallest_change,
     window_change,
 )
-from judgeboard.stats.paired import holm
 from judgeboard.stats.rates import Stratum, design_effect
 from judgeboard.stats.sample_size import design_effect_of_mean
+from judgeboard.stats.significance import holm
 from judgeboard.store.alarms import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion

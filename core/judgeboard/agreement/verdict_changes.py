@@ -11,7 +11,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.proportions import mcnemar
+from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts

@@ -20,7 +20,7 @@ from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overal
 from judgeboard.stats.estimates import number_words, percent, two_decimals
 from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.paired import Conclusion, conclusion
-from judgeboard.stats.proportions import mcnemar
+from judgeboard.stats.significance import mcnemar
 from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
 
 THRESHOLD = 3.5

@@ -10,8 +10,8 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, same_length
 from judgeboard.stats.estimates import leaving_out, measured, unmeasured
 from judgeboard.stats.intervals import share_estimate
-from judgeboard.stats.proportions import benjamini_yekutieli, wilcoxon_below
 from judgeboard.stats.ratings import Ratings
+from judgeboard.stats.significance import benjamini_yekutieli, wilcoxon_below
 
 
 @dataclass(frozen=True, slots=True, eq=False)

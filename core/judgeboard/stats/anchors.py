@@ -10,8 +10,8 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
 from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.intervals import mean_estimate
-from judgeboard.stats.paired import MeanChange, PairedShares, holm, paired_shares
-from judgeboard.stats.proportions import mcnemar
+from judgeboard.stats.paired import MeanChange, PairedShares, paired_shares
+from judgeboard.stats.significance import holm, mcnemar
 from judgeboard.stats.thresholds import wrong_bound
 
 LEVEL = 0.05

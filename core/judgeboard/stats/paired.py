@@ -1,7 +1,6 @@
 """Paired comparisons: two versions on the same answers, the change with its interval, and the conclusion from it."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import NormalDist
@@ -12,8 +11,8 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
 from judgeboard.stats.estimates import measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
-from judgeboard.stats.proportions import mcnemar
 from judgeboard.stats.sample_size import POWER, kappa_influence
+from judgeboard.stats.significance import mcnemar
 
 WITHIN = 0.02
 """The loss that still counts as "as good", as a share."""
@@ -151,15 +150,6 @@ def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups
         return unmeasured(len(people), "all labels are the same")
     (before, of_before), (after, of_after) = (kappa_influence(each, people) for each in (first, second))
     return influence_estimate(after - before, of_after - of_before, groups)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p values adjusted for their number, in the same order (S. Holm, 1979)."""
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = largest
-    return adjusted
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Shares, means of 0, ½ and 1, ratios of totals, anchoring, the use of a scale, and tests of counts."""
+"""Shares, means of 0, ½ and 1, ratios of totals, anchoring, and the use of a scale."""
 
 import math
 from dataclasses import dataclass, replace
@@ -10,13 +10,11 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import (
     TIE,
     AnyArray,
-    BoolArray,
     FloatArray,
     Grouping,
     IntArray,
     finite_floats,
     grouping,
-    mid_ranks,
     same_length,
     tie_codes,
 )
@@ -181,37 +179,3 @@ def level_use(counts: IntArray, possible: int | None = None) -> LevelUse:
     shares = counts[counts > 0] / total
     entropy = float(-(shares * np.log(shares)).sum()) / math.log(len(counts) if possible is None else possible)
     return LevelUse(share_intervals(int(counts[level]), total)[0], level, entropy + 0.0)
-
-
-def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p-value from the numbers of cases that only the first or only the second passed."""
-    from scipy.special import bdtr
-
-    if min(only_first, only_second) < 0:
-        raise ValueError("counts of cases must not be negative")
-    n, fewer = only_first + only_second, min(only_first, only_second)
-    return 1.0 if 2 * fewer == n else min(2 * float(bdtr(fewer, n, 0.5)), 1.0)
-
-
-def wilcoxon_below(differences: FloatArray) -> float:
-    """Return the probability of ranks this low if ``differences`` (a few hundred at most) are symmetric around 0."""
-    moved = differences[np.abs(differences) > TIE]
-    if not len(moved):
-        return 1.0
-    ranks = mid_ranks(np.abs(moved))
-    doubled = np.rint(2 * len(moved) * ranks.shares + 1).astype(np.int64)
-    chances = np.zeros(int(doubled.sum()) + 1)
-    chances[0] = 1.0
-    for rank in doubled.tolist():
-        with_it = np.zeros_like(chances)
-        with_it[rank:] = chances[: len(chances) - rank]
-        chances = (chances + with_it) / 2
-    return min(float(chances[: int(doubled[moved > 0].sum()) + 1].sum()), 1.0)
-
-
-def benjamini_yekutieli(p: npt.ArrayLike) -> BoolArray:
-    """Return which tests with these ``p`` values are rejected at a false discovery rate of 0.05."""
-    values = np.asarray(p, dtype=np.float64)
-    rank = np.arange(1, values.size + 1)
-    low_enough = np.flatnonzero(np.sort(values) <= rank * 0.05 / (values.size * (1 / rank).sum()))
-    return values <= np.sort(values)[low_enough[-1]] if low_enough.size else np.zeros(values.size, dtype=np.bool_)

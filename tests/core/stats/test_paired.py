@@ -1,6 +1,5 @@
 """Two versions on the same answers: change, p, conclusion, labels needed, and several tests at once."""
 
-import gc
 import json
 import math
 from pathlib import Path
@@ -22,7 +21,6 @@ from judgeboard.stats.paired import (
     change_of_shares,
     changes_by_class,
     conclusion,
-    holm,
     paired_shares,
 )
 from judgeboard.stats.rates import predicted_mean, summed
@@ -289,19 +287,6 @@ def test_the_interval_of_the_change_of_kappa_is_that_of_a_bootstrap(labelled: di
     assert change.value == pytest.approx(kappa(second, people) - kappa(first, people))
     assert change.low == pytest.approx(low, abs=0.1 * (high - low))
     assert change.high == pytest.approx(high, abs=0.1 * (high - low))
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_equals_statsmodels(p_values: list[float]) -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    gc.freeze()  # statsmodels collects garbage on each call, and there are many objects beside
-    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1].tolist())
-
-
-def test_holm_keeps_the_order() -> None:
-    assert holm([0.007981, 0.2847, 0.01532]) == pytest.approx([0.023943, 0.2847, 0.03064])
-    assert holm([]) == []
 
 
 def test_an_interval_for_three_changes_at_once_is_wider() -> None:

@@ -5,8 +5,8 @@ from judgeboard.stats.arrays import grouping
 from judgeboard.stats.confusion import TableEstimates, kappa
 from judgeboard.stats.detection import auroc
 from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.proportions import mcnemar
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, Scale
+from judgeboard.stats.significance import mcnemar
 from rating_tables import cells_of
 from recordings import records
 
