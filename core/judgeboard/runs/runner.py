@@ -180,10 +180,7 @@ class Runner(Generic[T, S]):
     async def _work(self) -> None:
         while self.stopped_because is None:
             task = await self._tasks.get()
-            if self.max_cost_micro is not None and self.spent_elsewhere is not None:
-                self._elsewhere = await asyncio.to_thread(self.spent_elsewhere)
-                self._check_cost()
-            if task is None or self.stopped_because is not None:
+            if task is None or not await self._may_start():
                 return
             self._in_flight += 1
             try:
@@ -205,6 +202,12 @@ class Runner(Generic[T, S]):
         self._check_cost()
         await self._room.wait()
         await asyncio.sleep(0)  # an offline judge never waits, so the writer needs this turn
+        return self.stopped_because is None
+
+    async def _may_start(self) -> bool:
+        if self.max_cost_micro is not None and self.spent_elsewhere is not None:
+            self._elsewhere = await asyncio.to_thread(self.spent_elsewhere)
+            self._check_cost()
         return self.stopped_because is None
 
     def _check_cost(self) -> None:
