@@ -7,7 +7,7 @@ import streamlit as st
 from judgeboard.traces import telemetry
 from judgeboard_dashboard.gate import let_in, may_open
 from judgeboard_dashboard.review.leases import release_leases
-from judgeboard_dashboard.session import reviewer_name
+from judgeboard_dashboard.session import current_query, reviewer_name
 from judgeboard_dashboard.theme import dress, follow_theme
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
@@ -90,7 +90,7 @@ def _leads_to(page: st.Page, address: str) -> st.Page:
     """Return a hidden page at ``address``; it opens ``page`` with the current query parameters."""
 
     def open_page() -> None:
-        st.switch_page(page, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+        st.switch_page(page, query_params=current_query())
 
     return st.Page(open_page, title=page.title, url_path=address, visibility="hidden")
 

@@ -194,6 +194,11 @@ def as_query(parameters: Mapping[str, str | int | float | list[str] | None]) -> 
     }
 
 
+def current_query() -> dict[str, list[str]]:
+    """Return the parameters of the address, each with all its values."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
 def current_reviewer() -> Reviewer | None:
     """Return the person who signed in. If sign-in is off, return the person who entered a name, None before that.
 

@@ -37,7 +37,16 @@ from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ORIGIN, ask_reviewer, problem, reading, saving, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ORIGIN,
+    ask_reviewer,
+    current_query,
+    problem,
+    reading,
+    saving,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
@@ -301,7 +310,7 @@ def new_queue() -> None:
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
+    where, _ = filter_in(current_query())
     with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
         heading("New queue")
         st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})

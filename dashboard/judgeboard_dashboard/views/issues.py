@@ -22,7 +22,7 @@ from judgeboard.trends import Point, start_of
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
-from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, current_query, page, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.charts import trend
 from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -63,7 +63,7 @@ def issues() -> None:
     number = number_in_address("issue", "issue")
     if st.query_params.get("new"):
         demand(Action.KEEP_ISSUES)
-        where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
+        where, _ = filter_in(current_query())
         _issue(Issue("", issue_filter(where)))
     elif number is not None:
         with reading() as connection:

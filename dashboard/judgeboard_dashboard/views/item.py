@@ -63,7 +63,7 @@ from judgeboard_dashboard.review.screen import (
 )
 from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading, store
+from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.keys import Turn
@@ -81,7 +81,7 @@ KINDS: dict[str, str] = {
 def review_item() -> None:
     """Show the answer that the address names, or the first open flag of the list."""
     session, reviewer = review_session(), current_reviewer()
-    where, _ = filter_in({name: st.query_params.get_all(name) for name in st.query_params})
+    where, _ = filter_in(current_query())
     sort = st.query_params.get("sort", DEFAULT_SORT)
     listing = Listing(where, sort if sort in SORTS else DEFAULT_SORT)
     take_input(session)

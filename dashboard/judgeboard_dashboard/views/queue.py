@@ -14,7 +14,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import who_button
 from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.review.plans import plan_segment
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, open_rows, page, reading
+from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
@@ -52,7 +52,7 @@ def queue() -> None:
     """Show the segment that the address names."""
     moved_to = MOVED.get(st.query_params.get("show", ""))
     if moved_to is not None:
-        open_rows(moved_to, **{name: st.query_params.get_all(name) for name in st.query_params if name != "show"})
+        open_rows(moved_to, **{name: values for name, values in current_query().items() if name != "show"})
     follow("queue", own=(*FIELDS, "sort", *queues.FIELDS))
     segment = queues.show_segments()
     if segment == queues.OPEN_FLAGS:

@@ -25,7 +25,7 @@ from judgeboard.store.response_pages import (
     response_page,
 )
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.session import page, problem, reading
+from judgeboard_dashboard.session import current_query, page, problem, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
@@ -171,9 +171,8 @@ def _metadata_orders(known: Sequence[MetadataField], columns: Sequence[str]) -> 
 
 
 def _cell() -> Drilled | None:
-    address = {name: st.query_params.get_all(name) for name in st.query_params}
     try:
-        return drilled(address)
+        return drilled(current_query())
     except JudgeboardError as error:
         problem(f"{error}: this part of the address is ignored")
         return None

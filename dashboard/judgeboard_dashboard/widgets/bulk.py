@@ -20,7 +20,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.screen import implied_words
-from judgeboard_dashboard.session import current_reviewer, reading, store
+from judgeboard_dashboard.session import current_query, current_reviewer, reading, store
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import csv_button, data_frame
@@ -82,8 +82,7 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
 
     The rows stay the same until an action, another filter or another page, even if other people decide some of them.
     """
-    address = {name: st.query_params.get_all(name) for name in st.query_params}
-    place = (current_reviewer(), listed.page, address, st.session_state.get(f"{listed.page}_page"))
+    place = (current_reviewer(), listed.page, current_query(), st.session_state.get(f"{listed.page}_page"))
     kept = st.session_state.get(_KEPT)
     if kept is None or kept[0] != place:
         kept = (place, rows, listed)

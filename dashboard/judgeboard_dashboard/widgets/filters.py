@@ -28,7 +28,7 @@ from judgeboard.store.metadata import MetadataField
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.session import problem, reading
+from judgeboard_dashboard.session import current_query, problem, reading
 from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
 
 Query = dict[str, list[str]]
@@ -178,14 +178,14 @@ def filter_row(
 
 def write_address(page: str, query: Query) -> None:
     """Write the filter to the address, and remember it to notice a change by the browser (Back, a link)."""
-    if _address() != query:
+    if current_query() != query:
         st.query_params.from_dict(query)
     st.session_state[_seen(page)] = query
 
 
 def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     """Return the filter and order of the address; set the fields if the browser has changed the address."""
-    query = _address()
+    query = current_query()
     where, ignored = filter_in(query)
     if ignored:
         problem(f"These filters are not valid and are ignored: {', '.join(ignored)}")
@@ -316,7 +316,7 @@ def _add_metadata(page: str) -> None:
     if not field or not value:
         return
     operator = value[:2] if value[:2] in {">=", "<="} else "="
-    query, name = _address(), _name_of(field, operator)
+    query, name = current_query(), _name_of(field, operator)
     text = value.removeprefix(operator)
     if text not in query.get(name, ()):
         st.query_params.from_dict({**query, name: [*query.get(name, ()), text]})
@@ -366,7 +366,7 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
 
 def _take_away(fields: Sequence[str]) -> None:
     """Remove fields from the address; the visible fields follow."""
-    query = {name: values for name, values in _address().items() if name not in fields}
+    query = {name: values for name, values in current_query().items() if name not in fields}
     st.query_params.from_dict(query)
 
 
@@ -378,11 +378,7 @@ def _fields_of(more: Sequence[str]) -> set[str]:
 def _clear(page: str) -> None:
     _set_fields(page, RowFilter(), st.session_state.get(f"{page}_sort", ""))
     st.query_params.clear()
-    st.session_state[_seen(page)] = _address()
-
-
-def _address() -> Query:
-    return {name: st.query_params.get_all(name) for name in st.query_params}
+    st.session_state[_seen(page)] = current_query()
 
 
 def _seen(page: str) -> str:

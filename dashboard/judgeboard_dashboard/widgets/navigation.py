@@ -14,7 +14,7 @@ from judgeboard.people.permissions import Action
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import open_rows, reading
+from judgeboard_dashboard.session import current_query, open_rows, reading
 from judgeboard_dashboard.widgets.filters import query_of
 
 _PICKED = "picked_rows"
@@ -107,7 +107,7 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
     picked = st.session_state.pop(_PICKED, None)
     if isinstance(picked, Rows):
         if page:
-            left[page] = {name: st.query_params.get_all(name) for name in st.query_params}
+            left[page] = current_query()
         open_rows(picked.page, **dict(picked.query))
     named = {METADATA_FIELD if name.startswith(METADATA) else name for name in st.query_params}
     if page in left and not named <= set(own):
