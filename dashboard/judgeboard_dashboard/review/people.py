@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
@@ -24,7 +23,7 @@ from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
-from judgeboard_dashboard.session import ask_reviewer, reading, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.first_steps import STEPS, before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
@@ -246,27 +245,20 @@ def _reassign(work: PersonWork, lead: Reviewer) -> None:
             format_func=as_label,
             width=200,
         )
-        queues = [] if queue == ALL else [queue]
-        st.button(
+        pressed = st.button(
             "Reassign",
             key="reassign_button",
             type="primary",
             icon=":material/swap_horiz:",
             disabled=to is None,
             help="The other person gets all items that are left, including leased ones. Reviews keep their author.",
-            on_click=_move,
-            args=(person, to, queues, lead),
             wrap=False,
         )
-
-
-def _move(person: Reviewer, to: str, queues: Sequence[str], lead: Reviewer) -> None:
-    try:
-        [other] = people_named(store(), [to], new=False)
-        moved = reassign(store(), by=lead, person=person, to=other, queues=queues)
-        st.session_state[_RESULT] = f"Reassigned from {person.name} to {other.name}: {', '.join(moved)}."
-    except JudgeboardError as error:
-        st.session_state[_RESULT] = f"Not reassigned: {error}"
+    if pressed:
+        with saving("Not reassigned"):
+            [other] = people_named(store(), [to], new=False)
+            moved = reassign(store(), by=lead, person=person, to=other, queues=[] if queue == ALL else [queue])
+            st.session_state[_RESULT] = f"Reassigned from {person.name} to {other.name}: {', '.join(moved)}."
 
 
 def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:

@@ -29,12 +29,11 @@ from judgeboard.stats.paired import Conclusion
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.runs import AskMode
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, seen, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, saving, seen, stacking_columns, store
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import version_field
@@ -329,7 +328,6 @@ CHANGED_COLUMNS: Columns[JudgedText] = {
     Column("Question", width=200): lambda each: each.question,
     Column("Judge's reason", width=260): lambda each: each.reasoning,
 }
-_REFUSED = "align_refused"
 
 
 def alignment(version: StoredVersion) -> None:
@@ -373,8 +371,6 @@ def _changed_answers(title: str, ids: tuple[int, ...], page: AlignmentPage) -> N
 
 
 def _acceptance(page: AlignmentPage) -> None:
-    if (refused := st.session_state.pop(_REFUSED, None)) is not None:
-        problem(refused)
     if page.accepted is not None:
         caption(f"Accepted as {page.accepted}. To judge with it, see the page Rejudge.")
     elif page.stored.look.conclusion != Conclusion.BETTER:
@@ -382,23 +378,12 @@ def _acceptance(page: AlignmentPage) -> None:
     elif not permitted(Action.CHOOSE_JUDGE):
         caption("A lead accepts a prompt as a new judge version.")
     elif (person := ask_reviewer("Your name is stored with the new judge version.")) is not None:
-        st.button(
-            "Accept prompt",
-            key="align_accept",
-            type="primary",
-            icon=":material/check:",
-            help="Stores a new judge version with this prompt. It judges nothing yet.",
-            on_click=_accept,
-            args=(page.stored.id, person),
-            wrap=False,
-        )
-
-
-def _accept(look_id: int, person: Reviewer) -> None:
-    try:
-        accept_candidate(store(), look_id, person)
-    except JudgeboardError as error:
-        st.session_state[_REFUSED] = f"Not accepted: {error}"
+        tip = "Stores a new judge version with this prompt. It judges nothing yet."
+        if st.button(
+            "Accept prompt", key="align_accept", type="primary", icon=":material/check:", help=tip, wrap=False
+        ):
+            with saving("Not accepted"):
+                accept_candidate(store(), page.stored.id, person)
 
 
 with page("Judges"):
