@@ -22,7 +22,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.session import numbered, reading
-from judgeboard_dashboard.widgets.navigation import Rows
+from judgeboard_dashboard.widgets.navigation import Rows, as_id
 
 EDIT = "edit"
 """The parameter of the address that names the review to change."""
@@ -283,11 +283,10 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
 
     None unless it is this reviewer's current review of this item. If they leave without saving, the draft is dropped.
     """
-    asked = st.query_params.get(EDIT, "")
-    review, schema = None, None
-    if reviewer is not None and asked.isdecimal() and len(asked) <= 18:
+    asked, review, schema = as_id(st.query_params.get(EDIT, "")), None, None
+    if reviewer is not None and asked is not None:
         with reading() as connection:
-            review = whole_review(connection, int(asked))
+            review = whole_review(connection, asked)
             schema_id = None if review is None else review.label_schema_id
             schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
     own = review is not None and reviewer is not None and review.reviewer_id == reviewer.id and review.stands

@@ -49,6 +49,11 @@ def flagged(flag_id: int | None) -> Rows:
     return Rows("item", {} if flag_id is None else {"flag": str(flag_id)})
 
 
+def as_id(text: str) -> int | None:
+    """Return the id that a text in an address gives, None if it cannot be an id."""
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
 def number_in_address(name: str, noun: str) -> int | None:
     """Return the id of a ``noun`` from the parameter ``name`` of the address, None without one.
 
@@ -57,9 +62,10 @@ def number_in_address(name: str, noun: str) -> int | None:
     value = st.query_params.get(name)
     if not value:
         return None
-    if not value.isdecimal() or len(value) > 18:
+    number = as_id(value)
+    if number is None:
         raise NotFound(f"This address names no {noun}: {name}={value}")
-    return int(value)
+    return number
 
 
 def go(**parameters: str | None) -> None:
@@ -217,8 +223,8 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
     if "pairs" not in fields:
         return None
     raters = _RATERS.fullmatch(fields.get("raters", ""))
-    reviewer = fields.get("reviewer")
-    if raters is None or (reviewer is not None and not (reviewer.isdecimal() and len(reviewer) <= 18)):
+    reviewer_id = as_id(fields.get("reviewer", ""))
+    if raters is None or ("reviewer" in fields and reviewer_id is None):
         raise BadInput("this address names no answers")
     kind, first, second = raters.groups()
     texts: dict[str, Any] = {field: fields.get(name) for name, field in _TEXTS.items()}
@@ -227,7 +233,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         int(first),
         int(second),
         cast("Raters", kind),
-        reviewer_id=None if reviewer is None else int(reviewer),
+        reviewer_id=reviewer_id,
         human=cast("Human", fields.get("human", "gold")),
         implied_labels=fields.get("labels") != "given",
         **texts,

@@ -25,7 +25,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
-from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration
 
 RowsName = Literal["open", "match", "failed", "plain"]
@@ -81,12 +81,8 @@ class RejudgeAddress(NamedTuple):
 def read_address() -> RejudgeAddress:
     """Read the address; unusable parameters are ignored."""
     rows = next((name for name in row_choices(RowFilter()) if name == st.query_params.get("rows")), None)
-    return RejudgeAddress(_number("response"), rows, st.query_params.get("job"), _number("run"))
-
-
-def _number(name: str) -> int | None:
-    value = st.query_params.get(name, "")
-    return int(value) if value.isdecimal() and len(value) < 19 else None
+    response_id, run_id = (as_id(st.query_params.get(name, "")) for name in ("response", "run"))
+    return RejudgeAddress(response_id, rows, st.query_params.get("job"), run_id)
 
 
 def lead(estimate: CallEstimate) -> str:
