@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
+from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
@@ -15,8 +16,7 @@ from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,
     corrected_charts,
-    show_corrected_table,
-    show_trend_table,
+    show_points,
     trend_panels,
 )
 from judgeboard_dashboard.widgets.filters import choose, switch, without_index
@@ -62,7 +62,8 @@ def trends() -> None:
     _left_out(figures)
     shown = _chosen(drawn, figures.by)
     if as_table:
-        show_trend_table(figures, shown)
+        rows = trend_table(figures, shown)
+        show_points(rows, shown, key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}")
     else:
         trend_panels(figures, shown, drawn)
     _caption(figures, max(len(panel.points) for panel in drawn), as_table=as_table)
@@ -78,7 +79,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
         return
     sentence(corrected_sentence(figures))
     if as_table:
-        show_corrected_table(figures, shown)
+        show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
     else:
         corrected_charts(figures, shown)
         caption(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import altair as alt
@@ -11,13 +11,14 @@ import streamlit as st
 
 from judgeboard.agreement.corrected_trend import CorrectedPanel, CorrectedTrend
 from judgeboard.agreement.page import TimePoint
-from judgeboard.reports.trends import corrected_table, trend_table
+from judgeboard.reports.output import Table
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
-from judgeboard.text import counted, shortened
+from judgeboard.text import EPOCH, counted, shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, pick
+from judgeboard_dashboard.widgets.filters import as_date
 from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading
@@ -71,7 +72,7 @@ def trend_chart(
     base = alt.Chart(rows).encode(x=_time(axis))
     layers = [*_bars(base, axis, colours, numbers=len(points) <= MOST_NUMBERS), *_rules(axis, marks, colours)]
     if thin:
-        line = alt.Chart(pd.DataFrame([{"start": _iso(start), "value": value} for start, value in thin]))
+        line = alt.Chart(pd.DataFrame([{"start": str(as_date(start)), "value": value} for start, value in thin]))
         layers.append(
             line.mark_line(color=colours.muted, strokeWidth=1.2, clip=True).encode(x=_time(axis), y=_values(axis))
         )
@@ -104,7 +105,7 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
         asked = period_words(point.start, "day" if axis.days == 1 else "week", year=True)
         yield {
             "at": place,
-            "start": _iso(point.start),
+            "start": str(as_date(point.start)),
             "words": asked,
             "value": estimate.value,
             "low": estimate.low if whole[place] else None,
@@ -127,10 +128,10 @@ def _time(axis: TrendAxis) -> alt.X:
         "start:T",
         title=None,
         # Dates are texts on a UTC scale. Naive times and automatic ticks would put labels on other dates.
-        scale=alt.Scale(type="utc", padding=14, domain=[_iso(axis.first), _iso(axis.last)]),
+        scale=alt.Scale(type="utc", padding=14, domain=[str(as_date(axis.first)), str(as_date(axis.last))]),
         axis=alt.Axis(
             format="%-d %b",
-            values=[_iso(day) for day in labelled],
+            values=[str(as_date(day)) for day in labelled],
             labelOverlap=True,
             labelSeparation=10,
             grid=False,
@@ -171,10 +172,7 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
         rows = pd.DataFrame(
             {
                 # Between two periods, because the version is new from ``start`` on.
-                "start": [
-                    f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}"
-                    for start, _ in chosen
-                ],
+                "start": [f"{EPOCH + timedelta(days=start - axis.days / 2):%Y-%m-%dT%H:%M:%SZ}" for start, _ in chosen],
                 "title": [shortened(title, _LONGEST_TITLE) for _, title in chosen],
                 "top": [axis.high] * len(chosen),
             }
@@ -198,10 +196,6 @@ def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Char
     ]
     seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
     return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
-
-
-def _iso(day: int) -> str:
-    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
 
 
 def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
@@ -324,21 +318,7 @@ def end_of_shares(points: Sequence[Point]) -> float:
     return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
 
 
-def show_trend_table(figures: Trend, shown: Sequence[Panel]) -> None:
-    """Show the points as rows. A row opens the same answers as its point."""
-    table(
-        trend_table(figures, shown),
-        [responses(point.where) for panel in shown for point in panel.points],
-        key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}",
-        under=("Click a row to open its answers.",),
-    )
-
-
-def show_corrected_table(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -> None:
-    """Show the corrected shares as rows. A row opens the answers of its periods."""
-    table(
-        corrected_table(figures, shown),
-        [responses(point.where) for panel in shown for point in panel.points],
-        key=f"corrected_{figures.period}",
-        under=("Click a row to open its answers.",),
-    )
+def show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
+    """Show the points of the ``shown`` panels as ``rows``. A row opens the same answers as its point."""
+    targets = [responses(point.where) for panel in shown for point in panel.points]
+    table(rows, targets, key=key, under=("Click a row to open its answers.",))
