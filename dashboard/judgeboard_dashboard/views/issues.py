@@ -118,9 +118,8 @@ def _issue(issue: Issue) -> None:
 def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
     title = "Share with this problem"
     fixes = [] if fixed_day is None else [(fixed_day, "Fix")]
-    days = [*(week.start for week in weeks), *(start_of(day, "week") for day, _ in fixes)]
-    most = max(week.estimate.n for week in weeks)
-    axis = trend.TrendAxis(title, 0.0, trend.end_of_shares(weeks), True, 7, min(days), max(days), most)
+    weeks_of_fixes = [start_of(day, "week") for day, _ in fixes]
+    axis = trend.TrendAxis.over(title, weeks, days=7, high=trend.end_of_shares(weeks), also=weeks_of_fixes)
     chart = trend.trend_chart(weeks, fixes, axis)
     says = f"{title} per week, {len(weeks)} points with 95 % intervals"
     targets = [responses(week.where) for week in weeks]

@@ -222,11 +222,8 @@ class AgreementFigures:
             return
         share = self.page.grade != "groundedness"
         title = "Same grade" if share else "Mean difference"
-        starts = [point.start for point in points]
         missing = self.page.without_time
-        axis = trend.TrendAxis(
-            title, 0.0, 1.0, share, WEEK, min(starts), max(starts), max(point.estimate.n for point in points)
-        )
+        axis = trend.TrendAxis.over(title, points, days=WEEK, share=share)
         columns: Columns[TimePoint] = {
             Column("Week of"): lambda point: day_words(point.start),
             Column("n", "count"): lambda point: point.estimate.n,

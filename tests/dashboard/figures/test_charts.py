@@ -17,9 +17,7 @@ from judgeboard_dashboard.widgets.charts.frame import fin
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
 
 MONDAY = 20_514  # 2 March 2026
-AXIS = trend.TrendAxis(
-    "Groundedness", 0, 1, share=False, days=7, first=MONDAY, last=MONDAY + 35, most=10, threshold=0.5
-)
+AXIS = trend.TrendAxis("Groundedness", share=False, days=7, first=MONDAY, last=MONDAY + 35, most=10, threshold=0.5)
 
 
 def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int = 0, n: int = 10) -> TimePoint:

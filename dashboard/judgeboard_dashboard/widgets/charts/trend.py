@@ -1,8 +1,9 @@
 """A trend as a table, or as charts that show values with intervals, gaps, n per point, and new judge versions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import Any, TypeVar
 
 import altair as alt
@@ -39,16 +40,25 @@ class TrendAxis:
     """
 
     title: str
-    low: float
-    high: float
-    share: bool
     days: int
     first: int
     last: int
     most: int
+    low: float = 0.0
+    high: float = 1.0
+    share: bool = True
     threshold: float | None = None
     unit: str = "answer"
     dated: str = "Asked"
+
+    @classmethod
+    def over(
+        cls, title: str, points: Sequence[Point | TimePoint], *, also: Iterable[int] = (), **options: Any
+    ) -> "TrendAxis":
+        """Return axes that have all points, and the periods that start at ``also``; ``options`` are further fields."""
+        starts = [*also, *(point.start for point in points)]
+        most = max(point.estimate.n for point in points)
+        return cls(title, first=min(starts), last=max(starts), most=most, **options)
 
     @property
     def floor(self) -> float:
@@ -227,12 +237,9 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -
     """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line."""
     points = {panel.query_type: _plain_points(panel) for panel in shown}
     every = [point for of_panel in points.values() for point in of_panel]
-    most = max(point.estimate.n for point in every)
-    starts = [start for panel in shown for start, _ in panel.judge_shares] + [point.start for point in every]
-    title = "Bad answers, corrected"
-    axis = TrendAxis(
-        title, 0.0, end_of_shares(every), True, PERIOD_DAYS[figures.period], min(starts), max(starts), most
-    )
+    judged = [start for panel in shown for start, _ in panel.judge_shares]
+    title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
+    axis = TrendAxis.over(title, every, days=days, high=end_of_shares(every), also=judged)
     for panel in _in_columns(shown):
         heading(panel.query_type)
         clickable_chart(
@@ -255,25 +262,17 @@ def _plain_points(panel: CorrectedPanel) -> list[Point]:
 
 def agreement_charts(over_time: Mapping[str, Sequence[AgreementPoint]], columns: Sequence[Any], key: str) -> None:
     """Show agreement over time, one chart in each column; ``over_time`` has the points by title."""
-    every = [point for points in over_time.values() for point in points]
-    starts, most = [point.start for point in every], max(point.share.n for point in every)
-    axis = TrendAxis(
-        "Reviews agree",
-        0.0,
-        1.0,
-        True,
-        PERIOD_DAYS["week"],
-        min(starts),
-        max(starts),
-        most,
-        unit="comparison",
-        dated="Reviewed from",
-    )
-    for column, (title, points) in zip(columns, over_time.items(), strict=False):
-        drawn = [
+    drawn_by_title = {
+        title: [
             TimePoint(point.start, point.share, segment)
             for point, segment in zip(points, segments([(each.start, each.end) for each in points]), strict=True)
         ]
+        for title, points in over_time.items()
+    }
+    every = list(chain.from_iterable(drawn_by_title.values()))
+    days = PERIOD_DAYS["week"]
+    axis = TrendAxis.over("Reviews agree", every, days=days, unit="comparison", dated="Reviewed from")
+    for column, (title, drawn) in zip(columns, drawn_by_title.items(), strict=False):
         with column:
             heading(title)
             clickable_chart(
@@ -297,17 +296,14 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
     measure = MEASURES[figures.measure]
     points = [point for panel in drawn for point in panel.points]
-    starts = [point.start for point in points]
     low, high = measure.bounds or (0.0, end_of_shares(points))
-    return TrendAxis(
-        title=measure.title if figures.threshold is None or measure.bounds else f"Share below {figures.threshold:g}",
+    return TrendAxis.over(
+        measure.title if figures.threshold is None or measure.bounds else f"Share below {figures.threshold:g}",
+        points,
+        days=PERIOD_DAYS[figures.period],
         low=low,
         high=high,
         share=measure.bounds is None,
-        days=PERIOD_DAYS[figures.period],
-        first=min(starts),
-        last=max(starts),
-        most=max(point.estimate.n for point in points),
         threshold=figures.threshold if measure.bounds else None,
     )
 
