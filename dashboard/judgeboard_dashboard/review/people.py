@@ -254,7 +254,7 @@ def _reassign(work: PersonWork, lead: Reviewer) -> None:
             help="The other person gets all items that are left, including leased ones. Reviews keep their author.",
             wrap=False,
         )
-    if pressed:
+    if pressed and to is not None:
         with saving("Not reassigned"):
             [other] = people_named(store(), [to], new=False)
             moved = reassign(store(), by=lead, person=person, to=other, queues=[] if queue == ALL else [queue])
