@@ -20,7 +20,6 @@ from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery, latest_deli
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
-    current_reviewer,
     page,
     reading,
     saving,
@@ -77,10 +76,8 @@ def alerts() -> None:
         for rule in rules:
             show_problem(rule.name, rule.problem)
         foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
-        reviewer = current_reviewer()
-        if reviewer is not None:
-            paused = chosen.state is RuleState.PAUSED
-            state_buttons(chosen.name, reviewer, change_alert_rule, key="alert", paused=paused, test=send_test)
+        paused, action = chosen.state is RuleState.PAUSED, Action.KEEP_ALERT_RULES
+        state_buttons(chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test)
     else:
         caption("There is no alert rule yet. In a terminal: `judgeboard alerts add --help`")
     if messages:

@@ -96,10 +96,8 @@ def _buttons(rule: RuleProgress) -> None:
     caption(_load(rule))
     if rule.state == NO_WORKER:
         caption("No process judges now. Start `judgeboard serve` or `judgeboard worker`.")
-    reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, Action.KEEP_JUDGING_RULES):
-        return
-    state_buttons(rule.name, reviewer, change_rule, key="judging", paused=rule.state == PAUSED)
+    paused = rule.state == PAUSED
+    state_buttons(rule.name, Action.KEEP_JUDGING_RULES, change_rule, key="judging", paused=paused)
 
 
 def _specs() -> dict[str, dict[str, Any]]:

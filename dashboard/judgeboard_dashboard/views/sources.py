@@ -4,11 +4,11 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.targets.push_jobs import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
-from judgeboard_dashboard.session import current_reviewer, page, reading, store
+from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
@@ -84,10 +84,8 @@ def targets() -> None:
         show_problem(chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}")
     if chosen.state == NO_WORKER:
         caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
-    reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, Action.KEEP_PUSH_TARGETS):
-        return
-    state_buttons(chosen.name, reviewer, change_target, key="target", paused=chosen.state == PAUSED)
+    paused = chosen.state == PAUSED
+    state_buttons(chosen.name, Action.KEEP_PUSH_TARGETS, change_target, key="target", paused=paused)
 
 
 def sources() -> None:

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from judgeboard.domain import RuleState
+from judgeboard.people.permissions import Action, may
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.session import saving, store
+from judgeboard_dashboard.session import current_reviewer, saving, store
 
 LONGEST_LABEL = 30  # characters of a name in a button
 
@@ -22,7 +23,7 @@ def show_problem(name: str, problem: str | None) -> None:
 
 def state_buttons(
     name: str,
-    reviewer: Reviewer,
+    action: Action,
     change: Callable[[Store, str, RuleState, Reviewer], None],
     *,
     key: str,
@@ -31,8 +32,12 @@ def state_buttons(
 ) -> None:
     """Show the buttons that change the state of a rule or target, and before them one that sends a test message.
 
-    Their keys have the name: if another person has changed the list meanwhile, a press changes no other rule.
+    Only a person who may do ``action`` sees them. Their keys have the name: if another person has changed the list
+    meanwhile, a press changes no other rule.
     """
+    reviewer = current_reviewer()
+    if reviewer is None or not may(reviewer, action):
+        return
     label = as_label(shortened(name, LONGEST_LABEL))
     verb, state = ("Resume", RuleState.ACTIVE) if paused else ("Pause", RuleState.PAUSED)
     with st.container(key=f"{key}_states", horizontal=True, gap="small", vertical_alignment="center"):
