@@ -69,6 +69,12 @@ def parsed(text: Any) -> Any:
     return text
 
 
+def parsed_object(value: Any) -> dict[str, Any]:
+    """Return an object, also from its JSON text; an empty object for any other value."""
+    value = parsed(value)
+    return value if isinstance(value, dict) else {}
+
+
 def literal(text: Any) -> Any:
     """Return the value of JSON, or of the text that Python makes of a dict or a list; else it comes back as it is."""
     value = parsed(text)

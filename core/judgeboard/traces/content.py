@@ -37,20 +37,9 @@ _QUESTION_KEYS = (
     *("messages", "contents", "chat_history", "text", "content", "request", "new_message", "task", "description"),
 )
 _ANSWER_KEYS = (
-    *(
-        "answer",
-        "answers",
-        "final_answer",
-        "output_text",
-        "choices",
-        "generations",
-        "candidates",
-        "replies",
-        "output",
-        "outputs",
-    ),
-    *("final_output", "result", "response", "completion", "generated_text", "reply", "message", "messages", "return"),
-    *("return_values", "content", "parts", "text", "raw", "data"),
+    *("answer", "answers", "final_answer", "output_text", "choices", "generations", "candidates", "replies", "output"),
+    *("outputs", "final_output", "result", "response", "completion", "generated_text", "reply", "message", "messages"),
+    *("return", "return_values", "content", "parts", "text", "raw", "data"),
 )
 _NO_QUESTION = re.compile(r"(.*_)?(id|uuid|key|token|model|name|lang|language|locale|tenant|session|user|mode|version)")
 _BODY_KEYS = ("content", "parts", "blocks", "refusal")

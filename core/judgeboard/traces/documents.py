@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, is_repr, parsed
+from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, is_repr, parsed, parsed_object
 from judgeboard.traces.parts import Passage
 
 _TEXT_KEYS = ("page_content", "pageContent", "text", "content", "document", "chunk", "passage", "snippet", "body")
@@ -159,8 +159,7 @@ def _document(value: Any, depth: int = 0) -> Passage:
     for key in _INNER_KEYS:
         if isinstance(fields.get(key), dict):
             fields = {**fields.pop(key), **fields}
-    metadata = parsed(fields.pop("metadata", None) or fields.pop("extra_info", None))
-    fields = {**(metadata if isinstance(metadata, dict) else {}), **fields}
+    fields = parsed_object(fields.pop("metadata", None) or fields.pop("extra_info", None)) | fields
     return Passage(
         next((fields[key] for key in _TEXT_KEYS if isinstance(fields.get(key), str)), None),
         id=first_scalar(fields, _ID_KEYS),

@@ -14,7 +14,7 @@ import orjson
 
 from judgeboard.errors import BadInput
 from judgeboard.text import EPOCH, as_utc
-from judgeboard.traces.attributes import DEEPEST, first, first_scalar, load_json, parsed
+from judgeboard.traces.attributes import DEEPEST, first, first_scalar, load_json, parsed, parsed_object
 from judgeboard.traces.spans import LogRecord, Span
 
 STARTED = "langsmith.run"
@@ -102,11 +102,11 @@ def _started(run: Mapping[str, Any]) -> LogRecord:
 
 def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a run under the names that they have on LangSmith's spans."""
-    extra, outputs = _object(run.get("extra")), parsed(run.get("outputs"))
+    extra, outputs = parsed_object(run.get("extra")), parsed(run.get("outputs"))
     # The session_id of a run is its project; the session of the user is in the metadata.
-    metadata = _object(extra.get("metadata")) | _object(run.get("metadata"))
-    parameters = _object(extra.get("invocation_params"))
-    usage = _object(_inside(outputs, ("usage_metadata", "token_usage", "usage"), 0))
+    metadata = parsed_object(extra.get("metadata")) | parsed_object(run.get("metadata"))
+    parameters = parsed_object(extra.get("invocation_params"))
+    usage = parsed_object(_inside(outputs, ("usage_metadata", "token_usage", "usage"), 0))
     attributes = {
         "langsmith.span.id": run.get("id"),
         "langsmith.span.kind": run.get("run_type"),
@@ -124,11 +124,6 @@ def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
         **{f"langsmith.metadata.{name}": value for name, value in metadata.items()},
     }
     return {name: value for name, value in attributes.items() if value is not None}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    value = parsed(value)
-    return value if isinstance(value, dict) else {}
 
 
 def _dumped(value: Any) -> str | None:

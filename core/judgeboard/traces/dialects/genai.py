@@ -7,7 +7,7 @@ message.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judgeboard.traces.attributes import as_count, as_number, as_text, first, first_scalar, parsed
+from judgeboard.traces.attributes import as_count, as_number, as_text, first, first_scalar, parsed, parsed_object
 from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_in
 from judgeboard.traces.parts import Operation, Part
@@ -80,19 +80,14 @@ def _records(span: Span, logs: Sequence[LogRecord]) -> Iterator[tuple[str, Mappi
     """Yield the name and the fields of each event of the span, whether it came as an event or as a log record."""
     for event in span.events:
         if event.name.startswith("gen_ai."):
-            yield event.name, {**event.attributes, **_fields(event.attributes.get("gen_ai.event.content"))}
+            yield event.name, {**event.attributes, **parsed_object(event.attributes.get("gen_ai.event.content"))}
     for log in logs:
         if log.event.startswith("gen_ai."):
-            yield log.event, {**log.attributes, **_fields(log.body)}
+            yield log.event, {**log.attributes, **parsed_object(log.body)}
     events = parsed(span.attributes.get("events"))  # Logfire keeps all in one attribute
     for each in events if isinstance(events, list) else ():
         if isinstance(each, dict) and str(each.get("event.name")).startswith("gen_ai."):
             yield str(each["event.name"]), each
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    value = parsed(value)
-    return value if isinstance(value, dict) else {}
 
 
 def _operation(fields: Mapping[str, Any], records: _Records) -> Operation:

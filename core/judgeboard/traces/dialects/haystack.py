@@ -1,9 +1,9 @@
 """Haystack's own tracing: a span of the pipeline, and one of each component with its input and output as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judgeboard.traces.attributes import as_count, first, first_scalar, parsed
+from judgeboard.traces.attributes import as_count, first, first_scalar, parsed_object
 from judgeboard.traces.content import contents
 from judgeboard.traces.parts import Operation, Part
 from judgeboard.traces.spans import LogRecord, Span
@@ -31,9 +31,8 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     inputs, outputs = attributes.get("haystack.component.input"), attributes.get("haystack.component.output")
     if operation is Operation.OTHER or (inputs is None and outputs is None):
         return Part("haystack", operation, missing=_MISSING if operation is Operation.MODEL else None)
-    meta = _meta(parsed(outputs)) if operation is Operation.MODEL else {}
-    usage = meta.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    meta = _meta(parsed_object(outputs)) if operation is Operation.MODEL else {}
+    usage = parsed_object(meta.get("usage"))
     return Part(
         "haystack",
         operation,
@@ -44,10 +43,8 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     )
 
 
-def _meta(outputs: Any) -> dict[str, Any]:
+def _meta(outputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a generator says of its first reply."""
-    fields = outputs if isinstance(outputs, dict) else {}
-    replies = fields.get("meta") or fields.get("replies")
+    replies = outputs.get("meta") or outputs.get("replies")
     reply = replies[0] if isinstance(replies, list) and replies else None
-    meta = reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None
-    return meta if isinstance(meta, dict) else {}
+    return parsed_object(reply.get("meta", reply.get("_meta", reply)) if isinstance(reply, dict) else None)

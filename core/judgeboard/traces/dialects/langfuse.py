@@ -3,7 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judgeboard.traces.attributes import as_count, as_number, first, first_scalar, own_metadata, parsed, tags_in, under
+from judgeboard.traces.attributes import (
+    as_count,
+    as_number,
+    first,
+    first_scalar,
+    own_metadata,
+    parsed_object,
+    tags_in,
+    under,
+)
 from judgeboard.traces.content import contents
 from judgeboard.traces.parts import Operation, Part
 from judgeboard.traces.spans import LogRecord, Span
@@ -51,7 +60,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
     if operation is Operation.APP:  # the trace's own question and answer, if the application set them
         inputs = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
         outputs = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
-    prompt_tokens, completion_tokens = _tokens(parsed(attributes.get(_OBSERVATION + "usage_details")))
+    prompt_tokens, completion_tokens = _tokens(parsed_object(attributes.get(_OBSERVATION + "usage_details")))
     return Part(
         "langfuse",
         operation,
@@ -59,7 +68,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
         model=first_scalar(attributes, (_OBSERVATION + "model.name",)),
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
-        cost=_cost(parsed(attributes.get(_OBSERVATION + "cost_details"))),
+        cost=_cost(parsed_object(attributes.get(_OBSERVATION + "cost_details"))),
         session=first_scalar(attributes, _SESSIONS),
         user=first_scalar(attributes, _USERS),
         tags=tags_in(first(attributes, _TAGS)),
@@ -77,14 +86,12 @@ def _operation(attributes: Mapping[str, Any]) -> Operation:
     return Operation.APP if written & attributes.keys() else Operation.OTHER
 
 
-def _tokens(usage: Any) -> tuple[int | None, int | None]:
+def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Return the tokens of prompt and completion.
 
     Langfuse's own keys are parts of a total: ``input`` leaves out what ``input_cache_read`` counts. The keys of
     providers (``prompt_tokens``, ``input_tokens``) are whole numbers, and their details are inside them.
     """
-    if not isinstance(usage, dict):
-        return None, None
     counts = {name: count for name, each in usage.items() if (count := as_count(each)) is not None}
     prompt = first(counts, ("prompt_tokens", "input_tokens", "promptTokens"))
     completion = first(counts, ("completion_tokens", "output_tokens", "completionTokens"))
@@ -96,9 +103,7 @@ def _tokens(usage: Any) -> tuple[int | None, int | None]:
     return (whole[0] if "input" in counts else None), (whole[1] if "output" in counts else None)
 
 
-def _cost(details: Any) -> float | None:
-    if not isinstance(details, dict):
-        return None
+def _cost(details: Mapping[str, Any]) -> float | None:
     total = as_number(details.get("total"))
     parts = [number for each in details.values() if (number := as_number(each)) is not None]
     return total if total is not None or not parts else sum(parts)
@@ -112,8 +117,6 @@ def _metadata(span: Span) -> dict[str, Any]:
     if span.parent_id is None or attributes.get("langfuse.internal.is_app_root"):
         prefixes.insert(0, _OBSERVATION + "metadata")
     for prefix in prefixes:
-        whole = parsed(attributes.get(prefix))
-        metadata |= whole if isinstance(whole, dict) else {}
-        metadata |= under(attributes, prefix + ".")
+        metadata |= parsed_object(attributes.get(prefix)) | under(attributes, prefix + ".")
     named = {name: attributes[key] for name, key in _OF_TRACE.items() if key in attributes}
     return own_metadata(metadata) | named

@@ -10,7 +10,7 @@ from judgeboard.traces.attributes import (
     first_scalar,
     nested,
     own_metadata,
-    parsed,
+    parsed_object,
     session_and_user,
     tags_in,
     under,
@@ -67,8 +67,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:
 
 
 def _usage(attributes: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
-    usage = parsed(metadata.get("usage_metadata"))
-    usage = usage if isinstance(usage, dict) else {}
+    usage = parsed_object(metadata.get("usage_metadata"))
     inputs, outputs = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), ("gen_ai.usage.output_tokens",)
     return {
         "model": first_scalar(attributes, ("gen_ai.response.model", "gen_ai.request.model"))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from judgeboard.traces.attributes import as_count, as_number, first_scalar, own_metadata, parsed, under
+from judgeboard.traces.attributes import as_count, as_number, first_scalar, own_metadata, parsed, parsed_object, under
 from judgeboard.traces.content import contents
 from judgeboard.traces.parts import Operation, Part
 from judgeboard.traces.spans import LogRecord, Span
@@ -30,8 +30,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
     attributes = {name: parsed(value) for name, value in span.attributes.items()}
     operation = _TYPES.get(str(attributes.get("mlflow.spanType")).upper(), Operation.APP)
     outputs = attributes.get("mlflow.spanOutputs")
-    usage, cost = attributes.get("mlflow.chat.tokenUsage"), attributes.get("mlflow.llm.cost")
-    usage, cost = usage if isinstance(usage, dict) else {}, cost if isinstance(cost, dict) else {}
+    usage, cost = (parsed_object(attributes.get(name)) for name in ("mlflow.chat.tokenUsage", "mlflow.llm.cost"))
     models = ("mlflow.llm.model", "model") if operation is Operation.MODEL else ()
     tags = under(attributes, "mlflow.traceTag.")
     trace_metadata = attributes.get("mlflow.traceMetadata") or attributes.get("metadata")
@@ -45,7 +44,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
         cost=as_number(cost.get("total_cost")),
         session=first_scalar(attributes, ("mlflow.trace.session", "session.id")),
         user=first_scalar(attributes, ("mlflow.trace.user", "user.id")),
-        metadata=own_metadata({**(trace_metadata if isinstance(trace_metadata, dict) else {}), **tags}),
+        metadata=own_metadata(parsed_object(trace_metadata) | tags),
     )
 
 

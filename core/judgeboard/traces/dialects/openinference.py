@@ -12,6 +12,7 @@ from judgeboard.traces.attributes import (
     nested,
     own_metadata,
     parsed,
+    parsed_object,
     session_and_user,
     tags_in,
 )
@@ -45,8 +46,7 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     spoken = operation in {Operation.APP, Operation.MODEL}
     inputs, outputs = (_messages(fields, f"llm.{name}_messages") for name in ("input", "output"))
     messages = inputs or (messages_in(fields.get("input.value")) if spoken else ())
-    metadata = parsed(fields.get("metadata"))
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = parsed_object(fields.get("metadata"))
     session, user = session_and_user(metadata)
     return Part(
         dialect="openinference",
@@ -99,13 +99,12 @@ def _with_parts(message: Mapping[str, Any]) -> dict[str, Any]:
 def _question(fields: Mapping[str, Any], operation: Operation) -> str | None:
     if operation is Operation.RERANKING and "reranker.query" in fields:
         return question_of(fields["reranker.query"])
-    variables = parsed(fields.get("llm.prompt_template.variables")) if operation is Operation.MODEL else None
-    asked = first_scalar(variables, _VARIABLES) if isinstance(variables, dict) else None
-    if asked is not None:
-        return asked
-    prompts = nested(fields, "llm.prompts") if operation is Operation.MODEL else ()
-    prompt = next((text for each in prompts if (text := question_of(each.get("prompt")))), None)
-    return prompt or question_of(fields.get("input.value"))
+    if operation is Operation.MODEL:
+        variables = parsed_object(fields.get("llm.prompt_template.variables"))
+        prompts = (question_of(each.get("prompt")) for each in nested(fields, "llm.prompts"))
+        if asked := first_scalar(variables, _VARIABLES) or next(filter(None, prompts), None):
+            return asked
+    return question_of(fields.get("input.value"))
 
 
 def _answer(fields: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> str | None:
@@ -141,5 +140,4 @@ def _tool(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 def _requested_model(fields: Mapping[str, Any]) -> str | None:
-    parameters = parsed(fields.get("llm.invocation_parameters"))
-    return first_scalar(parameters, ("model", "model_name")) if isinstance(parameters, dict) else None
+    return first_scalar(parsed_object(fields.get("llm.invocation_parameters")), ("model", "model_name"))

@@ -13,6 +13,7 @@ from judgeboard.traces.attributes import (
     nested,
     own_metadata,
     parsed,
+    parsed_object,
     session_and_user,
     tags_in,
     under,
@@ -57,11 +58,9 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
         fields = _model_call(attributes)
     else:
         operation, fields = _entity(operation, attributes)
-    inputs = parsed(attributes.get("traceloop.entity.input"))
-    inputs = inputs if isinstance(inputs, dict) else {}
-    metadata = inputs.get("metadata")  # of LangChain's configuration
-    properties = metadata if isinstance(metadata, dict) else {}
-    properties |= under(attributes, "traceloop.association.properties.")
+    inputs = parsed_object(attributes.get("traceloop.entity.input"))
+    # The metadata are those of LangChain's configuration.
+    properties = parsed_object(inputs.get("metadata")) | under(attributes, "traceloop.association.properties.")
     session, user = session_and_user(properties)
     return Part(
         "openllmetry",

@@ -11,6 +11,7 @@ from judgeboard.traces.attributes import (
     first_scalar,
     own_metadata,
     parsed,
+    parsed_object,
     session_and_user,
     tags_in,
     under,
@@ -52,36 +53,11 @@ _COSTS = ("cost", "total_cost", "cost_usd", "usage.cost")
 # Namespaces of OpenTelemetry in which a query is a statement or a part of an address, and a response is a message.
 _OTHER = frozenset(
     {
-        "db",
-        "url",
-        "http",
-        "graphql",
-        "sql",
-        "server",
-        "client",
-        "rpc",
-        "dns",
-        "faas",
-        "net",
-        "messaging",
-        "code",
-        "gen_ai",
+        *("db", "url", "http", "graphql", "sql", "server", "client", "rpc", "dns", "faas", "net", "messaging", "code"),
+        *("gen_ai", "aws", "az", "gcp", "cloud", "k8s", "container", "process"),
+        *("langfuse", "langsmith", "mlflow", "traceloop", "ai", "llm"),
     }
-) | {
-    "aws",
-    "az",
-    "gcp",
-    "cloud",
-    "k8s",
-    "container",
-    "process",
-    "langfuse",
-    "langsmith",
-    "mlflow",
-    "traceloop",
-    "ai",
-    "llm",
-}
+)
 _RETRIEVAL = re.compile(r"retriev|search|lookup|fetch_(?:doc|passage|context)", re.IGNORECASE)
 _TOOL = re.compile(r"\btool\b|tool_call", re.IGNORECASE)
 
@@ -89,8 +65,7 @@ _TOOL = re.compile(r"\btool\b|tool_call", re.IGNORECASE)
 def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span by the names of its attributes."""
     fields = _by_name(span.attributes)
-    own = parsed(span.attributes.get("metadata"))
-    metadata = {**(own if isinstance(own, dict) else {}), **under(span.attributes, "metadata.")}
+    metadata = parsed_object(span.attributes.get("metadata")) | under(span.attributes, "metadata.")
     session, user = session_and_user(metadata)
     question = next((text for value in _values(fields, _QUESTIONS) if (text := question_of(value))), None)
     messages = _messages(fields)
