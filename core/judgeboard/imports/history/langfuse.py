@@ -1,15 +1,19 @@
 """Langfuse: observations and scores. Servers of version 3 without these routes give whole traces instead."""
 
+from functools import partial
 from typing import Any
 
 from judgeboard.imports.exports.entry import objects
-from judgeboard.imports.history.pages import History, Names, Page, Row, Window, is_own, whole_traces
+from judgeboard.imports.history.pages import History, Names, Page, Row, Window, is_own, rows_of_pages, whole_traces
+from judgeboard.store.filters import value_at
+from judgeboard.store.statements import batches
 from judgeboard.targets.langfuse import LANGFUSE
 from judgeboard.targets.target import Http, Refused
 
 _OBSERVATIONS, _TRACES, _SCORES = 500, 50, 100
 _FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
 _NAMES = Names("traceId", "parentObservationId", "startTime", "endTime")
+_CURSOR = ("meta", "cursor")  # where a reply has the position of the next page
 _NOT_FOUND = 404
 _OLD = "page "  # begins the positions of servers that give whole traces
 
@@ -40,50 +44,35 @@ class LangfuseHistory(History):
 
     def _of_observations(self, window: Window, cursor: str | None) -> Page:
         times = window.named("fromStartTime", "toStartTime")
-        reply = self._observations(limit=_OBSERVATIONS, cursor=cursor, **times)
+        reply = self._observations(cursor, **times)
         traces, divided = whole_traces(objects(reply.get("data")), _NAMES)
         for trace_id in divided:
-            traces[trace_id] = self._observations_of(trace_id)
+            read = partial(self._observations, traceId=trace_id)
+            traces[trace_id] = rows_of_pages(read, "data", *_CURSOR)
         scores = self._scores(list(traces))
         for trace_id, rows in traces.items():
             root = next((row for row in rows if not row.get("parentObservationId")), rows[0])
             root["scores"] = scores.get(trace_id, [])
-        return Page("Langfuse observations", traces, (reply.get("meta") or {}).get("cursor"))
+        return Page("Langfuse observations", traces, value_at(reply, _CURSOR))
 
-    def _observations(self, **query: Any) -> Any:
-        return self.get("/api/public/v2/observations", fields=_FIELDS, **query)
-
-    def _observations_of(self, trace_id: str) -> list[Row]:
-        rows: list[Row] = []
-        cursor = None
-        while True:
-            reply = self._observations(limit=_OBSERVATIONS, cursor=cursor, traceId=trace_id)
-            rows += objects(reply.get("data"))
-            cursor = (reply.get("meta") or {}).get("cursor")
-            if not cursor:
-                return rows
+    def _observations(self, cursor: str | None, **query: Any) -> Any:
+        path = "/api/public/v2/observations"
+        return self.get(path, fields=_FIELDS, limit=_OBSERVATIONS, cursor=cursor, **query)
 
     def _scores(self, trace_ids: list[str]) -> dict[str, list[Row]]:
         scores: dict[str, list[Row]] = {}
-        for start in range(0, len(trace_ids), _TRACES):
-            cursor = None
-            while True:
-                reply = self.get(
-                    "/api/public/v3/scores",
-                    traceId=",".join(trace_ids[start : start + _TRACES]),
-                    fields="details,subject,annotation",
-                    limit=_SCORES,
-                    cursor=cursor,
-                )
-                for score in objects(reply.get("data")):
-                    subject = score.get("subject") or {}
-                    of_trace = subject.get("traceId") or (subject.get("id") if subject.get("kind") == "trace" else None)
-                    if of_trace and not is_own(score.get("metadata")):
-                        scores.setdefault(str(of_trace), []).append(score)
-                cursor = (reply.get("meta") or {}).get("cursor")
-                if not cursor:
-                    break
+        for ids in batches(trace_ids, _TRACES):
+            read = partial(self._scores_at, ",".join(ids))
+            for score in rows_of_pages(read, "data", *_CURSOR):
+                subject = score.get("subject") or {}
+                of_trace = subject.get("traceId") or (subject.get("id") if subject.get("kind") == "trace" else None)
+                if of_trace and not is_own(score.get("metadata")):
+                    scores.setdefault(str(of_trace), []).append(score)
         return scores
+
+    def _scores_at(self, trace_ids: str, cursor: str | None) -> Any:
+        fields = "details,subject,annotation"
+        return self.get("/api/public/v3/scores", traceId=trace_ids, fields=fields, limit=_SCORES, cursor=cursor)
 
     def _of_traces(self, window: Window, number: int) -> Page:
         times = window.named("fromTimestamp", "toTimestamp")

@@ -2,17 +2,31 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from judgeboard.errors import NotFound
 from judgeboard.imports.exports.entry import objects
-from judgeboard.imports.history.pages import History, Names, Page, Row, Window, by_key, is_own, whole_traces
+from judgeboard.imports.history.pages import (
+    History,
+    Names,
+    Page,
+    Row,
+    Window,
+    by_key,
+    is_own,
+    rows_of_pages,
+    whole_traces,
+)
+from judgeboard.store.filters import value_at
+from judgeboard.store.statements import batches
 from judgeboard.targets.langsmith import LANGSMITH
 from judgeboard.targets.target import Http
 from judgeboard.text import iso_z
 
 _MOST = 100  # runs and feedback in one reply
+_CURSOR = ("cursors", "next")  # where a reply has the position of the next page
 _NAMES = Names("trace_id", "parent_run_id", "start_time", "end_time")
 _FIELDS = (
     *("id", "trace_id", "parent_run_id", "name", "run_type", "start_time", "end_time", "inputs", "outputs", "error"),
@@ -43,27 +57,17 @@ class LangsmithHistory(History):
         reply = self._runs(body, position)
         traces, divided = whole_traces(objects(reply.get("runs")), _NAMES)
         for trace_id in divided:
-            traces[trace_id] = self._runs_of(trace_id)
+            traces[trace_id] = rows_of_pages(partial(self._runs, {"trace": trace_id}), "runs", *_CURSOR)
         self._add_feedback([run for runs in traces.values() for run in runs])
-        return Page("LangSmith runs", traces, _next(reply), _as_received)
+        return Page("LangSmith runs", traces, value_at(reply, _CURSOR) or None, _as_received)
 
     def _runs(self, body: dict[str, Any], cursor: str | None) -> Any:
         common = {"session": [self._session], "select": list(_FIELDS), "limit": _MOST}
         return self.read("POST", "/runs/query", common | body | ({"cursor": cursor} if cursor else {}))
 
-    def _runs_of(self, trace_id: str) -> list[Row]:
-        runs: list[Row] = []
-        cursor = None
-        while True:
-            reply = self._runs({"trace": trace_id}, cursor)
-            runs += objects(reply.get("runs"))
-            cursor = _next(reply)
-            if not cursor:
-                return runs
-
     def _add_feedback(self, runs: list[Row]) -> None:
-        for start in range(0, len(runs), _MOST):
-            some = {str(run.get("id")): run for run in runs[start : start + _MOST]}
+        for batch in batches(runs, _MOST):
+            some = {str(run.get("id")): run for run in batch}
             offset = 0
             while True:
                 reply = objects(self.get("/feedback", run=list(some), limit=_MOST, offset=offset))
@@ -80,8 +84,3 @@ def _as_received(trace_id: str, runs: Sequence[Row]) -> tuple[str, Sequence[Row]
     with suppress(ValueError):
         trace_id = UUID(trace_id).hex
     return trace_id, [run | {"trace_id": trace_id} for run in runs]
-
-
-def _next(reply: Any) -> str | None:
-    cursor = (reply.get("cursors") or {}).get("next")
-    return str(cursor) if cursor else None

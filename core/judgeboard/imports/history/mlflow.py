@@ -1,9 +1,11 @@
 """MLflow: traces of an experiment with their spans and assessments."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.history.pages import History, Page, Row, Window, is_own
+from judgeboard.store.statements import batches
 from judgeboard.targets.mlflow import MLFLOW
 from judgeboard.targets.target import Http, Refused
 
@@ -51,16 +53,15 @@ class MlflowHistory(History):
             if info.get("trace_id") and info.get("state") != _RUNNING
         }
         spans: dict[str, list[Row]] = {}
-        ids = list(infos)
-        for start in range(0, len(ids), _SPANS_OF):
-            spans |= self._spans(ids[start : start + _SPANS_OF])
+        for ids in batches(list(infos), _SPANS_OF):
+            spans |= self._spans(ids)
         traces = {
             trace_id.removeprefix("tr-"): [{"info": _without_own(info), "data": {"spans": spans.get(trace_id, [])}}]
             for trace_id, info in infos.items()
         }
         return Page("MLflow traces", traces, reply.get("next_page_token") or None)
 
-    def _spans(self, trace_ids: list[str]) -> dict[str, list[Row]]:
+    def _spans(self, trace_ids: Sequence[str]) -> dict[str, list[Row]]:
         """Return the spans by trace. Spans that MLflow cannot read are left out, and those of others are not."""
         try:
             reply = self.get("/api/3.0/mlflow/traces/batchGet", trace_ids=trace_ids)

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from judgeboard.errors import NotSent
 from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.store.filters import value_at
 from judgeboard.targets.target import OWN, SENT_BY, Http, Target
 from judgeboard.text import as_utc, iso_z
 
@@ -73,6 +74,22 @@ class History(ABC):
         if not isinstance(content, dict | list):
             raise NotSent(f"{self.http.address} answered {path.partition('?')[0]} with something else than an object")
         return content
+
+
+def rows_of_pages(read: Callable[[str | None], Any], rows: str, *next_position: str) -> list[Row]:
+    """Return the rows of all pages of a list.
+
+    ``read`` returns the reply at a position (None: the first page). It has a page under the name ``rows``, and the next
+    position at the path ``next_position``, unless the page is the last one.
+    """
+    every: list[Row] = []
+    position = None
+    while True:
+        reply = read(position)
+        every += objects(reply.get(rows))
+        position = value_at(reply, next_position)
+        if not position:
+            return every
 
 
 def is_own(metadata: Any) -> bool:

@@ -1,10 +1,12 @@
 """Phoenix: traces of a project, their spans, and the annotations of spans and traces."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from judgeboard.imports.history.pages import History, Page, Row, Window, by_key, is_own
+from judgeboard.imports.history.pages import History, Page, Row, Window, by_key, is_own, rows_of_pages
+from judgeboard.store.statements import batches
 from judgeboard.targets.phoenix import PHOENIX
 from judgeboard.targets.target import Refused
 from judgeboard.text import as_utc
@@ -55,14 +57,13 @@ class PhoenixHistory(History):
             ("span_annotations", "span_ids", rows),
             ("trace_annotations", "trace_ids", roots),
         ):
-            ids = list(owners)
-            for start in range(0, len(ids), _IDS):
-                for annotation in self._annotations(path, {name: ids[start : start + _IDS]}):
+            for ids in batches(list(owners), _IDS):
+                for annotation in self._annotations(path, {name: ids}):
                     row = owners.get(str(annotation.get(name.removesuffix("s"))))
                     if row is not None and not is_own(annotation.get("metadata")):
                         row.setdefault("annotations", []).append(annotation)
 
-    def _annotations(self, path: str, ids: dict[str, list[str]]) -> list[Row]:
+    def _annotations(self, path: str, ids: dict[str, Sequence[str]]) -> list[Row]:
         try:
             return self._all(path, limit=_MOST, **ids)
         except Refused as error:
@@ -71,14 +72,7 @@ class PhoenixHistory(History):
             return []
 
     def _all(self, path: str, **query: Any) -> list[Row]:
-        rows: list[Row] = []
-        cursor = None
-        while True:
-            reply = self._get(path, cursor=cursor, **query)
-            rows += reply.get("data") or ()
-            cursor = reply.get("next_cursor")
-            if not cursor:
-                return rows
+        return rows_of_pages(lambda cursor: self._get(path, cursor=cursor, **query), "data", "next_cursor")
 
     def _get(self, path: str, **query: Any) -> Any:
         return self.get(f"/v1/projects/{quote(self.project, safe='')}/{path}", **query)
