@@ -272,6 +272,11 @@ class Cells:
     parsed: dict[str, Any] = field(default_factory=dict)
     meanings: Meanings = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Cells":
+        """Return a row whose columns have the names of our fields."""
+        return cls(values, {name: name for name in values})
+
     def as_json(self) -> dict[str, Any]:
         """Return the row as a JSON object. Reading this object gives the same values."""
         if not self.textual:
@@ -455,8 +460,8 @@ def _text_fault(text: str) -> str | None:
     return None
 
 
-def raw_text(value: Any) -> str | None:
-    """Return a judge's reply: a text unchanged, any other JSON value as its JSON text."""
+def json_text(value: Any) -> str | None:
+    """Return a text unchanged, None for None, and the JSON text of any other value."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

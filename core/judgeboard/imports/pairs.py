@@ -18,9 +18,9 @@ from judgeboard.imports.fields import (
     Unusable,
     checked,
     chosen,
+    json_text,
     metadata_in,
     parsed_json,
-    raw_text,
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
@@ -304,10 +304,10 @@ def _raws(cells: Cells) -> dict[Shown, str]:
     """Return the raw texts by order. ``raw`` is an object with the keys ab and ba, or one text for both orders."""
     raw = cells.get("raw")
     if isinstance(raw, dict) and raw.keys() <= set(Shown):
-        raws = {Shown(shown): raw_text(value) for shown, value in raw.items()}
+        raws = {Shown(shown): json_text(value) for shown, value in raw.items()}
     else:
-        raws = dict.fromkeys(Shown, raw_text(raw))
-    raws |= {shown: raw_text(cells.get(name)) for name, shown in _RAWS.items() if cells.get(name) is not None}
+        raws = dict.fromkeys(Shown, json_text(raw))
+    raws |= {shown: json_text(cells.get(name)) for name, shown in _RAWS.items() if cells.get(name) is not None}
     return {shown: text for shown, text in raws.items() if text is not None}
 
 
@@ -394,7 +394,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         comparison = NewComparison(
             pair_id=0,
             shown=shown,
-            record=StepRecord(status, raw=raw_text(cells.get("raw")), error=cells.text("error")),
+            record=StepRecord(status, raw=json_text(cells.get("raw")), error=cells.text("error")),
             preferences=verdict,
             condition=cells.choice("condition", Condition) or Condition.PLAIN,
             reference=cells.text("reference"),

@@ -21,7 +21,7 @@ from judgeboard.domain import (
     checked_quality,
 )
 from judgeboard.imports import known_names
-from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, raw_text
+from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, json_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.scales import own_scale, scores_in
@@ -185,7 +185,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             label=label,
             reasoning=cells.text("reasoning"),
             claims=_claims(cells),
-            raw=raw_text(cells.get("raw")),
+            raw=json_text(cells.get("raw")),
             error=cells.text("error"),
             scores=scores,
         )

@@ -22,7 +22,7 @@ from judgeboard.domain import (
 )
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
-from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, metadata_in, raw_text
+from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, json_text, metadata_in
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
@@ -135,7 +135,7 @@ def _samples(cells: Cells) -> tuple[NewSample, ...]:
     n = len(answers)
     models = listed(cells, "models", lambda value: value if isinstance(value, str) else None, n) or [None] * n
     rights = listed(cells, "correct", _correct, n) or [None] * n
-    raws = listed(cells, "raw", raw_text, n) or [None] * n
+    raws = listed(cells, "raw", json_text, n) or [None] * n
     listed_statuses = listed(cells, "statuses", _status, n)
     statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
@@ -250,7 +250,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             kind=ResponseKind.CANDIDATE,
         )
         judge, rubric = cells.required_name("judge"), cells.required_text("rubric")
-        raws = listed(cells, "raw", raw_text, len(scores)) or [None] * len(scores)
+        raws = listed(cells, "raw", json_text, len(scores)) or [None] * len(scores)
         if not self.seen.add(f"{response.source}\0{response.external_id}\0{judge}\0{rubric}"):
             raise Unusable(
                 "external_id",

@@ -127,7 +127,7 @@ def _cells(entry: Mapping[str, Any]) -> Cells:
         values["feedback"] = {"kind": entry["kind"], "value": entry.get("value"), **about}
     elif isinstance(entry.get("feedback"), dict):
         values["feedback"] = {**entry["feedback"], **about}
-    return Cells(values, {name: name for name in values})
+    return Cells.of(values)
 
 
 def _key(value: Any) -> str:

@@ -110,15 +110,11 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
         with suppress(Unusable):
-            feedback = feedback_in(_cells(entry.answer or {}))
+            feedback = feedback_in(Cells.of(entry.answer or {}))
             add_feedback(connection, {response_id: feedback}, (), None, now)
         for row in entry.verdicts:
             if row.get("status") != "error":  # only scores on other scales
                 with suppress(Unusable):
-                    verdicts.append(kind.build(_cells({"external_id": external_id, "source": source, **row})))
+                    verdicts.append(kind.build(Cells.of({"external_id": external_id, "source": source, **row})))
     if verdicts:
         kind.store(connection, verdicts, now)
-
-
-def _cells(row: Mapping[str, Any]) -> Cells:
-    return Cells(row, {name: name for name in row})

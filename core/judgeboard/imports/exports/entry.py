@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.fields import simple_name
+from judgeboard.imports.fields import json_text, simple_name
 from judgeboard.imports.grades import GradeImport
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import ResponseImport
@@ -66,11 +66,6 @@ def from_json(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
-
-
-def as_text(value: Any) -> str | None:
-    """Return a text unchanged, None for None, and the JSON text of any other value."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def without_nothing(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +167,7 @@ def grade_row(annotator: Any, answers: Mapping[str, Any], at: Any = None) -> lis
         elif part is not None and part not in row and _fits(part, value):
             row[part] = value
         else:
-            notes.append(f"{name}: {as_text(value)}")
+            notes.append(f"{name}: {json_text(value)}")
     if not row.keys() - {"spans", "corrected_answer"}:  # the importer needs a grade, and a note alone is none
         return []
     if notes:

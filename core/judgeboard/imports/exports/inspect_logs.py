@@ -3,8 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judgeboard.imports.exports.entry import Entry, answer_row, as_object, each_row, milliseconds, objects, verdict_row
-from judgeboard.imports.exports.entry import without_nothing as present
+from judgeboard.imports.exports.entry import (
+    Entry,
+    answer_row,
+    as_object,
+    each_row,
+    milliseconds,
+    objects,
+    verdict_row,
+    without_nothing,
+)
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 
@@ -48,7 +56,7 @@ def _read(sample: dict[str, Any]) -> Iterator[Entry]:
         reference="\n".join(map(str, target)) if isinstance(target, list) else target or None,
         generator_model=output.get("model"),
         messages=[{"role": each.get("role"), "content": text_of(each.get("content"))} for each in messages] or None,
-        metadata=present(
+        metadata=without_nothing(
             {"sample_id": sample["id"], "epoch": sample["epoch"], "latency_ms": milliseconds(sample.get("total_time"))}
         )
         | usage,
@@ -58,7 +66,9 @@ def _read(sample: dict[str, Any]) -> Iterator[Entry]:
 
 def _usage(value: Any) -> dict[str, Any]:
     usage = as_object(value_at(value, ("usage",)) or value)
-    return present({"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")})
+    return without_nothing(
+        {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
+    )
 
 
 read = each_row(_read)

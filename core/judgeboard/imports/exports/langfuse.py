@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object, as_text, from_json, named, objects, without_nothing
+from judgeboard.imports.exports.entry import as_object, from_json, named, objects, without_nothing
 from judgeboard.imports.exports.traced import Score, Trace, each_span, each_trace, nanoseconds
+from judgeboard.imports.fields import json_text
 from judgeboard.traces.spans import Span
 
 _OBSERVATION = frozenset(
@@ -83,7 +84,7 @@ def _span(values: Mapping[str, Any], trace_id: str) -> Span:
         "langfuse.observation.input": _content(values.get("input")),
         "langfuse.observation.output": _content(values.get("output")),
         "langfuse.observation.model.name": named(values, ("provided_model_name", "model")),
-        "langfuse.observation.usage_details": as_text(values.get("usageDetails") or values.get("usage")),
+        "langfuse.observation.usage_details": json_text(values.get("usageDetails") or values.get("usage")),
         "langfuse.observation.cost_details": _cost(values),
         "langfuse.trace.name": values.get("traceName"),
         "langfuse.trace.tags": from_json(values.get("tags") or values.get("traceTags")),
@@ -93,7 +94,7 @@ def _span(values: Mapping[str, Any], trace_id: str) -> Span:
         "user.id": values.get("userId"),
     }
     for name, value in as_object(values.get("metadata")).items():
-        attributes[f"langfuse.trace.metadata.{name}"] = as_text(value)
+        attributes[f"langfuse.trace.metadata.{name}"] = json_text(value)
     return Span(
         trace_id=trace_id,
         span_id=str(values["id"]),
@@ -110,13 +111,13 @@ def _span(values: Mapping[str, Any], trace_id: str) -> Span:
 def _content(value: Any) -> str | None:
     """Return input or output as an attribute has it. A text in quotes, as some exports write texts, is unquoted."""
     inner = from_json(value)
-    return as_text(inner if isinstance(inner, str) else value)
+    return json_text(inner if isinstance(inner, str) else value)
 
 
 def _cost(values: Mapping[str, Any]) -> str | None:
     details = as_object(values.get("costDetails"))
     total = values.get("totalCost")
-    return as_text(details or ({"total": total} if total not in (None, "") else None))
+    return json_text(details or ({"total": total} if total not in (None, "") else None))
 
 
 def _other_columns(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:

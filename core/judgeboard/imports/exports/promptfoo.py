@@ -9,7 +9,6 @@ from judgeboard.imports.exports.entry import (
     Entry,
     answer_row,
     as_object,
-    as_text,
     each_row,
     from_json,
     named,
@@ -18,6 +17,7 @@ from judgeboard.imports.exports.entry import (
     verdict_row,
     without_nothing,
 )
+from judgeboard.imports.fields import json_text
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 
@@ -77,7 +77,7 @@ def _result(result: Mapping[str, Any]) -> Entry:
         result["vars"],
         external_id=result.get("id"),
         query=_question(result["vars"], value_at(result, ("prompt", "raw"))),
-        answer=as_text(output),
+        answer=json_text(output),
         query_type=named(metadata, ("query_type", "category", "question_type")),
         generator_model=model,
         generator_cost=result.get("cost"),
@@ -101,7 +101,7 @@ def _question(variables: Mapping[str, Any], prompt: Any) -> str | None:
     if question is None and isinstance(messages, list):
         place = last_of_user(messages)
         return None if place is None else text_of(messages[place].get("content"))
-    return as_text(question) if question is not None else as_text(prompt)
+    return json_text(question) if question is not None else json_text(prompt)
 
 
 def _table_row(row: Mapping[str, Any]) -> Entry:
