@@ -119,10 +119,10 @@ class ModelJudge:
         )
 
     @classmethod
-    def of(cls, options: "JudgeOptions") -> Self:
-        """Make a judge from ``options``."""
+    def of(cls, options: "JudgeOptions", **more: Any) -> Self:
+        """Make a judge from ``options``; ``more`` are arguments of this kind of judge."""
         endpoint = options.endpoint(f"the {cls.kind} judge")
-        return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking)
+        return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking, **more)
 
     async def aclose(self) -> None:
         """Close the chat model."""

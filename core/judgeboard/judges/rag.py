@@ -195,13 +195,10 @@ def make_rag_judge(options: JudgeOptions) -> RagJudge:
         content = read_yaml(options.judge_file)
         file = content.read(JudgeFile)
         check_examples(content, file.examples, RAG_SCORES)
-    return RagJudge(
-        options.endpoint("the rag judge"),
-        name=options.name,
+    return RagJudge.of(
+        options,
         domain=file.domain if file.domain and options.domain == DEFAULT_DOMAIN else options.domain,
-        max_output=options.max_output,
         claims=options.claims,
         examples=(*file.examples, *options.examples),
         logprobs=options.logprobs,
-        asking=options.asking,
     )

@@ -146,14 +146,11 @@ def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
     """Make the rubric judge of ``options``, with the default rubric if none is given."""
     chosen = options.rubric
     rubric = read_rubric(chosen) if isinstance(chosen, Path) else chosen or default_rubric()
-    return RubricJudge(
-        options.endpoint("the rubric judge"),
-        replace(rubric, examples=(*rubric.examples, *options.examples)),
-        name=options.name,
+    return RubricJudge.of(
+        options,
+        rubric=replace(rubric, examples=(*rubric.examples, *options.examples)),
         domain=None if options.domain == DEFAULT_DOMAIN else options.domain,
-        max_output=options.max_output,
         logprobs=options.logprobs,
-        asking=options.asking,
     )
 
 
