@@ -1,5 +1,6 @@
 """The commands `judge`, `jury`, `repeats` and `prompt`: ask one judge, several, or one again; print its prompt."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -306,5 +307,9 @@ def prompt_command(which: str) -> int:
         version = get_version(connection, which)
     if version.kind not in PROMPTS or version.prompt is None:
         raise BadInput(f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}")
-    click.echo(prompt_file(version.kind, version.prompt), nl=False)
+    prompt = prompt_file(version.kind, version.prompt)
+    if sys.stdout.isatty():  # a model may have written it
+        options.echo(prompt)
+    else:
+        click.echo(prompt, nl=False)
     return 0

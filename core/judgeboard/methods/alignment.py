@@ -153,7 +153,7 @@ async def align_async(
         differences=dict(Counter(case.reason for case in cases).most_common()),
         right=int(develop.right.sum()),
     )
-    if reason := _too_little(version.title, held_out, cases, looks):
+    if reason := _too_little(version.title, held_out, develop, cases, looks):
         return replace(result, sentence=reason)
     asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
     try:
@@ -298,13 +298,15 @@ def _looks(connection: Connection, held_out: _Labelled) -> int:
     return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
 
 
-def _too_little(title: str, held_out: _Labelled, cases: list[Case], looks: int) -> str | None:
+def _too_little(title: str, held_out: _Labelled, develop: _Labelled, cases: list[Case], looks: int) -> str | None:
     groups = len(np.unique(held_out.groups))
     if groups < MIN_GROUPS:
         return (
             f"Too few labels to align {title}: the held-out labels are in {counted(groups, 'evidence group')}, at "
             f"least {MIN_GROUPS} are needed. Label more answers that {title} has judged."
         )
+    if (develop.verdicts == UNUSABLE).all():
+        return f"Nothing to align: {title} has no usable verdict on a labelled develop answer."
     if not cases:
         return f"Nothing to align: {title} and people differ on no develop answer. Label more answers."
     if looks >= MOST_LOOKS:

@@ -29,7 +29,7 @@ from judgeboard.agreement.versus import compare_versions
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.methods.alignment import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
 from judgeboard.methods.candidate_prompts import PromptText
 from judgeboard.runs.judging import judge_pending, make_judge
@@ -148,6 +148,16 @@ def test_with_too_few_labels_no_model_is_asked(
     assert shown["conclusion"] == "not_shown"
     assert shown["sentence"].startswith("Too few labels to align rag v1: ")
     assert len(endpoint.requests) == before
+
+
+def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 60)
+    endpoint.script = lambda _request, _number: completion("no verdict")
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    sentence = aligned(sqlite_store, endpoint, candidates=1).sentence
+    assert sentence == "Nothing to align: rag v1 has no usable verdict on a labelled develop answer."
 
 
 def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
