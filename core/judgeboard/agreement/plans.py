@@ -378,9 +378,15 @@ def _strata(pilot: _Pilot, more: int) -> tuple[PlannedStratum, ...]:
 
 
 def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:
-    """Return the judge versions with these names; without names, that of `judging_version`, if there is one."""
+    """Return the judge versions with these names; without names, that of `judging_version`, if there is one.
+
+    Raises BadInput if two names are of the same version.
+    """
     if names:
-        return tuple(get_version(connection, name) for name in names)
+        versions = tuple(get_version(connection, name) for name in names)
+        if len({each.id for each in versions}) < len(versions):
+            raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
+        return versions
     version = judging_version(connection)
     return () if version is None else (version,)
 

@@ -227,13 +227,21 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
     short = f"; {missing:,} more were requested, but none are left" if created.joined and missing > 0 else ""
     yield f"{queue.name}: {counted(created.joined, queue.subject.removesuffix('s'))}{sampled}{short}"
     if not created.joined:
-        yield "Nothing matches the filter, so the queue is empty."
+        yield _empty_words(queue.plan)
         return
     if queue.blind and not people:
         yield (
             "This queue is open to everybody. While people lease an item, its judgments and reviews are hidden from "
             "them. To hide these also before the lease, use --assign."
         )
+
+
+def _empty_words(plan: dict[str, Any] | None) -> str:
+    if plan is None or not any(stratum["answers"] for stratum in plan["strata"]):
+        return "Nothing matches the filter, so the queue is empty."
+    if plan["other_judge"] is None:
+        return "Each answer that matches has a label in a random sample already, so the queue is empty."
+    return f"{plan['judge']} and {plan['other_judge']} differ on no answer without a label, so the queue is empty."
 
 
 @options.command("judgeboard queue close legal", group=queue_command)

@@ -438,6 +438,8 @@ def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     ]
     if queue.max_items is not None and queue.drawn_from is not None:
         number = min(queue.max_items, queue.drawn_from)
+        if queue.plan is not None:
+            number = sum(stratum["drawn"] for stratum in queue.plan["strata"])
         how = f" (seed {queue.seed!r})" if queue.sort is QueueOrder.RANDOM else ""
         phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
     answers = queue.subject != PAIRS

@@ -5,8 +5,11 @@ import re
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.store.tables import RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
 
@@ -75,3 +78,23 @@ def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     assert "--plan needs the number" in typed("queue", "create", "q", "--plan", "rate", code=2)
     assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
     assert "random order" in typed("queue", "create", "q", "--plan", "rate", "--n", "3", "--order", "oldest", code=2)
+
+
+def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
+    log = GradedLog(case.store)
+    with case.store.reading() as connection:
+        ids = connection.execute(select(RESPONSE.c.id)).scalars().all()
+    log.say_all(log.version("other"), ids, groundedness=0.9)
+    judges = ["--judge-version", "rag", "--judge-version", "rag v1"]
+    for words in (
+        ["plan", "--reach", "0.1", "--for", "judges"],
+        ["queue", "create", "j", "--plan", "judges", "--n", "9"],
+    ):
+        assert "rag v1 cannot be compared with itself" in typed(*words, *judges, code=2)
+    log.review_all(ids, label=GOOD)
+    assert "has a label in a random sample already" in typed("queue", "create", "r", "--plan", "rate", "--n", "9").out
+    judges[-1] = "other"
+    made = typed("queue", "create", "j", "--plan", "judges", "--n", "9", *judges).out
+    assert "rag v1 and other v1 differ on no answer without a label" in made
+    assert "0 of 200 that matched" in typed("queue", "show", "r").out
+    assert "Nothing matches" in typed("queue", "create", "n", "--plan", "rate", "--n", "9", "--where", "id=no").out
