@@ -38,13 +38,13 @@ def collapse(record: JudgeRecord) -> Check:
 
     ``levels`` is the number of levels that the judge can give: two for a judge that gives 0 or 1 only.
     """
-    uses = _uses(record)
     worst = least_even(record)
     if worst is None:
         n = max((int(levels.counts.sum()) for levels in record.levels.values()), default=0)
         why = f"Too few scores (n = {n:,}, at least {LEAST} needed)." if n else "It has scored no logged answer."
         return not_measured("collapse", why, judge_answers(record), n)
-    use, levels = uses[worst], record.levels[worst]
+    levels = record.levels[worst]
+    use = level_use(levels.counts, levels.possible)
     warns = _collapsed(use)
     sentence = (
         f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {levels.names[use.level]}. "
@@ -62,16 +62,12 @@ def collapse(record: JudgeRecord) -> Check:
 
 def least_even(record: JudgeRecord) -> str | None:
     """Return the measure whose levels are used least evenly, for the check; None if all have too few scores."""
-    uses = _uses(record)
-    return max(uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy)) if uses else None
-
-
-def _uses(record: JudgeRecord) -> dict[str, LevelUse]:
-    return {
+    uses = {
         measure: level_use(levels.counts, levels.possible)
         for measure, levels in record.levels.items()
         if int(levels.counts.sum()) >= LEAST and len(levels.counts) > 1
     }
+    return max(uses, key=lambda measure: (_collapsed(uses[measure]), -uses[measure].entropy), default=None)
 
 
 def _collapsed(use: LevelUse) -> bool:
