@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
@@ -233,12 +234,7 @@ class _RefineLogged(_RefineMethod):
         return (question, count) if count else None
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        selection = self._selection_of(begun)
-
-        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
-            return refinements.unrefined(connection, selection, after_id=after_id, limit=limit)
-
-        return id_keys(begun.store, read)
+        return id_keys(begun.store, partial(refinements.unrefined, selection=self._selection_of(begun)))
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Prompt]:
         selection, ids = self._selection_of(begun), [key.item_id for key in keys]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any, Literal, NamedTuple, Unpack
 
 from sqlalchemy import Connection
@@ -303,12 +304,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         return {"method": self.made_by, "rule": rule, **answers}
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        selection = self._selection_of(begun)
-
-        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
-            return refinements.unreflected(connection, selection, after_id=after_id, limit=limit)
-
-        return id_keys(begun.store, read)
+        return id_keys(begun.store, partial(refinements.unreflected, selection=self._selection_of(begun)))
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, _Task]:
         selection, model = self._selection_of(begun), self.generator.endpoint.model

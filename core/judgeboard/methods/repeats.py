@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -75,11 +76,7 @@ class _RepeatsMethod(VerdictMethod[JudgingSummary]):
         return question, count_missing(connection, version.id, self._repeats, self._where, up_to)
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        up_to = begun.run.question["up_to"]
-
-        def read(connection: Connection, after_id: int | None, limit: int) -> list[int]:
-            return next_answers(connection, self._where, after_id=after_id, up_to=up_to, limit=limit)
-
+        read = partial(next_answers, where=self._where, up_to=begun.run.question["up_to"])
         # Repeat 0 is the plain verdict, so it has the key that a plain run gives it.
         parts = ["", *map(str, range(1, self._repeats))]
         return (TaskKey(key.item_id, part) for key in id_keys(begun.store, read) for part in parts)

@@ -95,15 +95,15 @@ K = TypeVar("K")
 IDS_PER_READ = 64
 
 
-def id_keys(store: Store, read: Callable[[Connection, int | None, int], list[int]]) -> Iterator[TaskKey]:
-    """Yield the keys of tasks about the items that ``read(connection, after_id, limit)`` returns, ordered by id.
+def id_keys(store: Store, read: Callable[..., list[int]]) -> Iterator[TaskKey]:
+    """Yield the keys of tasks about the items that ``read(connection, after_id=, limit=)`` returns, ordered by id.
 
     ``read`` returns the next ``limit`` ids after ``after_id`` (None at the start), none at the end.
     """
     after_id: int | None = None
     while True:
         with store.reading() as connection:
-            ids = read(connection, after_id, IDS_PER_READ)
+            ids = read(connection, after_id=after_id, limit=IDS_PER_READ)
         if not ids:
             return
         after_id = ids[-1]
