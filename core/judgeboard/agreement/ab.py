@@ -15,7 +15,7 @@ from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.samples import LabelledAnswers, scored_version
 from judgeboard.agreement.versus import points, start_words
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, grouping
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
 from judgeboard.stats.estimates import complement, unmeasured
 from judgeboard.stats.paired import (
     MIN_GROUPS,
@@ -244,12 +244,10 @@ def _conclusion(change: Estimate, changes: _Changes, within: float) -> Conclusio
 
 
 def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within: float) -> tuple[TypeChange, ...]:
-    rows: list[AnyArray] = [codes == code for code in range(len(names))]
-    inside = [changes.at(each) for each in rows]
+    inside = [changes.at(np.asarray(codes == code)) for code in range(len(names))]
     measured = [each.predicted() for each in inside]
     tests = sum(each.change.value is not None for each in measured)
-    p_values = [each.p for each in measured if each.p is not None]
-    adjusted = iter(holm(p_values))
+    adjusted = iter(holm([each.p for each in measured if each.p is not None]))
     types = []
     for name, questions, each in zip(names, inside, measured, strict=True):
         change = each.simultaneous(max(tests, 1))
