@@ -1,7 +1,7 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from shlex import quote
 
 import numpy as np
@@ -377,7 +377,7 @@ def correlated_judges(
         one = of_first.at(np.isin(of_first.response_ids, of_second.response_ids))
         other = of_second.at(np.isin(of_second.response_ids, of_first.response_ids))
         groups = grouping_of(one, unit, human)
-        scale = max(one.scale, other.scale, key=lambda scale: len(scale.categories or ()))
+        scale = max(one.scale, other.scale, key=attrgetter("k"))
         shared = judges_and_people(one.judge, other.judge, one.people, scale, groups)
         if shared is not None and shared.excess.value is not None and surely_above(shared.excess, 0):
             people = " and ".join(map(two_decimals, shared.with_people))

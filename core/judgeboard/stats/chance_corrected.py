@@ -55,7 +55,7 @@ def percent_agreement(ratings: Ratings) -> Estimate:
     if not n:
         return unmeasured(0, NO_ITEM)
     groups = ratings.groups.at(usable)
-    alike = agreement_by_item(ratings.votes[usable].astype(np.float64), np.eye(ratings.k))
+    alike = agreement_by_item(ratings.votes[usable].astype(np.float64), np.eye(ratings.scale.k))
     if np.ptp(alike) == 0 and alike[0] in {0, 1}:
         estimate = wilson_on_groups(float(alike[0]), n, groups.count, groups.unit)
     else:
@@ -111,7 +111,7 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     rated = ratings.per_item > 0
     votes, m = ratings.votes[rated].astype(np.float64), ratings.per_item[rated]
     usable = m >= 2
-    n, items, k = int(usable.sum()), len(m), ratings.k
+    n, items, k = int(usable.sum()), len(m), ratings.scale.k
     if not n:
         return unmeasured(0, NO_ITEM)
     apart = agreement_weights(k, weights)
@@ -173,7 +173,7 @@ _NEVER_DIFFER = "no two values of an item differ"
 
 def alpha(ratings: Ratings, metric: Metric) -> Estimate:
     """Return alpha of items with two ratings or more. The interval metric treats categories as equally far apart."""
-    if ratings.k:
+    if ratings.scale.k:
         estimate = _of_votes(ratings, metric)
     elif metric == "nominal":
         raise ValueError("nominal alpha needs declared categories")
@@ -224,7 +224,7 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
     n = int(usable.sum())
     if not n:
         return unmeasured(0, _NO_VALUES)
-    votes, k = ratings.votes[usable].astype(np.float64), ratings.k
+    votes, k = ratings.votes[usable].astype(np.float64), ratings.scale.k
     if np.count_nonzero(votes.any(axis=0)) == 1:
         return unmeasured(n, EVERY_VALUE_THE_SAME)
     pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)

@@ -71,19 +71,14 @@ class Pairs:
         self._resamples = resamples
 
     @property
-    def k(self) -> int:
-        """The number of declared categories; 0 for a continuous scale."""
-        return len(self.scale.categories or ())
-
-    @property
     def cells(self) -> IntArray:
         """Each pair's cell in the flattened table, people in the rows."""
-        return (self.people * self.k + self.judge).astype(np.int64)
+        return (self.people * self.scale.k + self.judge).astype(np.int64)
 
     @cached_property
     def table(self) -> TableEstimates:
         """The confusion table with its resamples, drawn on first use."""
-        return TableEstimates(self.cells, self.k, self.groups, resamples=self._resamples)
+        return TableEstimates(self.cells, self.scale.k, self.groups, resamples=self._resamples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +178,7 @@ def _ranked(scale: Scale) -> bool:
 
 
 def _detection(name: str) -> Callable[[Pairs], Estimate]:
-    return lambda pairs: pairs.table.share(detection_shares(pairs.k, pairs.scale.bad or 0)[name])
+    return lambda pairs: pairs.table.share(detection_shares(pairs.scale.k, pairs.scale.bad or 0)[name])
 
 
 def _f1(pairs: Pairs) -> Estimate:
@@ -219,7 +214,7 @@ def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Stati
     of_tables = _coefficient(partial(alpha_of_tables, metric=metric), EVERY_VALUE_THE_SAME)
 
     def of_pairs(pairs: Pairs) -> Estimate:
-        if pairs.k:
+        if pairs.scale.k:
             return of_tables(pairs)
         sides = np.stack((pairs.people, pairs.judge), axis=1)
         return alpha(Ratings(sides, ("people", "judge"), pairs.scale, pairs.groups), metric)
@@ -243,7 +238,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "agreement": Statistic(
         "Same grade",
         _categorical,
-        lambda pairs: pairs.table.share(at_most_apart(pairs.k, 0)),
+        lambda pairs: pairs.table.share(at_most_apart(pairs.scale.k, 0)),
         percent_agreement,
         symmetric=True,
         share=True,
@@ -253,7 +248,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "at_most_one_apart": Statistic(
         "At most one apart",
         _ordered,
-        lambda pairs: pairs.table.share(at_most_apart(pairs.k, 1)),
+        lambda pairs: pairs.table.share(at_most_apart(pairs.scale.k, 1)),
         symmetric=True,
         share=True,
     ),

@@ -33,6 +33,11 @@ class Scale:
     weights: Weights | None = None
     bad: int | None = None
 
+    @property
+    def k(self) -> int:
+        """The number of declared categories; 0 for a continuous scale."""
+        return len(self.categories or ())
+
 
 LABEL = Scale("label", (Label.HALLUCINATED.value, Label.GROUNDED.value), bad=0)
 QUALITY = Scale("quality", (1, 2, 3, 4), weights="quadratic")
@@ -67,13 +72,8 @@ class Ratings:
             raise ValueError("a rating is a finite number, or NaN if there is none")
         if self.scale.categories is None:
             return
-        if ((ratings < 0) | (ratings >= self.k) | (ratings != np.floor(ratings))).any():
-            raise ValueError(f"ratings are positions among the {self.k} declared categories")
-
-    @property
-    def k(self) -> int:
-        """The number of declared categories; 0 for a continuous scale."""
-        return len(self.scale.categories or ())
+        if ((ratings < 0) | (ratings >= self.scale.k) | (ratings != np.floor(ratings))).any():
+            raise ValueError(f"ratings are positions among the {self.scale.k} declared categories")
 
     @cached_property
     def rated(self) -> BoolArray:
@@ -89,11 +89,11 @@ class Ratings:
     @cached_property
     def votes(self) -> IntArray:
         """How many raters put each item in each declared category, shape (items, k)."""
-        if not self.k:
+        if not self.scale.k:
             raise ValueError("a continuous scale has no categories to count")
         item, rater = np.nonzero(self.rated)
-        cells = item * self.k + self.values[item, rater].astype(np.int64)
-        return np.bincount(cells, minlength=len(self.values) * self.k).reshape(-1, self.k).astype(np.int64)
+        cells = item * self.scale.k + self.values[item, rater].astype(np.int64)
+        return np.bincount(cells, minlength=len(self.values) * self.scale.k).reshape(-1, self.scale.k).astype(np.int64)
 
     def as_given(self, values: FloatArray) -> AnyArray:
         """Return positions as the declared categories; scores unchanged."""
