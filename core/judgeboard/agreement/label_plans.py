@@ -5,6 +5,7 @@ leaves out the bound would find differences by luck. A confidence sequence (Waud
 times. It needs the labels in the order in which the answers were drawn.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -122,12 +123,18 @@ class PlannedStratum:
     labels: int
     inclusion_probability: float
 
-    @property
-    def title(self) -> str:
-        """Its name in words."""
-        flagged = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}[self.picked]
-        judged = {None: "", "bad": ", judged bad", "good": ", judged good", "unusable": ", no usable verdict"}
-        return flagged + judged[self.verdict]
+
+_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}
+_JUDGED: dict[JudgeVerdict, str] = {"bad": "judged bad", "good": "judged good", "unusable": "no usable verdict"}
+
+
+def stratum_title(stratum: PlannedStratum, strata: Sequence[PlannedStratum]) -> str:
+    """Return the name of one of the ``strata`` in words. One without a verdict has all verdicts that no other has."""
+    flagged = _FLAGGED[stratum.picked]
+    if stratum.verdict is not None:
+        return f"{flagged}, {_JUDGED[stratum.verdict]}"
+    split = any(each.picked == stratum.picked and each is not stratum for each in strata)
+    return f"{flagged}, other verdicts" if split else flagged
 
 
 @dataclass(frozen=True, slots=True)

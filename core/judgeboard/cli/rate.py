@@ -139,11 +139,12 @@ def plan_command(
 
 
 def _lines(plan: "LabelPlan") -> Iterator[str]:
+    from judgeboard.agreement.label_plans import stratum_title
+
     if plan.name is not None:
         yield ""
     yield from plan.sentences
     if plan.more:
         for stratum in plan.strata:
-            yield (
-                f"  {stratum.title}: {stratum.labels:,} of {stratum.answers:,} answers ({stratum.labelled:,} labelled)"
-            )
+            title, labelled = stratum_title(stratum, plan.strata), f"({stratum.labelled:,} labelled)"
+            yield f"  {title}: {stratum.labels:,} of {stratum.answers:,} answers {labelled}"

@@ -45,7 +45,11 @@ def strata_table(result: RateResult) -> Table:
         Column("Labels", "count"),
         Column("Bad", "count"),
     )
-    rows = ((_PICKED[each.picked], each.verdict or "any", each.N, each.n, each.k) for each in result.strata)
+    split = {each.picked for each in result.strata if each.verdict}
+    rows = (
+        (_PICKED[each.picked], each.verdict or ("other" if each.picked in split else "any"), each.N, each.n, each.k)
+        for each in result.strata
+    )
     return Table(columns, tuple(rows)).without_empty({"Bad"})
 
 

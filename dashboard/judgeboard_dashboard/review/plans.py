@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum
+from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_title
 from judgeboard.agreement.plans import draw_plan, plans_for_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
@@ -26,11 +26,11 @@ USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""
 
 TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": "these"}
-COLUMNS: Columns[PlannedStratum] = {
-    Column("Stratum", width=220): lambda stratum: stratum.title,
-    Column("Answers", "count", width=85): lambda stratum: stratum.answers,
-    Column("Labelled", "count", width=85, help="Labels that are a random sample"): lambda stratum: stratum.labelled,
-    Column("To label", "count", width=85): lambda stratum: stratum.labels,
+COLUMNS: Columns[tuple[str, PlannedStratum]] = {
+    Column("Stratum", width=220): lambda line: line[0],
+    Column("Answers", "count", width=85): lambda line: line[1].answers,
+    Column("Labelled", "count", width=85, help="Labels that are a random sample"): lambda line: line[1].labelled,
+    Column("To label", "count", width=85): lambda line: line[1].labels,
 }
 
 
@@ -69,7 +69,8 @@ def plan_segment() -> None:
             if plan.minutes is None:
                 caption("The time is shown once people have reviewed some answers.")
             heading("Where they come from")
-            show_rows(Table.of(plan.strata, COLUMNS), key="plan_strata", most=8)
+            lines = [(stratum_title(stratum, plan.strata), stratum) for stratum in plan.strata]
+            show_rows(Table.of(lines, COLUMNS), key="plan_strata", most=8)
             _earlier_queue()
             _create_button(plan)
 

@@ -63,7 +63,6 @@ MOST_SLICES = 8
 WEEK = 7
 CHANCE = "0 means agreement by chance, 1 means full agreement."
 LISTED = ("Click a row to open its answers.",)
-POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +207,7 @@ class AgreementFigures:
             as_table=self.as_tables,
             drawn=(
                 "Dashed line: perfect calibration. Of answers with score 0.7, people would label 70 % as grounded.",
-                POINT_NUMBERS,
+                scores.POINT_NUMBERS,
             ),
             listed=LISTED,
         )

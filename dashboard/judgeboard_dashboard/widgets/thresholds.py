@@ -24,10 +24,12 @@ from judgeboard.reports.thresholds import calibration_lines, meaning_table, thre
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, problem, reading
+from judgeboard_dashboard.gate import demand, permitted
+from judgeboard_dashboard.review.queues import PLAN
+from judgeboard_dashboard.session import ask_reviewer, open_rows, problem, reading
 from judgeboard_dashboard.widgets.charts.scores import (
     CALIBRATION_HEIGHT,
+    POINT_NUMBERS,
     TRADE_OFF_HEIGHT,
     calibration_chart,
     drawn_tenths,
@@ -80,6 +82,9 @@ def threshold_search(save: Save) -> None:
     rows = thresholds_table(result)
     if rows.rows:
         table(rows, key="thresholds", under=(_HALVES,))
+    missing = any(each.low_groundedness is None for each in result.thresholds) and permitted(Action.MAKE_QUEUES)
+    if missing and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False):
+        open_rows("queue", show=PLAN)
     if any(each.curve for each in result.thresholds):
         _trade_off(sample, result, save)
 
@@ -120,6 +125,7 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> Non
 def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, save: Save) -> None:
     """Show the button that sets a threshold, and one that removes the thresholds of query types."""
     by_type = dict(sample.cuts.by_type)
+    unchanged = tried == sample.cuts.of(each.query_type or "") and (each.query_type is not None or not by_type)
     if each.query_type is None:
         changes: dict[str, Any] = {"low_groundedness": tried} | ({"low_groundedness_by_type": None} if by_type else {})
     else:
@@ -128,7 +134,11 @@ def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, s
     reviewer = ask_reviewer("Your name is stored with the setting.")
     with st.container(key="set_threshold", horizontal=True, gap="small"):
         pressed = st.button(
-            f"Set {tried:g} for {name}", key="threshold_set", type="primary", disabled=reviewer is None, wrap=False
+            f"Set {tried:g} for {name}",
+            key="threshold_set",
+            type="primary",
+            disabled=reviewer is None or unchanged,
+            wrap=False,
         )
         if pressed and reviewer is not None:
             save(changes, reviewer)
@@ -175,4 +185,5 @@ def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, .
         key=f"calibration_{name}_{version.id}",
         says=f"Share of answers that people call grounded by score of {version.title}, {name} calibration",
         as_table=as_table,
+        drawn=(POINT_NUMBERS,),
     )

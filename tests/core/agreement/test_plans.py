@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.label_plans import LabelPlan
+from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_title
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
@@ -216,3 +216,12 @@ def test_labels_behind_an_unreviewed_answer_do_not_count_for_an_outcome(store: S
     assert planned(store, 0.5, "outcome").so_far is None
     case.say(leased, case.jon, DISMISS)
     assert planned(store, 0.5, "outcome").so_far.labels == 6
+
+
+def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
+    joined, bad, flagged = (
+        PlannedStratum(picked, verdict, 100, 0, 10, 0.1)
+        for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
+    )
+    titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
+    assert titles == ["not flagged, other verdicts", "not flagged, judged bad", "flagged"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, charts, shown, table, texts
+from app_pages import OpenPage, charts, labels, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.store.engine import Store
 from judgeboard.store.settings import thresholds
@@ -32,9 +32,12 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     assert "cheap" in shown(app) or "cost per answer" in shown(app)
 
 
-def test_without_a_judge_it_says_what_to_do_first(open_page: OpenPage, sqlite_store: Store) -> None:
-    GradedLog(sqlite_store).answers(3)
+def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(3)
     assert "judgeboard judge --judge lexical" in shown(open_page("settings", part="Thresholds"))
+    log.say_all(log.version(), ids, groundedness=0.9)
+    assert "Plan the labels" in labels(open_page("settings", part="Thresholds"))
 
 
 @pytest.mark.usefixtures("labelled")
@@ -52,6 +55,8 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     app = open_page("settings", part="Thresholds", by_type="true", reviewer="Mara")
     assert len(charts(app)) == 1
     field = next(each for each in app.number_input if each.label == "Groundedness below")
+    field.set_value(0.5).run()
+    assert app.button(key="threshold_set").disabled, "0.5 is in force"
     field.set_value(0.3).run()
     replay = texts(app, "jb-say")[-1]
     assert "Below 0.3 for sql, on all labels." in replay

@@ -16,6 +16,7 @@ from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
 
 CALIBRATION_HEIGHT = 240
+POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
 
 
 # The position of a point's number: (alignment, right, down). It is on the side away from the dashed line: at the upper
