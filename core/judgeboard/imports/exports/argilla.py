@@ -16,7 +16,9 @@ def matches(row: Mapping[str, Any]) -> bool:
     return nested or any(name.endswith((_USERS, _SUGGESTION)) for name in row)
 
 
-def _read(row: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a record."""
     record = row if isinstance(row.get("fields"), dict) else _nested(row)
     people: dict[str, dict[str, Any]] = {}
     responses = record.get("responses")
@@ -41,9 +43,6 @@ def _read(row: dict[str, Any]) -> Iterator[Entry]:
         [verdict for agent, scores in agents.items() for verdict in verdict_row(agent, scores)],
         [grade for person, answers in people.items() for grade in grade_row(person, answers)],
     )
-
-
-read = each_row(_read)
 
 
 def _suggestions(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -110,13 +110,13 @@ def _dialogue(turns: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _read_case(row: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read_test_cases(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a test case."""
     yield _case(row)
 
 
-def _read_run(row: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read_test_runs(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entries of a test run."""
     yield from map(_case, _cases(row))
-
-
-read_test_cases = each_row(_read_case)
-read_test_runs = each_row(_read_run)

@@ -25,7 +25,9 @@ def matches(row: Mapping[str, Any]) -> bool:
     return {"id", "epoch", "input", "output"} <= row.keys() and isinstance(row["output"], dict)
 
 
-def _read(sample: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read(sample: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a sample."""
     if not matches(sample):
         yield Entry(None, reason="not a sample of Inspect")
         return
@@ -69,6 +71,3 @@ def _usage(value: Any) -> dict[str, Any]:
     return without_nothing(
         {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
     )
-
-
-read = each_row(_read)

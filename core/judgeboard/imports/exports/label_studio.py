@@ -35,7 +35,9 @@ def is_flat(row: Mapping[str, Any]) -> bool:
     return row.keys() >= _FLAT and bool(row.keys() & {"updated_at", "created_at"})
 
 
-def _read(task: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read(task: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a task."""
     data = task["data"] if isinstance(task.get("data"), dict) else {}
     annotations = [
         each
@@ -60,9 +62,6 @@ def _read(task: dict[str, Any]) -> Iterator[Entry]:
         [row for rows in by_judge.values() for row in rows],
         [row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)],
     )
-
-
-read = each_row(_read)
 
 
 def _changed(annotation: Mapping[str, Any]) -> str:

@@ -45,7 +45,9 @@ def is_trace(row: Mapping[str, Any]) -> bool:
     return isinstance(row.get("observations"), list) or "observationCount" in row or "bookmarked" in row
 
 
-def _read_observation(row: Row) -> Trace | None:
+@each_span
+def read_observations(row: Row) -> Trace | None:
+    """Return the trace of an observation, None if it has no id."""
     values = row.values
     if not values.get("traceId") or not values.get("id"):
         return None
@@ -54,7 +56,9 @@ def _read_observation(row: Row) -> Trace | None:
     return Trace(row, [_span(values, str(values["traceId"]))], [*scores, *of_columns], others)
 
 
-def _read_trace(row: Row) -> Iterator[Trace]:
+@each_trace
+def read_traces(row: Row) -> Iterator[Trace]:
+    """Yield the trace of a row, unless it has no id."""
     values = row.values
     if not values.get("id"):
         return
@@ -69,10 +73,6 @@ def _read_trace(row: Row) -> Iterator[Trace]:
     spans = [_span(root, trace_id), *(_span(each, trace_id) for each in observations if each.get("id"))]
     of_columns, others = _other_columns(values)
     yield Trace(row, spans, [*scores, *of_columns], others)
-
-
-read_observations = each_span(_read_observation)
-read_traces = each_trace(_read_trace)
 
 
 def _span(values: Mapping[str, Any], trace_id: str) -> Span:

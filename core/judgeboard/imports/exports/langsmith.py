@@ -18,7 +18,9 @@ def matches(row: Mapping[str, Any]) -> bool:
     return str(row.get("run_type")) in _TYPES and {"id", "inputs", "outputs"} <= row.keys()
 
 
-def _read(row: Row) -> Trace | None:
+@each_span
+def read(row: Row) -> Trace | None:
+    """Return the trace of a run, None if it has no id."""
     values = row.values
     span_id = values.get("id")
     trace_id = values.get("trace_id") or (None if values.get("parent_run_id") else span_id)
@@ -37,9 +39,6 @@ def _read(row: Row) -> Trace | None:
         error=str(values["error"]) if values.get("error") else None,
     )
     return Trace(row, [span], _scores(values))
-
-
-read = each_span(_read)
 
 
 def _scores(values: Mapping[str, Any]) -> list[Score]:

@@ -64,7 +64,9 @@ def _pairs(value: Any) -> dict[str, Any]:
     return as_object(value)
 
 
-def _read(row: Row) -> Iterator[Trace]:
+@each_trace
+def read(row: Row) -> Iterator[Trace]:
+    """Yield the traces of a row."""
     for trace in _traces(row.values):
         info = as_object(trace.get("info"))
         trace_id = _trace_id(info)
@@ -125,9 +127,6 @@ def _whole(text: Any) -> str | None:
     """Return a text that MLflow has not cut; it cuts texts of 250 characters and more, and writes dots at their end."""
     cut = isinstance(text, str) and len(text) >= _SHORTEST_CUT and text.endswith("...")
     return text if isinstance(text, str) and text and not cut else None
-
-
-read = each_trace(_read)
 
 
 def _span_id(span: Mapping[str, Any]) -> str | None:

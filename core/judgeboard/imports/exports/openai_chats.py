@@ -75,7 +75,9 @@ def _answer(reply: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _read(row: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a dialogue."""
     messages, reply = _messages(row), _reply(row)
     if reply is not None:
         answered = _answer(reply)
@@ -116,6 +118,3 @@ def _read(row: dict[str, Any]) -> Iterator[Entry]:
         if name not in {"object", "custom_id"} and not (name in _READ and isinstance(value, dict | list))
     }
     yield Entry(answer_row(others, **answer))
-
-
-read = each_row(_read)

@@ -24,7 +24,9 @@ def matches(row: Mapping[str, Any]) -> bool:
     return isinstance(value_at(row, ("context", "trace_id")), str) and "span_kind" in row and "attributes" in row
 
 
-def _read(row: Row) -> Trace | None:
+@each_span
+def read(row: Row) -> Trace | None:
+    """Return the trace of a span, None if it has no id."""
     values = row.values
     trace_id = values.get("context.trace_id") or value_at(values, ("context", "trace_id"))
     span_id = values.get("context.span_id") or value_at(values, ("context", "span_id"))
@@ -59,9 +61,6 @@ def _score(annotation: Mapping[str, Any]) -> Score:
         reason=value_at(annotation, ("result", "explanation")),
         at=annotation.get("updated_at"),
     )
-
-
-read = each_span(_read)
 
 
 def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,15 +46,14 @@ def _answer_column(row: Mapping[str, Any]) -> str | None:
     return next((name for name in row if _ANSWERS.fullmatch(name)), None)
 
 
-def _read(row: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entries of a result, a file of results, or a row of their table."""
     if row.keys() >= _CSV:
         yield _table_row(row)
         return
     for result in _results(row):
         yield _result(result) if _is_result(result) else Entry(None, reason="not a result of promptfoo", part=result)
-
-
-read = each_row(_read)
 
 
 def _result(result: Mapping[str, Any]) -> Entry:

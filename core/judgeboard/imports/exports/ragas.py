@@ -56,7 +56,9 @@ def _metric(column: str) -> str:
     return column.partition("(")[0]
 
 
-def _read(row: dict[str, Any]) -> Iterator[Entry]:
+@each_row
+def read(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a sample."""
     lists = {name: python_list(row[name]) for name in _LISTS if isinstance(row.get(name), str)}
     row = row | {name: value for name, value in lists.items() if value is not None}
     others = {name: value for name, value in row.items() if name not in _SAMPLE}
@@ -81,9 +83,6 @@ def _read(row: dict[str, Any]) -> Iterator[Entry]:
     left = {name: value for name, value in others.items() if name not in read}
     unknown = tuple(name for name in shares if name not in scores)
     yield Entry(answer_row(left, **answer), verdict_row("ragas", scores), unknown=unknown)
-
-
-read = each_row(_read)
 
 
 def _dialogue(turns: list[dict[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,9 @@ def matches(row: Mapping[str, Any]) -> bool:
     return {"record", "record_attributes", "trace"} <= row.keys() and _OWN in str(row["record_attributes"])
 
 
-def _read(row: Row) -> Trace | None:
+@each_span
+def read(row: Row) -> Trace | None:
+    """Return the trace of an event, None if it has no id."""
     record, attributes, trace = (_object(row.values.get(name)) for name in ("record", "record_attributes", "trace"))
     if not trace.get("trace_id") or not trace.get("span_id"):
         return None
@@ -39,9 +41,6 @@ def _read(row: Row) -> Trace | None:
     reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(f"{_OWN}eval.explanation")
     scores = [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]
     return Trace(row, [span], scores)
-
-
-read = each_span(_read)
 
 
 def _object(value: Any) -> dict[str, Any]:
