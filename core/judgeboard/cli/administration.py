@@ -14,7 +14,7 @@ from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import as_utc, counted, iso_z
+from judgeboard.text import counted, iso_z
 
 if TYPE_CHECKING:
     from judgeboard.store.events import StoredEvent
@@ -203,7 +203,7 @@ def people_list() -> None:
 @click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
 @click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
 @click.option("--response", metavar="ID", help="Only events about the answer with this external id.")
-@click.option("--since", metavar="TIME", help="Only events from this day or time on (UTC if no time zone is given).")
+@options.since("Only events from this day or time on (UTC if no time zone is given).")
 @click.option(
     "--before", type=options.ROW_ID, metavar="N", help="Only events with a number below N, for the next page."
 )
@@ -212,7 +212,7 @@ def events_command(
     kind: str | None,
     actor: str | None,
     response: str | None,
-    since: str | None,
+    since: datetime | None,
     before: int | None,
     limit: int,
 ) -> None:
@@ -222,7 +222,7 @@ def events_command(
     """
     from judgeboard.store.events import EventFilter, latest_events
 
-    event_filter = EventFilter(kind, actor, response, None if since is None else _moment(since))
+    event_filter = EventFilter(kind, actor, response, since)
     with options.seen(options.open_store()).reading() as connection:
         newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
     events, more = newest[:limit], len(newest) > limit
@@ -237,13 +237,6 @@ def _event_line(event: "StoredEvent") -> str:
     about = f"  {event.response}" if event.response is not None else ""
     details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
     return f"{event.id}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
-
-
-def _moment(since: str) -> datetime:
-    try:
-        return as_utc(since)
-    except ValueError as error:
-        raise BadInput(f"--since: {error}") from error
 
 
 TABLES = (

@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,8 +18,9 @@ import click
 
 from judgeboard.cli import end_loading
 from judgeboard.domain import RuleState
+from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
-from judgeboard.text import counted, storable
+from judgeboard.text import as_utc, counted, storable
 
 if TYPE_CHECKING:
     from judgeboard.store.engine import Store
@@ -144,6 +146,18 @@ def _checked_judge_name(_context: click.Context, _option: click.Parameter, name:
 def judge_name(help_text: str) -> Callable[[F], F]:
     """Return the option ``--name`` of a command that makes a judge."""
     return click.option("--name", callback=_checked_judge_name, help=help_text)
+
+
+def _moment(_context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
+    try:
+        return None if text is None else as_utc(text)
+    except ValueError as error:
+        raise BadInput(f"{option.opts[0]}: {error}") from error
+
+
+def since(help_text: str) -> Callable[[F], F]:
+    """Return the option ``--since``, a day or a time."""
+    return click.option("--since", metavar="TIME", callback=_moment, help=help_text)
 
 
 def pair_verdicts(use: str) -> Callable[[F], F]:

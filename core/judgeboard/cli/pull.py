@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.push import as_seconds, since_option
+from judgeboard.cli.push import as_seconds
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
     metavar="NAME",
     help="Project or experiment (default: `default`; MLflow: `Default`; Langfuse: the project of the keys).",
 )
-@since_option("Read traces from this day or time on (UTC), even if pulled before (default: only what is new).")
+@options.since("Read traces from this day or time on (UTC), even if pulled before (default: only what is new).")
 @options.with_default(
     "--again",
     metavar="DURATION",

@@ -2,8 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
-from judgeboard.text import as_utc, counted
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.targets.push import PushResult
@@ -32,23 +31,11 @@ def as_seconds(_context: click.Context, option: click.Parameter, text: str | Non
     return float(int(match[1]) * _SECONDS[match[2]])
 
 
-def _time(_context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
-    try:
-        return None if text is None else as_utc(text)
-    except ValueError as error:
-        raise BadInput(f"{option.opts[0]}: {error}") from error
-
-
 def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
     kinds = options.listed(text)
     if not kinds or not {*kinds} <= {*KINDS}:
         raise BadInput(f"{option.opts[0]}: choose from {', '.join(KINDS)}, not {text!r}")
     return tuple(kinds)
-
-
-def since_option(help_text: str) -> Callable[[options.F], options.F]:
-    """Return the option ``--since``, a day or a time."""
-    return click.option("--since", metavar="TIME", callback=_time, help=help_text)
 
 
 _chosen = options.decorator(
@@ -59,7 +46,7 @@ _chosen = options.decorator(
         callback=_kinds,
         help="Kinds to send, separated by commas. gold: adjudications.",
     ),
-    since_option("Only what was judged or reviewed from this day or time on (UTC)."),
+    options.since("Only what was judged or reviewed from this day or time on (UTC)."),
     click.option(
         "--judge",
         "judges",
