@@ -13,8 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Response
-from judgeboard.imports.exports.evaluations import scores_of
-from judgeboard.imports.exports.traced import Score
+from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.scores import store_scores
 from judgeboard.receiving.writing import is_outage

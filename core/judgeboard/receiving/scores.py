@@ -14,9 +14,8 @@ from sqlalchemy import Connection, select
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput
 from judgeboard.imports.exports.entry import as_object, objects
-from judgeboard.imports.exports.evaluations import BY, EVALUATION, EVENT, PUSHED
 from judgeboard.imports.exports.langfuse import score_of
-from judgeboard.imports.exports.traced import Score, nanoseconds, scored
+from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, nanoseconds, scored
 from judgeboard.imports.fields import Cells, Unusable, fault_in
 from judgeboard.imports.history.pages import is_own
 from judgeboard.imports.recorded import VerdictImport

@@ -9,8 +9,7 @@ import orjson
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import Entries, Entry, objects
-from judgeboard.imports.exports.evaluations import scores_of
-from judgeboard.imports.exports.traced import Trace, entry_of
+from judgeboard.imports.exports.traced import Trace, entry_of, scores_of
 from judgeboard.traces.spans import LogRecord, Span
 
 _REQUESTS = frozenset({"resourceSpans", "resourceLogs"})

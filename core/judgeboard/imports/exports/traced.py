@@ -1,6 +1,6 @@
 """Exports with a row per span or per trace. The spans of a trace become one answer, as for traces that are received."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -12,8 +12,11 @@ from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.text import EPOCH, as_utc
 from judgeboard.traces.answers import answer_of
+from judgeboard.traces.attributes import as_text, first, first_scalar
 from judgeboard.traces.spans import LogRecord, Span
 
+EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
+BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push --to otlp` sends
 _UNSPECIFIED = "unspecified"
 _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit
 
@@ -173,3 +176,35 @@ def nanoseconds(value: Any) -> int:
 def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the metadata of a trace without the tool's own entries, which begin with ``prefix``."""
     return {name: value for name, value in as_object(values).items() if not name.startswith(prefix)}
+
+
+# Results of evaluations, as OpenTelemetry has them
+
+
+def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
+    """Return the scores in the log records and events of a trace: of each evaluator, the last one of each name."""
+    events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]
+    events += [(each.at_ns, each.name, each.attributes, span.resource) for span in spans for each in span.events]
+    scores: dict[tuple[str, str], Score] = {}
+    for _, event, fields, resource in sorted(events, key=lambda each: (each[0], repr(each))):
+        if event.startswith(EVALUATION) and not fields.get(PUSHED):
+            for score in _scores(event, fields, resource):
+                scores[score.by, score.name] = score
+    return list(scores.values())
+
+
+def _fields(log: LogRecord) -> Mapping[str, Any]:
+    return {**log.body, **log.attributes} if isinstance(log.body, dict) else log.attributes
+
+
+def _scores(event: str, fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[Score]:
+    """Yield the scores of a result. Earlier versions have the name in that of the event."""
+    name = first_scalar(fields, (EVALUATION + "name",)) or event.removeprefix(EVALUATION)
+    by = first_scalar(fields, (BY,)) or as_text(resource.get("service.name")) or "OpenTelemetry"
+    value = first(fields, (EVALUATION + "score.value", EVALUATION + "score"))
+    label = first_scalar(fields, (EVALUATION + "score.label", EVALUATION + "label"))
+    reason = first_scalar(fields, (EVALUATION + "explanation", EVALUATION + "reasoning"))
+    if value is not None or label is not None:
+        yield Score(name, label if value is None else value, by, reason=reason)
+    if value is not None and label in {"grounded", "hallucinated"}:
+        yield Score("label", label, by)
