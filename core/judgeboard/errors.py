@@ -1,5 +1,7 @@
 """The exceptions of Judgeboard. The text of an exception is the message for the user."""
 
+from collections.abc import Collection
+
 
 class JudgeboardError(Exception):
     """Base of all expected errors; commands end with its exit code."""
@@ -41,3 +43,9 @@ class UnknownPrice(JudgeboardError):
 
 class NotSent(JudgeboardError):
     """An answer, feedback or a score did not reach a server; the text says why."""
+
+
+def check_known(name: str, value: str | None, known: Collection[str]) -> None:
+    """Raise BadInput if a value is neither None nor one of the known values."""
+    if value is not None and value not in known:
+        raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")

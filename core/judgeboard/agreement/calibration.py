@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
-from judgeboard.errors import BadInput
+from judgeboard.errors import check_known
 from judgeboard.stats.calibration_maps import (
     FOLDS,
     HOWS,
@@ -69,8 +69,7 @@ def measure_calibration(
     ``judge_version`` is by default the primary judge's newest. Stored scores do not change. Raises BadInput and
     NotFound.
     """
-    if how not in HOWS:
-        raise BadInput(f"how must be one of {', '.join(HOWS)}, not {how!r}")
+    check_known("how", how, HOWS)
     return calibration_result(load_sample(connection, [scored_version(connection, judge_version)]), how)
 
 

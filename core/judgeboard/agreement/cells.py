@@ -8,8 +8,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, check_known, sliced_by, slices_of
+from judgeboard.agreement.choice import By, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
+from judgeboard.errors import check_known
 from judgeboard.stats.arrays import TIE, AnyArray, IntArray
 from judgeboard.stats.confusion import category_codes
 from judgeboard.stats.detection import TENTHS, tenths

@@ -1,7 +1,7 @@
 """The choice of a measurement (whose agreement, on what, in which slices), and the items of each slice."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
 from judgeboard.stats.pair_orders import INCONSISTENT_AS, UNUSABLE_AS, InconsistentAs, UnusableAs
@@ -104,12 +104,6 @@ class AgreementChoice:
     def things(self) -> str:
         """The rated items, as a plural noun."""
         return "answers" if self.unit == "responses" else "pairs"
-
-
-def check_known(name: str, value: str | None, known: Collection[str]) -> None:
-    """Raise BadInput if a value is neither None nor one of the known values."""
-    if value is not None and value not in known:
-        raise BadInput(f"{name} must be one of {', '.join(known)}, not {value!r}")
 
 
 def sliced_by(by: By) -> str:

@@ -12,7 +12,7 @@ from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample, allowed_risk, confidence, load_sample
 from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, no_ints
 from judgeboard.stats.estimates import percent, percent_as_given, percent_words
 from judgeboard.stats.sample_size import design_effect_of_mean
@@ -87,8 +87,7 @@ def measure_confident_verdicts(
     for name, value in (("agreement", agreement), ("delta", delta)):
         if not 0 < value < 1:
             raise BadInput(f"{name} must be between 0 and 1, not {value:g}")
-    if combine not in COMBINES:
-        raise BadInput(f"combine must be one of {', '.join(COMBINES)}, not {combine!r}")
+    check_known("combine", combine, COMBINES)
     if jury and judge_version is not None:
         raise BadInput("a jury takes the place of a judge version: name one of them")
     if combine != "mean" and not jury:

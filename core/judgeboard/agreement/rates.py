@@ -9,11 +9,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, check_known, sliced_by, slices_of
+from judgeboard.agreement.choice import By, sliced_by, slices_of
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, measured_versions
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels, judging_version
 from judgeboard.domain import Estimate
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import (
     MIN_PAIRS,

@@ -19,7 +19,7 @@ from judgeboard.agreement.scored_labels import (
     load_sample,
 )
 from judgeboard.domain import Estimate
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
 from judgeboard.stats.estimates import measured, percent, percent_as_given, percent_words, unmeasured
@@ -60,8 +60,7 @@ class Goal:
     delta: float = DELTA
 
     def __post_init__(self) -> None:
-        if self.aim not in AIMS:
-            raise BadInput(f"a goal must be one of {', '.join(AIMS)}, not {self.aim!r}")
+        check_known("a goal", self.aim, AIMS)
         if self.aim == "cost" and not 0 < self.value <= MOST_COST:
             raise BadInput(f"a cost must be above 0 and at most {MOST_COST:,}, not {self.value:g}")
         if self.aim != "cost" and not 0 < self.value < 1:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from judgeboard.errors import BadInput
+from judgeboard.errors import check_known
 from judgeboard.imports.fields import Cells, ColumnNames
 from judgeboard.imports.labels import LabelWords
 
@@ -87,8 +87,7 @@ KINDS: dict[str, Kind] = {
 
 def kind_class(kind: str) -> type["ImportKind[Any]"]:
     """Return the class of a kind."""
-    if kind not in KINDS:
-        raise BadInput(f"--kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    check_known("--kind", kind, KINDS)
     module, _, name = KINDS[kind].home.partition(":")
     class_: type[ImportKind[Any]] = getattr(import_module(module), name)
     return class_

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.notes import order_sentence
 from judgeboard.domain import OVERALL, Estimate, Preference
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import NotFound, check_known
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import IntArray, grouping
 from judgeboard.stats.estimates import number_words, percent_words
@@ -286,13 +286,8 @@ def measure_pairs(
     (default: all comparisons of the version on these pairs). Only pairs that match ``where`` count: query type, source
     and id. Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
-    options: dict[str, tuple[str, tuple[str, ...]]] = {
-        "inconsistent": (inconsistent, INCONSISTENT_AS),
-        "unusable": (unusable, UNUSABLE_AS),
-    }
-    for name, (value, known) in options.items():
-        if value not in known:
-            raise BadInput(f"--{name} must be one of {', '.join(known)}, not {value!r}")
+    check_known("--inconsistent", inconsistent, INCONSISTENT_AS)
+    check_known("--unusable", unusable, UNUSABLE_AS)
     with store.reading() as connection:
         version = get_version(connection, judge_version)
         if (wanted := matching_pairs(connection, where or RowFilter())) is not None:
