@@ -22,6 +22,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
+from judgeboard.stats.rates import Stratum, rate
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.settings import set_setting
@@ -312,6 +313,32 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog
     result = measure_rate(log.store)
     assert strata_in(result) == [("no", None, 40, 15)]
     assert result.value == pytest.approx(2 / 15)
+
+
+@on_sqlite
+def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:20], "low_groundedness", 0.5)
+    flag(log, judged[5:15])
+    label(log, judged[5:15], judged[5:8])
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert result.to_label is not None
+    assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 20)
+
+
+@on_sqlite
+def test_labels_in_few_evidence_groups_have_a_wider_interval(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    for labelled, few in ((judged[:20], True), (judged[20:30], False)):
+        label(log, labelled, labelled[::3])
+        result = measure_rate(log.store)
+        normal = rate(
+            [Stratum(each.N, each.n, each.k or 0) for each in result.strata], "app", result.design_effect or 1
+        )
+        assert result.value == pytest.approx(normal.value)
+        assert ("few_groups" in {each.code for each in result.warnings}) == few
+        wider = (result.low or 0) < (normal.low or 0) - 0.001, (result.high or 0) > (normal.high or 0) + 0.001
+        assert wider == (few, few)
 
 
 @on_sqlite

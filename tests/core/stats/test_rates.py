@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judgeboard.domain import Estimate
@@ -304,6 +304,7 @@ def strata(draw: Callable[..., Any]) -> tuple[Stratum, ...]:
 
 
 @given(strata(), st.sampled_from(["app", "these"]), st.floats(1, 10))
+@example((Stratum(1, 1, 1), Stratum(1, 1, 0)), "app", 10.0)
 def test_a_rate_is_inside_its_interval_and_never_outside_0_to_1(made, target, effect) -> None:
     estimate = rate(made, target, effect)
     assert 0 <= estimate.low <= estimate.value + 1e-9
