@@ -76,9 +76,6 @@ class TypeAnswers:
         groups = grouping(answers.evidence_groups[self._rows], len(self._rows))
         self._unusable_effect = design_effect_of_mean(self._verdicts == UNUSABLE, groups)
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
         if (first, last) not in self._samples:

@@ -164,8 +164,6 @@ def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolAr
     families = [record.models.family(model) for model in graded.model_names]
     is_own = np.array([each == own for each in families], dtype=np.bool_)
     is_known = np.array([each is not None for each in families], dtype=np.bool_)
-    if not families:
-        return np.zeros(len(graded.judge), dtype=np.bool_), np.zeros(len(graded.judge), dtype=np.bool_)
     return is_own[graded.models], (is_known & ~is_own)[graded.models]
 
 

@@ -136,9 +136,7 @@ def alternative_annotator_tests_by_slice(
     return dict(zip(map(str, names.tolist()), tests, strict=True))
 
 
-def _tested(
-    parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small = "skip"
-) -> list[AlternativeAnnotatorTest]:
+def _tested(parts: list[tuple[FloatArray, Ratings]], epsilon: float, small: Small) -> list[AlternativeAnnotatorTest]:
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon must be from 0 to 1, not {epsilon!r}")
     compared = [compare(judge, people) for judge, people in parts]
