@@ -189,7 +189,7 @@ def _first(plan: LabelPlan) -> str | None:
         return None  # the versions differ too little, which another sentence says
     is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
     sign = "±" if is_interval else ""
-    wanted, shows = (points(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
+    wanted, shows = (reach_words(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
     goal = f"To know {QUESTIONS[plan.question]}{of}"
     goal += f" to {wanted}" if is_interval else f", if they differ by {wanted}"
     goal += "" if is_interval or wanted.startswith("under") else " or more"
@@ -258,14 +258,14 @@ def _stopping(plan: LabelPlan) -> str | None:
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 
 
-def points(reach: float, *, kappa: bool = False, sign: str = "") -> str:
+def reach_words(reach: float, *, kappa: bool = False, sign: str = "") -> str:
     """Return a precision or a change with its ``sign``, in percentage points, for ``kappa`` as a number.
 
     Very small ones are "under ±0.01 percentage points".
     """
     least, unit = (0.001, "") if kappa else (0.0001, " percentage points")
     if EXACT < reach < least:
-        return f"under {points(least, kappa=kappa, sign=sign)}"
+        return f"under {reach_words(least, kappa=kappa, sign=sign)}"
     reach = 0.0 if reach <= EXACT else reach
     return f"{sign}{reach if kappa else round(100 * reach, 1 if reach > 0.01 else 3):.3g}{unit}"
 

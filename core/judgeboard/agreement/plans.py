@@ -16,7 +16,7 @@ from judgeboard.agreement.label_plans import (
     PlannedStratum,
     Question,
     outcome_so_far,
-    points,
+    reach_words,
     sentences_of,
 )
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
@@ -314,7 +314,7 @@ def _for_judges(plan: LabelPlan, pilots: Sequence[_Pilot], both: int, differ: in
     plan = replace(plan, answers=both)
     differing = f"The two versions differ on {differ:,} of {both:,} answers"
     if discordant <= plan.reach:
-        impossible = f"{differing}. Their agreement with people cannot differ by {points(plan.reach)}."
+        impossible = f"{differing}. Their agreement with people cannot differ by {reach_words(plan.reach)}."
         return replace(plan, enough=False, shows=discordant, sentences=(impossible,))
     one, other = (pilot.sample for pilot in pilots)
     _, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
