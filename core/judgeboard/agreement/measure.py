@@ -374,6 +374,8 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
         why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
         if isinstance(source, AnswerRatings) and comparable_sentence(source.source, None) is not None:
             raise NotFound(nothing_to_compare(source.source, None, source.grade))
+        if isinstance(source, AnswerRatings) and not why:
+            why = ". To see how many answers people must label: `judgeboard plan --reach 0.07`"
         raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
     return version
 

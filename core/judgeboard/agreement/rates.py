@@ -490,7 +490,9 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     known = f"is between {low} and {high}" if result.n_labelled else "is not available"
     none = "the answer" if need.answers == 1 else f"none of the {need.answers:,} {need.words}"
     has = "has no label from a random sample" if need.answers == 1 else "has a label from a random sample"
-    do = f"Label about {need.labels:,} of them." if need.labels < need.answers else "Label all of them."
+    do = "Label all of them."
+    if need.labels < need.answers:
+        do = f"Label about {need.labels:,} of them for a first figure."
     if need.queue is None:
         do = f"Label the random sample: {need.waiting:,} of its answers have no label."
     return f"The share of bad answers {known}: {none} {has}. {do}"

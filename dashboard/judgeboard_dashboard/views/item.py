@@ -304,7 +304,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
         more = f"{count(others, 'other answer')} {'has' if others == 1 else 'have'} open flags."
         show(tag("div", f"{start} {more}", cls="jb-empty"))
     with st.container(horizontal=True, gap="small"):
-        if st.button("To the queue", key="end_to_queue", shortcut="Enter", type="primary", disabled=not others):
+        if others and st.button("To the queue", key="end_to_queue", shortcut="Enter", type="primary"):
             session.say("")
             open_rows("queue")
         if session.done:
