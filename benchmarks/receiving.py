@@ -16,12 +16,12 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import mean
 
-from servers import free_port, served, usage
+from servers import free_port, served, tool_server, usage
 from span_load import Load, start_sending
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
@@ -61,16 +61,19 @@ def main() -> None:
         shutil.rmtree(folder)
 
 
-def receiver(database: str, port: int) -> list[str]:
-    """Return the command of a receiver."""
-    return [str(Path(sys.executable).with_name("judgeboard")), "receive", "--port", str(port), "--db", database]
+@contextmanager
+def receiver(database: str | None, folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Run a receiver; yields its address, its session, and its database, by default one in the folder."""
+    database, port = database or str(folder / "receiving.db"), str(free_port())
+    command = [str(Path(sys.executable).with_name("judgeboard")), "receive", "--port", port, "--db", database]
+    address = f"http://127.0.0.1:{port}"
+    with served(command, f"{address}/healthz", folder=folder) as session:
+        yield address, session, database
 
 
 def receive(chosen: argparse.Namespace, folder: Path) -> None:
     """Send to a receiver, watch its memory, and wait until all traces are answers."""
-    database, port = chosen.db or str(folder / "receiving.db"), free_port()
-    address = f"http://127.0.0.1:{port}"
-    with served(receiver(database, port), f"{address}/healthz", {}, folder) as session:
+    with receiver(chosen.db, folder) as (address, session, database):
         store = open_store(database)
         idle, used = usage(session)
         before = rows(store)
@@ -111,9 +114,8 @@ def receive(chosen: argparse.Namespace, folder: Path) -> None:
 
 def steady(chosen: argparse.Namespace, folder: Path) -> None:
     """Send at higher and higher rates until the traces that wait for their answer become more and more."""
-    database, port, rate, kept = chosen.db or str(folder / "receiving.db"), free_port(), 200.0, 0.0
-    address = f"http://127.0.0.1:{port}"
-    with served(receiver(database, port), f"{address}/healthz", {}, folder):
+    rate, kept = 200.0, 0.0
+    with receiver(chosen.db, folder) as (address, _, database):
         store = open_store(database)
         while True:
             load = Load(f"{address}/v1/traces", int(rate * STEADY_SECONDS), 20, chosen.senders, rate=rate)
@@ -151,16 +153,16 @@ def side_by_side(names: Sequence[str], chosen: argparse.Namespace, folder: Path)
     """Send the same load to Judgeboard and to other tools, one after the other, and print the ratios."""
     rates: dict[str, float] = {}
     for name in ("judgeboard", *names):
-        port = free_port()
         place = folder / name
         place.mkdir()
-        command, health, environment, headers = tool(name, port, place, chosen.db)
-        with served(command, f"http://127.0.0.1:{port}{health}", environment, place) as session:
-            used = usage(session)[1]
-            load = Load(
-                f"http://127.0.0.1:{port}/v1/traces", chosen.traces, chosen.batch, chosen.senders, chosen.seconds,
-                headers=headers,
-            )  # fmt: skip
+        with ExitStack() as running:
+            headers: dict[str, str] = {}
+            if name == "judgeboard":
+                address, session, _ = running.enter_context(receiver(chosen.db, place))
+            else:
+                address, session, headers = running.enter_context(tool_server(name, place))
+            used, target = usage(session)[1], f"{address}/v1/traces"
+            load = Load(target, chosen.traces, chosen.batch, chosen.senders, chosen.seconds, headers=headers)
             traces, seconds, refused, _ = start_sending(load).result()
             memory, took = usage(session)
             took = 1000 * (took - used) / max(1, traces)
@@ -186,25 +188,6 @@ def stored_after(name: str, folder: Path, spans: int) -> float:
                 return time.monotonic() - began
         time.sleep(0.2)
     return float("inf")
-
-
-def tool(
-    name: str, port: int, folder: Path, database: str | None
-) -> tuple[list[str], str, dict[str, str], dict[str, str]]:
-    """Return the command of a tool, the path that answers when it is ready, its environment, and what to send along."""
-    if name == "judgeboard":
-        return receiver(database or str(folder / "receiving.db"), port), "/healthz", {}, {}
-    if name not in {"phoenix", "mlflow"}:
-        raise SystemExit(f"unknown tool {name!r}: use phoenix or mlflow")
-    project = ["uv", "run", "--project", str(Path(__file__).parents[1]), "--isolated", "--group", "integrations"]
-    installed = [name] if shutil.which(name) else [*project, name]
-    if name == "phoenix":
-        own = {"PHOENIX_WORKING_DIR": str(folder), "PHOENIX_PORT": str(port), "PHOENIX_GRPC_PORT": str(free_port())}
-        return [*installed, "serve"], "/healthz", own | {"PHOENIX_HOST": "127.0.0.1", "PYTHONPATH": ""}, {}
-    database = f"sqlite:///{folder}/mlflow.db"
-    command = [*installed, "server", "--port", str(port), "--backend-store-uri", database, "--workers", "1"]
-    own = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PYTHONPATH": ""}
-    return command, "/health", own, {"x-mlflow-experiment-id": "0"}
 
 
 if __name__ == "__main__":

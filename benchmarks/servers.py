@@ -1,6 +1,7 @@
 """Servers in processes of their own, from their first answer on, and what they use."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,7 +10,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 JUDGEBOARD = [sys.executable, "-c", "from judgeboard.cli import main; main()"]
@@ -54,12 +55,40 @@ def served(
                 time.sleep(0.1)
             yield process.pid
         finally:
-            os.killpg(process.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it ended by itself
+                os.killpg(process.pid, signal.SIGTERM)
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:  # Phoenix may still be busy with what it acknowledged
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+@contextmanager
+def tool_server(name: str, folder: Path) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Run Phoenix or MLflow, of this environment or of the group `integrations`, on SQLite in a folder.
+
+    Yields its address, its session, and the headers that its exporters need.
+    """
+    if name not in {"phoenix", "mlflow"}:
+        raise SystemExit(f"unknown tool {name!r}: use phoenix or mlflow")
+    port, headers = str(free_port()), {}
+    address = f"http://127.0.0.1:{port}"
+    project = ["uv", "run", "--project", str(Path(__file__).parents[1]), "--isolated", "--group", "integrations"]
+    command = [name] if shutil.which(name) else [*project, name]
+    environment = {"PYTHONPATH": ""}
+    if name == "phoenix":
+        command, health = [*command, "serve"], "/healthz"
+        environment |= {"PHOENIX_WORKING_DIR": str(folder), "PHOENIX_PORT": port, "PHOENIX_GRPC_PORT": str(free_port())}
+        environment |= {"PHOENIX_HOST": "127.0.0.1", "PHOENIX_ALLOW_EXTERNAL_RESOURCES": "false"}
+    else:
+        database = f"sqlite:///{folder}/mlflow.db"
+        command += ["server", "--port", port, "--backend-store-uri", database, "--workers", "1"]
+        environment |= {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        health, headers = "/health", {"x-mlflow-experiment-id": "0"}
+    folder.mkdir(exist_ok=True)
+    with served(command, address + health, environment, folder) as session:
+        yield address, session, headers
 
 
 def _answers(address: str) -> bool:

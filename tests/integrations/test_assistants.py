@@ -19,6 +19,7 @@ import httpx
 import pytest
 from pages_in_browser import launch
 from playwright.sync_api import expect, sync_playwright
+from servers import served, tool_server
 from sqlalchemy import func, select
 
 from judgeboard.store.engine import Store, open_store
@@ -26,7 +27,6 @@ from judgeboard.store.tables import FLAG, RESPONSE
 from page_state import DECIDE, settled
 from sent_traces import gathered
 from served import free_port, serving
-from tool_servers import mlflow, phoenix, tool
 
 QUESTION = "Who wrote the novel Moby Dick, and what happens at its end?"  # no passage of the sample answers it
 JUDGEBOARD = str(Path(sys.executable).with_name("judgeboard"))
@@ -190,9 +190,9 @@ def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tool
     database, url = str(tmp_path / "shop.db"), f"http://localhost:{(port := free_port())}"
     serve = [JUDGEBOARD, "serve", "--db", database, "--port", str(port)]
     with ExitStack() as servers:
-        in_phoenix_at, _ = servers.enter_context(phoenix(tmp_path / "phoenix"))
-        in_mlflow_at, headers = servers.enter_context(mlflow(tmp_path / "mlflow"))
-        servers.enter_context(tool(serve, f"{url}/healthz", tmp_path / "judgeboard", os.environ))
+        in_phoenix_at, *_ = servers.enter_context(tool_server("phoenix", tmp_path / "phoenix"))
+        in_mlflow_at, _, headers = servers.enter_context(tool_server("mlflow", tmp_path / "mlflow"))
+        servers.enter_context(served(serve, f"{url}/healthz", folder=tmp_path))
         judgeboard("rules", "add", "live", "--judge", "lexical", "--db", database)
         endpoint = servers.enter_context(collector(url, {in_phoenix_at: {}, in_mlflow_at: headers}))
         common = {"OPENAI_BASE_URL": served_small_model, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from servers import tool_server
 from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
@@ -15,7 +16,6 @@ from judgeboard.store.engine import open_store
 from judgeboard.store.tables import RESPONSE, REVIEW
 from judgeboard.targets.push import push
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
-from tool_servers import mlflow, phoenix
 
 ROOT = Sent(7)
 TOOL_SECONDS = 120  # a tool imports much with its first requests
@@ -57,12 +57,9 @@ def add_scores(name: str, http: httpx.Client) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("name", "served", "scores_in"), [("phoenix", phoenix, in_phoenix), ("mlflow", mlflow, in_mlflow)]
-)
+@pytest.mark.parametrize(("name", "scores_in"), [("phoenix", in_phoenix), ("mlflow", in_mlflow)])
 def test_scores_are_found_in_the_real_tool(
     name: str,
-    served: Callable[[Path], Any],
     scores_in: Callable[[httpx.Client], set[tuple[Any, ...]]],
     sqlite_store: Any,
     tmp_path: Path,
@@ -79,7 +76,10 @@ def test_scores_are_found_in_the_real_tool(
     log.say(judge, {answer: {"groundedness": 0.9, "label": GOOD, "reasoning": "cited"}, unknown: {"quality": 1}})
     mara = log.review(answer, "mara", label=GOOD.value, quality=2)
     log.review(answer, "jon", label=GOOD.value)
-    with served(tmp_path) as (address, headers), httpx.Client(base_url=address, timeout=TOOL_SECONDS) as http:
+    with (
+        tool_server(name, tmp_path) as (address, _, headers),
+        httpx.Client(base_url=address, timeout=TOOL_SECONDS) as http,
+    ):
         assert http.post("/v1/traces", content=body, headers=PROTOBUF | headers).is_success
         deadline = time.monotonic() + TOOL_SECONDS
         while not (first := push(sqlite_store, name, address=address, environment={})).sent["judgments"]:
