@@ -70,11 +70,11 @@ def unstorable(text: str) -> str | None:
     return f"{name} at character {match.start() + 1}"
 
 
-def some_of(names: Iterable[str], most: int = 20) -> str:
-    """Return at most ``most`` names, sorted, for a message about an unknown name."""
+def some_of(names: Iterable[str]) -> str:
+    """Return at most 20 names, sorted, for a message about an unknown name."""
     ordered = sorted(set(names))
-    more = " and others" if len(ordered) > most else ""
-    return f"{', '.join(ordered[:most])}{more}" or "none yet"
+    more = " and others" if len(ordered) > 20 else ""
+    return f"{', '.join(ordered[:20])}{more}" or "none yet"
 
 
 def number_words(value: Any) -> str:

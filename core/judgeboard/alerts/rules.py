@@ -207,7 +207,7 @@ class ImportedRules(NamedTuple):
     unchanged: list[str]
 
 
-def import_alert_rules(store: Store, path: Path, actor: Actor, now: datetime | None = None) -> ImportedRules:
+def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
     """Add the rules of a YAML file, all or none; a rule with a stored name replaces that rule if they differ.
 
     Raises BadInput with the file, the line and the field.
@@ -222,7 +222,7 @@ def import_alert_rules(store: Store, path: Path, actor: Actor, now: datetime | N
         if rule.name in rules:
             raise file.fail(f"name: the file has two rules {rule.name!r}", "alerts", number)
         rules[rule.name] = rule
-    moment, imported = now or datetime.now(UTC), ImportedRules([], [], [])
+    moment, imported = datetime.now(UTC), ImportedRules([], [], [])
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         stored = {rule.name: rule for rule in list_alert_rules(connection)}
         for name, rule in rules.items():

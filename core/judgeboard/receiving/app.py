@@ -49,6 +49,7 @@ _IN_PATH = re.compile(r"\{(\w+)\}")
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
 AT_ONCE = 2  # requests that are decoded at a time, which takes memory and one core each
 MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
+MOST_DISCARDED = 64 * 2**20  # bytes of a refused body
 STALLED_SECONDS = 20.0  # exporters give up after 10 s
 READY_SECONDS = 5.0  # for the database to answer
 
@@ -399,9 +400,9 @@ def _is_stalled(error: Exception) -> bool:
     return isinstance(error, Refused) and error.status == 408
 
 
-async def _discard(request: Request, most: int = 64 * 2**20) -> None:
+async def _discard(request: Request) -> None:
     """Read the rest of a refused body, without keeping it: many senders read the reply only after they sent it all."""
-    left = most
+    left = MOST_DISCARDED
     with suppress(ClientDisconnect, RuntimeError, TimeoutError):
         async with asyncio.timeout(STALLED_SECONDS):
             async for chunk in request.stream():

@@ -148,13 +148,7 @@ def _is_active(store: Store, target: PushTarget) -> bool:
         return any(each.id == target.id and each.state is RuleState.ACTIVE for each in list_targets(connection))
 
 
-def push_to(
-    store: Store,
-    target: PushTarget,
-    closing: threading.Event,
-    actor: str,
-    environment: Mapping[str, str] = ENVIRONMENT,
-) -> PushOutcome:
+def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushOutcome:
     """Push to a target what it has not got yet, and return what it has then."""
     what = [What(each) for each in target.what]
     result = PushResult(f"{target.tool} {target.address}", {})
@@ -171,7 +165,6 @@ def push_to(
             address=target.address,
             refused_again_s=REFUSED_AGAIN_S,
             actor=actor,
-            environment=environment,
             wait=closing.wait,
             goes_on=lambda: not closing.is_set() and _is_active(store, target),
         )

@@ -12,7 +12,7 @@ import httpx
 
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.llm.provider import is_address
-from judgeboard.settings import ENVIRONMENT, masked
+from judgeboard.settings import masked
 from judgeboard.store.pushed import PushItem
 from judgeboard.text import storable
 
@@ -64,7 +64,7 @@ class Target:
     batch_size: int = 1
     default_address: str | None = None
 
-    def find_address(self, address: str | None, environment: Mapping[str, str] = ENVIRONMENT) -> str:
+    def find_address(self, address: str | None, environment: Mapping[str, str]) -> str:
         """Return the address of the tool: the given one, or that of the environment."""
         values = (address, *(environment.get(name) for name in self.address), self.default_address)
         found = next((value for value in values if value), None)
