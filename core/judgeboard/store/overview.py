@@ -45,6 +45,7 @@ from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
     OPEN,
+    PICKED,
     TextColumn,
     columns_of,
     read_columns,
@@ -422,10 +423,6 @@ def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     return {rule: {state.value: states[state.value] for state in FlagState} for rule, states in counts.items()}
 
 
-# SQLite uses the index ix_flag_share only if this text equals the index's condition.
-_SHARED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
-
-
 Groups = Subquery | None
 """Logged answers (``id``, ``value``) from `metadata_groups`; None groups by query type, which needs no join."""
 
@@ -480,7 +477,7 @@ def flagged_sums(connection: Connection, groups: Groups = None, rule: str | None
 
 
 def _flagged(rule: str | None) -> tuple[ColumnElement[bool], ...]:
-    return (_SHARED,) if rule is None else (_SHARED, FLAG.c.rule == rule)
+    return (PICKED,) if rule is None else (PICKED, FLAG.c.rule == rule)
 
 
 def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:

@@ -170,6 +170,8 @@ def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
 LOGGED: ColumnElement[bool] = literal_column("response.kind = 'log'")
 OPEN: ColumnElement[bool] = literal_column("flag.state = 'open'")
 NOT_OK: ColumnElement[bool] = literal_column("judgment.status <> 'ok'")
+PICKED: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
+"""Flags that count, of all rules except the random sample."""
 CURRENT_OF_VERSION: ColumnElement[bool] = literal_column("current_judgment.response_kind = 'log'")
 """Current verdicts of judge versions on logged answers."""
 CURRENT_OF_NAME: ColumnElement[bool] = literal_column(

@@ -13,7 +13,6 @@ from sqlalchemy import (
     cast,
     func,
     literal,
-    literal_column,
     select,
 )
 
@@ -28,6 +27,7 @@ from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NOT_OK,
+    PICKED,
     Columns,
     TextColumn,
     below_cut,
@@ -157,20 +157,16 @@ def count_log(connection: Connection, where: RowFilter | None = None) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-# The same text as the condition of the index ix_flag_share.
-_PICKS: ColumnElement[bool] = literal_column("flag.state <> 'superseded' AND flag.rule <> 'random_sample'")
-
-
 def picked_answers(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers that a rule other than the random sample flagged, once per flag."""
-    _, (ids,) = read_numbers(connection, select(FLAG.c.query_type, FLAG.c.response_id).where(_PICKS))
+    _, (ids,) = read_numbers(connection, select(FLAG.c.query_type, FLAG.c.response_id).where(PICKED))
     return np.sort(ids)  # np.unique takes ten times as long
 
 
 def severities(connection: Connection) -> tuple[IntArray, FloatArray]:
     """Return the ids of ``picked_answers`` with the severity of the worst of these flags."""
     worst = func.max(FLAG.c.severity).label("severity")
-    query = select(FLAG.c.response_id, worst).where(_PICKS).group_by(FLAG.c.response_id)
+    query = select(FLAG.c.response_id, worst).where(PICKED).group_by(FLAG.c.response_id)
     ids, values = read_columns(connection, query)
     order = np.argsort(ids)
     return ids[order], values[order]
