@@ -20,6 +20,7 @@ from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
+from judgeboard.store.statements import any_row
 from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE, REVIEW, SKIP
 
 EARLIEST = timedelta(days=7)
@@ -93,13 +94,13 @@ def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> 
         is_current(),
     )
     passed = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
-    open_repeat = exists().where(
+    return any_row(
+        connection,
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.repeat_for == reviewer_id,
         QUEUE_ITEM.c.state == ItemState.OPEN.value,
         ~passed,
     )
-    return connection.execute(select(open_repeat)).scalar_one()
 
 
 def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int:

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal_column, select
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal_column, select
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
@@ -114,8 +114,8 @@ def save_draft(
 ) -> None:
     """Replace a person's draft. An empty draft is deleted; a draft older than their latest review is not stored."""
     delete_drafts(connection, reviewer_id, [subject])
-    later = exists().where(_about(REVIEW.c, [subject]), REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.at >= at)
-    if not content or connection.execute(select(later)).scalar_one():
+    later = _about(REVIEW.c, [subject]), REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.at >= at
+    if not content or any_row(connection, *later):
         return
     row = {"reviewer_id": reviewer_id, "response_id" if subject > 0 else "pair_id": abs(subject)}
     connection.execute(insert(DRAFT), row | {"content": dict(content), "at": at})

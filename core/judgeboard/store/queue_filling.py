@@ -428,10 +428,8 @@ def _spread(
 def _may_be_sampled(connection: Connection, queue: Queue, response_ids: Collection[int]) -> bool:
     """Return whether any of these answers has an open random-sample flag and was never in the queue."""
     there = exists().where(QUEUE_ITEM.c.response_id == FLAG.c.response_id, QUEUE_ITEM.c.queue_id == queue.id)
-    open_flag = exists().where(
-        FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN.value, FLAG.c.rule == RANDOM_SAMPLE, ~there
-    )
-    return connection.execute(select(open_flag)).scalar_one()
+    is_open = FLAG.c.response_id.in_(response_ids), FLAG.c.state == FlagState.OPEN.value
+    return any_row(connection, *is_open, FLAG.c.rule == RANDOM_SAMPLE, ~there)
 
 
 def _still_sampled(connection: Connection, flag_ids: Collection[int]) -> set[int]:

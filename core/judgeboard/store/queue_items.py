@@ -230,7 +230,8 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
     """Return whether the queue has another unfinished item of the same answer or pair; always False for a repeat."""
     if item.repeat_for is not None:
         return False
-    other = exists().where(
+    return any_row(
+        connection,
         QUEUE_ITEM.c.queue_id == item.queue_id,
         QUEUE_ITEM.c.id != item.id,
         QUEUE_ITEM.c.response_id.is_not_distinct_from(item.response_id),
@@ -238,7 +239,6 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state.in_(UNFINISHED),
     )
-    return bool(connection.execute(select(other)).scalar())
 
 
 def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tuple[str, int, int]]:

@@ -27,7 +27,7 @@ from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_value
 from judgeboard.store.metadata import as_stored, index_name, indexed_fields, metadata_value, with_metadata
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import LOGGED, OPEN, TextColumn, columns_of, listed, read_columns, record_of
+from judgeboard.store.statements import LOGGED, OPEN, TextColumn, any_row, columns_of, listed, read_columns, record_of
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 from judgeboard.store.verdicts import NO_DAY
 
@@ -174,9 +174,7 @@ def response_facets(connection: Connection) -> ResponseFacets:
 def _logged(connection: Connection, column: ColumnElement[str]) -> tuple[str, ...]:
     """The values that logged answers have; values of other kinds, such as suite answers, are left out."""
     return tuple(
-        value
-        for value in occurring_values(connection, column)
-        if connection.execute(select(RESPONSE.c.id).where(column == value, LOGGED).limit(1)).scalar() is not None
+        value for value in occurring_values(connection, column) if any_row(connection, column == value, LOGGED)
     )
 
 

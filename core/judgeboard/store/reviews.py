@@ -23,7 +23,7 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
-from judgeboard.store.statements import batches, columns_of, record_of, rows_with
+from judgeboard.store.statements import any_row, batches, columns_of, record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     FLAG,
@@ -253,7 +253,7 @@ def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> b
     """Return whether a person has a current review of an answer that decides flags or belongs to a queue."""
     counts = or_(REVIEW.c.decision.is_not(None), REVIEW.c.queue_item_id.is_not(None))
     own = (REVIEW.c.response_id == response_id) & (REVIEW.c.reviewer_id == reviewer_id)
-    return connection.execute(select(exists().where(own, counts, is_current()))).scalar_one()
+    return any_row(connection, own, counts, is_current())
 
 
 def find_review(connection: Connection, **columns: Any) -> StoredReview | None:

@@ -27,7 +27,7 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.judge_versions import StoredVersion, refuse_retired, version_title
 from judgeboard.store.responses import last_response_id, next_by_id
-from judgeboard.store.statements import NOT_OK, record_of
+from judgeboard.store.statements import NOT_OK, any_row, record_of
 from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN, STEP_TABLES, VERSION
 
 
@@ -330,8 +330,7 @@ def get_run(connection: Connection, run_id: int) -> StoredRun:
 
 def is_run_of(connection: Connection, run_id: int, version_id: int) -> bool:
     """Return whether there is a run with this id and this judge version."""
-    query = select(RUN.c.id).where(RUN.c.id == run_id, RUN.c.judge_version_id == version_id)
-    return connection.execute(query).scalar() is not None
+    return any_row(connection, RUN.c.id == run_id, RUN.c.judge_version_id == version_id)
 
 
 def list_runs(connection: Connection, *, before_id: int | None = None, limit: int = 50) -> list[StoredRun]:

@@ -16,7 +16,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import LOGGED
+from judgeboard.store.statements import LOGGED, any_row
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
 from judgeboard.text import file_text, some_of, unstorable
 
@@ -120,7 +120,7 @@ def _check_judge(connection: Connection, name: str) -> None:
 def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:
     """Raise BadInput if any of these query types occurs in no logged answer."""
     for each in types:
-        if connection.execute(select(1).where(LOGGED, RESPONSE.c.query_type == each).limit(1)).first() is None:
+        if not any_row(connection, LOGGED, RESPONSE.c.query_type == each):
             there_is = some_of(occurring_values(connection, RESPONSE.c.query_type, LOGGED))
             raise BadInput(f"{setting}: no answer has the query type {each!r}; known: {there_is}")
 
