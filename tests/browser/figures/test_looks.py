@@ -40,13 +40,24 @@ def test_nothing_is_cut_wraps_or_runs_out_and_nothing_is_asked_of_other_hosts(re
     assert [url for url in asked if not url.startswith((site.url, "data:", "blob:"))] == []
 
 
-def test_charts_follow_the_theme_also_when_it_changes(reviewer, site) -> None:
+def test_charts_follow_the_theme_but_do_not_close_the_palette(reviewer, site) -> None:
     page = reviewer("Mara")
     drawn(page, "/trends")
     line = page.locator("[data-testid=stVegaLiteChart] svg .mark-line path").first
     for scheme, colours in (("light", LIGHT), ("dark", DARK), ("light", LIGHT)):
         page.emulate_media(color_scheme=scheme)
         expect(line).to_have_attribute("stroke", colours.series[0])
+    page.keyboard.press("/")
+    palette = page.locator("[role=dialog] input")
+    palette.fill("queue")
+    expect(page.locator(".jb-found[data-text=queue]")).to_be_attached()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    palette.fill("trends")
+    expect(page.locator(".jb-found[data-text=trends]")).to_be_attached()
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    expect(line).to_have_attribute("stroke", DARK.series[0])
 
 
 def test_columns_stack_on_a_narrow_page(reviewer, site) -> None:
