@@ -21,6 +21,7 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft
+from judgeboard_dashboard.theme import SPANS
 from judgeboard_dashboard.widgets.keys import key_button
 
 DIGITS, DIGITS_BESIDE_QUALITY = "1234567890", "67890"
@@ -28,7 +29,6 @@ TYPED = (FieldType.NUMBER, FieldType.TEXT)
 YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
 LONGEST_LEVEL_NAME = 24  # characters; for a longer name, the button shows the number and its tip the name
-COLOURS = 6  # highlights in style.css
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding="utf-8")
@@ -280,7 +280,7 @@ def _spans(fields: SchemaActions, field: SchemaField) -> None:
 
 def _colours(schema: LabelSchema) -> dict[tuple[str, str], int]:
     types = [(field.name, value) for field in schema.of_type(FieldType.SPANS) for value in field.values]
-    return {each: place % COLOURS for place, each in enumerate(types)}
+    return {each: place % len(SPANS) for place, each in enumerate(types)}
 
 
 def _selection(fields: SchemaActions, row: str) -> None:
