@@ -12,20 +12,27 @@ from judgeboard.agreement.choice import AgreementChoice, By, Of
 from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
+from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import Note
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
+from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, report_page, report_results
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
+from judgeboard.reports.rates import JUDGE_ALONE, agreement_table, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, RowFilter, describe
-from judgeboard.store.judge_versions import list_versions, versions_asked_again
+from judgeboard.store.judge_versions import StoredVersion, list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
-from judgeboard_dashboard.session import as_now, page, reading, stacking_columns
+from judgeboard.store.strata import rate_mark
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.review.queues import PLAN
+from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
     AgreementFigures,
@@ -46,10 +53,9 @@ from judgeboard_dashboard.widgets.filters import (
     version_field,
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, follow
-from judgeboard_dashboard.widgets.rates import show_rate
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
+from judgeboard_dashboard.widgets.texts import bold_numbers, capital, caption, empty, heading, note, sentence
 
 MOST_NOTES = 2
 FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", *PARTS)
@@ -217,13 +223,13 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         with reading() as connection:
             judged = judging_version(connection)
         if judged is not None and shown.grade == "label":
-            show_rate(judged, implied_labels=filters.whose.implied_labels)
+            _rate(judged, implied_labels=filters.whose.implied_labels)
         empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
         return
     everything = filters.whose.where == RowFilter()
     if shown.grade == "label" and filters.whose.reviewer_id is None and everything:
-        show_rate(shown.version, implied_labels=filters.whose.implied_labels)
+        _rate(shown.version, implied_labels=filters.whose.implied_labels)
     sentence(shown.sentence)
     _notes(shown.notes, shown.result.left_out_sentence)
     if not everything:
@@ -258,6 +264,31 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         if shown.grade == "label":
             figures.over_time()
         _single_people(figures)
+
+
+def _rate(version: StoredVersion, *, implied_labels: bool) -> None:
+    """Show how many of all answers are bad, and per query type; where that is not known, what to label."""
+    result = kept_until_new_rows(
+        rate_mark,
+        lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),
+        ("rate", version.id, implied_labels),
+    )
+    show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
+    if result.to_label is not None and permitted(Action.MAKE_QUEUES):
+        open_button("Plan the labels", Rows("queue", {"show": PLAN}), key="rate_plan", icon=":material/playlist_add:")
+    caption(*(each.text for each in result.warnings), result.left_out_sentence)
+    if not result.n_labelled:
+        return
+    with st.expander("Bad answers by query type, and agreement in all answers", key="rate_tables"):
+        if len(result.slices) > 1:
+            table(rate_table(result, "Query type"), key="rate_types", name="rates", under=(JUDGE_ALONE,))
+        if any(each.value is not None for each in result.in_all_answers.values()):
+            table(
+                agreement_table(result),
+                key="rate_agreement",
+                name="agreement_in_all",
+                under=("Column “In all answers”: a label counts more if its group has many answers and few labels.",),
+            )
 
 
 def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:

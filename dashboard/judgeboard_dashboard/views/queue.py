@@ -16,7 +16,15 @@ from judgeboard_dashboard.review import queues
 from judgeboard_dashboard.review.plans import plan_segment
 from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
-from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Chosen, filter_row, filter_sentence, write_address
+from judgeboard_dashboard.widgets.filters import (
+    FIELDS,
+    Choices,
+    Chosen,
+    filter_row,
+    filter_sentence,
+    query_of,
+    write_address,
+)
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, open_button, start_button
 from judgeboard_dashboard.widgets.tables import (
@@ -104,9 +112,8 @@ def _open_flags() -> None:
     if selecting:
         ids = [line.response_id for line in flags.lines]
         names = [line.external_id for line in flags.lines]
-        query = {name: values for name, values in chosen.query.items() if name != "sort"}
         all_of = (lambda: _all_ids(chosen), lambda: _export(chosen))
-        selecting_rows(rows, Selectable("queue", ids, names, flags.total, *all_of, query, "open"))
+        selecting_rows(rows, Selectable("queue", ids, names, flags.total, *all_of, query_of(chosen.where), "open"))
     else:
         show_rows(
             rows,
@@ -134,10 +141,9 @@ def _buttons(chosen: Chosen) -> None:
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         return
-    query = {name: values for name, values in chosen.query.items() if name != "sort"}
     open_button(
         "Create queue from these",
-        Rows("queue", {**query, "show": queues.QUEUES, "new": "1"}),
+        Rows("queue", {**query_of(chosen.where), "show": queues.QUEUES, "new": "1"}),
         key="queue_of_these",
         type="tertiary",
         icon=":material/playlist_add:",
