@@ -21,6 +21,7 @@ class SharedAnswers:
     bad: BoolArray
     groups: Grouping
     query_types: AnyArray
+    ids: tuple[str, ...]
     source_ids: tuple[str, ...]
     models: tuple[str, ...]
     judged_bad: Mapping[str, BoolArray]
@@ -62,6 +63,7 @@ def shared_answers(folder: Path) -> SharedAnswers:
         bad=np.array([people[each] == "hallucinated" for each in ids]),
         groups=grouping(evidence, len(ids)),
         query_types=np.array([answers[each]["query_type"] for each in ids]),
+        ids=tuple(str(each) for each in ids),
         source_ids=tuple(str(answers[each]["source_id"]) for each in ids),
         models=tuple(str(answers[each]["model"]) for each in ids),
         judged_bad={name: np.array(column(name, "label")) == "hallucinated" for name in verdicts},

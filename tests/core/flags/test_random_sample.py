@@ -1,7 +1,12 @@
 """The random sample: a fixed share, the same on every run, and a larger share holds the smaller one."""
 
+from pathlib import Path
+
+import pytest
+
 from judgeboard.flags.rule import Signals, Thresholds
 from judgeboard.flags.rules import random_sample, sampling_number
+from recordings import records
 
 ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
 
@@ -37,3 +42,19 @@ def test_its_probability_is_stored() -> None:
     reason = random_sample(drawn, Thresholds(random_share=0.02))
     assert reason is not None
     assert reason.inclusion_probability == 0.02
+
+
+@pytest.mark.shared
+def test_after_the_share_grew_stored_probabilities_weigh_too_much(shared: Path) -> None:
+    """Why rates use the labelled share of each stratum: an answer keeps the probability of its first draw."""
+    answers = [
+        Signals("default", str(row["id"]), "") for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
+    ]
+    stored: dict[str, float] = {}
+    for share in (0.05, 0.15):
+        for answer in answers:
+            reason = random_sample(answer, Thresholds(random_share=share))
+            if reason is not None:
+                stored.setdefault(answer.external_id, reason.inclusion_probability)
+    assert sorted(stored.values()) == [0.05] * 154 + [0.15] * 258
+    assert (round(sum(1 / each for each in stored.values())), len(answers)) == (4800, 2912)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.means import mean_design_effect
 from judgeboard.stats.monitor import (
@@ -24,6 +25,7 @@ from judgeboard.stats.monitor import (
     window_change,
 )
 from judgeboard.stats.rates import Stratum
+from shared_answers import shared_answers
 
 CASES = ("nothing_changed", "judge_swapped_in_week_4", "app_changed_in_week_4")
 LIMIT = 104.0
@@ -46,6 +48,29 @@ def weeks(case: dict[str, Any]) -> list[Window]:
 
 def rates(of: list[Window]) -> list[tuple[float, float]]:
     return [(each.rate.value or 0.0, each.error) for each in of]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", CASES)
+def test_the_published_counts_of_each_week_come_from_the_draws(
+    shared: Path, expected: dict[str, Any], name: str
+) -> None:
+    answers, case = shared_answers(shared / "data"), expected[name]
+    week = np.floor(8 * answers.drawn("weeks")).astype(int)
+    labelled = np.array([sampling_number("judgeboard", "default", each) < 0.15 for each in answers.ids])
+    early = np.isin(answers.models, ["gpt-3.5-turbo-0613", "gpt-4-0613", "llama-2-70b-chat"])
+    kept = early == (week < 4) if name == "app_changed_in_week_4" else np.ones(len(week), dtype=bool)
+    later = "approach_1_modernbert" if name == "judge_swapped_in_week_4" else "track_b_modernbert"
+    judged = np.where(week < 4, answers.judged_bad["track_b_modernbert"], answers.judged_bad[later])
+    for row in case["rows"]:
+        inside = kept & (week == row["week"])
+        strata = [inside & ~judged, inside & judged]
+        assert (int(inside.sum()), int(strata[1].sum())) == (row["N"], row["judged_bad"])
+        assert [int((each & labelled).sum()) for each in strata] == row["n"]
+        assert [int((each & labelled & answers.bad).sum()) for each in strata] == row["k"]
+        assert (judged[inside].mean(), answers.bad[inside].mean()) == pytest.approx((row["judge"], row["truth"]))
+    for side, inside in (("before", kept & (week < 4)), ("after", kept & (week >= 4))):
+        assert answers.bad[inside].mean() == pytest.approx(case[side]["truth"], abs=5e-5)
 
 
 @pytest.mark.shared

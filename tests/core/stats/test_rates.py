@@ -85,6 +85,15 @@ class RagTruth:
         if ends:
             assert estimate.low == pytest.approx(known["low"], abs=SIX_DIGITS)
             assert estimate.high == pytest.approx(known["high"], abs=SIX_DIGITS)
+        if "df" in known:
+            assert standard_error(estimate, known["df"]) == pytest.approx(known["se"], abs=2e-6)
+
+
+def standard_error(estimate: Estimate, df: float) -> float:
+    """The standard error of a share whose interval is Student's t with ``df`` on the logit scale."""
+    value, high = estimate.value or 0, estimate.high or 0
+    reach = math.log(high / (1 - high)) - math.log(value / (1 - value))
+    return reach / float(t_quantile(df)) * value * (1 - value)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +174,9 @@ class TestRagTruth:
             estimate = predicted_mean(*ragtruth_rows.sums(drawn, judge=judge), share=True)
             ragtruth_rows.same(estimate, f"ppi_tuned_by_group_{judge}")
             slope = ragtruth_rows.slope(estimate, drawn, judge)
-            assert slope == pytest.approx(ragtruth_rows.expected[f"ppi_tuned_by_group_{judge}"]["b"], abs=5e-6)
+            known = ragtruth_rows.expected[f"ppi_tuned_by_group_{judge}"]
+            assert slope == pytest.approx(known["b"], abs=5e-6)
+            assert standard_error(estimate, 131) == pytest.approx(known["se"], abs=2e-6)
         for query_type in ("Data2txt", "QA", "Summary"):
             inside = ragtruth_rows.types == query_type
             ragtruth_rows.same(
@@ -202,8 +213,7 @@ class TestRagTruth:
         for estimate, name in ((tuned, "ppi_tuned_by_answer"), (full, "ppi_lambda1_by_answer")):
             ragtruth_rows.same(estimate, name)
             known, value = ragtruth_rows.expected[name], estimate.value or 0
-            of_logit = math.log((estimate.high or 0) / (1 - (estimate.high or 0))) - math.log(value / (1 - value))
-            error = of_logit / float(t_quantile(192)) * value * (1 - value)
+            error = standard_error(estimate, 192)
             assert error == pytest.approx(known["se"], abs=1e-6)
             ends = value - Z * error, value + Z * error
             assert ends == pytest.approx((known["low_normal"], known["high_normal"]), abs=1e-6)
