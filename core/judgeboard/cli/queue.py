@@ -182,6 +182,8 @@ def create(
         raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
     if plan is not None and rules["max_items"] is None:
         raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
+    if plan is not None and preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
+        raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))
     rules |= {

@@ -7,6 +7,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.calibration import CalibrationResult
@@ -96,8 +97,12 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     """
     from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
 
+    members = () if jury is None else options.listed(jury)
+    if jury is not None and len(members) < 2:
+        raise BadInput(
+            f"--jury {jury!r} names {counted(len(members), 'judge version')}: separate at least two by commas"
+        )
     with options.seen(options.open_store()).reading() as connection:
-        members = () if jury is None else options.listed(jury)
         result = measure_confident_verdicts(connection, agreement, judge_version=judge_version, jury=members, **choices)
     options.show(result, _confident_lines(result, one_judge=jury is None))
 

@@ -77,6 +77,8 @@ def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     assert "the reach must be above 1e-09" in typed("plan", "--reach", "1e-300", code=2)
     assert "--plan needs the number" in typed("queue", "create", "q", "--plan", "rate", code=2)
     assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
+    worst = ["--plan", "rate", "--n", "3", "--preset", "worst"]
+    assert "--preset worst does not: remove one" in typed("queue", "create", "q", *worst, code=2)
     assert "random order" in typed("queue", "create", "q", "--plan", "rate", "--n", "3", "--order", "oldest", code=2)
 
 
