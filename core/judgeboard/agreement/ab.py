@@ -16,7 +16,7 @@ from judgeboard.agreement.samples import LabelledAnswers, scored_version
 from judgeboard.agreement.versus import points, start_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
-from judgeboard.stats.estimates import complement, unmeasured
+from judgeboard.stats.estimates import complement, unmeasured, within_range
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -138,10 +138,10 @@ def compare_sources(
         sentence="",
         questions=len(usable),
         labelled=int(labelled.sum()),
-        change=whole.change,
+        change=within_range(whole.change, -1, 1),
         p=whole.p,
-        labels_only=changes.labels_only(),
-        judge_alone=changes.judge_alone(),
+        labels_only=within_range(changes.labels_only(), -1, 1),
+        judge_alone=within_range(changes.judge_alone(), -1, 1),
         labels_needed=whole.labels_needed,
         by=by,
         types=_by_type(changes, types.names, types.codes, within) if by else (),
@@ -250,7 +250,7 @@ def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within:
     adjusted = iter(holm([each.p for each in measured if each.p is not None]))
     types = []
     for name, questions, each in zip(names, inside, measured, strict=True):
-        change = each.simultaneous(max(tests, 1))
+        change = within_range(each.simultaneous(max(tests, 1)), -1, 1)
         types.append(
             TypeChange(
                 query_type=name,

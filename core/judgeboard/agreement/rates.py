@@ -25,6 +25,7 @@ from judgeboard.stats.estimates import (
     t_quantile,
     two_decimals,
     unmeasured,
+    within_range,
 )
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.rates import (
@@ -53,6 +54,7 @@ ALL = "all"
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
+_RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 _LEFT_OUT = {
     "not_judged": "not judged by this version",
     "prompt_examples": "examples in the judge's prompt",
@@ -291,7 +293,8 @@ class _Measure:
             return unmeasured(len(labels.values), why), None
         if self.loaded.grade != "label":
             share = self.loaded.grade == "groundedness"
-            return predicted_mean(population, labels, target=self.target, share=share), None
+            mean = predicted_mean(population, labels, target=self.target, share=share)
+            return within_range(mean, *_RANGE_OF_MEAN[self.loaded.grade]), None
         if self.target == "these":
             return rate(sample.counts, "these"), None
         effect = design_effect(population, labels)
@@ -335,7 +338,8 @@ def _judge_share(sample: SampledLabels, grade: GradeName, target: Target) -> Est
     if 0 < sample.judged < round(float(sample.population.answers[scored].sum())):
         value = float(sample.population.scores[scored].sum()) / sample.judged
         return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
-    return judge_alone(sample.population, scored, None, "the logit" if grade == "groundedness" else None, target)
+    alone = judge_alone(sample.population, scored, None, "the logit" if grade == "groundedness" else None, target)
+    return within_range(alone, *_RANGE_OF_MEAN[grade])
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:

@@ -1,7 +1,7 @@
 """The commands of ``judgeboard queue`` that create, assign, close, list, export and merge queues."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,14 +176,10 @@ def create(
     from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
 
-    if plan is None and judge_versions:
+    if plan is not None:
+        _check_plan(plan, judge_versions, preset, rules["max_items"])
+    elif judge_versions:
         raise BadInput("--judge-version needs --plan")
-    if plan is not None and (len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1):
-        raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
-    if plan is not None and rules["max_items"] is None:
-        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
-    if plan is not None and preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
-        raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))
     rules |= {
@@ -236,6 +232,15 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
             "This queue is open to everybody. While people lease an item, its judgments and reviews are hidden from "
             "them. To hide these also before the lease, use --assign."
         )
+
+
+def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None) -> None:
+    if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
+        raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
+    if max_items is None:
+        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
+    if preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
+        raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
 
 
 def _empty_words(plan: dict[str, Any] | None) -> str:

@@ -99,9 +99,7 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
 
     members = () if jury is None else options.listed(jury)
     if jury is not None and len(members) < 2:
-        raise BadInput(
-            f"--jury {jury!r} names {counted(len(members), 'judge version')}: separate at least two by commas"
-        )
+        raise BadInput(f"--jury {jury!r} names {counted(len(members), 'judge')}: separate at least two by commas")
     with options.seen(options.open_store()).reading() as connection:
         result = measure_confident_verdicts(connection, agreement, judge_version=judge_version, jury=members, **choices)
     options.show(result, _confident_lines(result, one_judge=jury is None))

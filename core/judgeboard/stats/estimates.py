@@ -38,6 +38,15 @@ def measured(
     return Estimate(_rounded(value), low, high, n=n, method=method, unit=unit, reason=reason)
 
 
+def within_range(estimate: Estimate, least: float, most: float) -> Estimate:
+    """Return an estimate whose value and interval end at the ``least`` and the ``most`` that the figure can be."""
+    ends = (
+        None if end is None else min(max(end, least), most) for end in (estimate.value, estimate.low, estimate.high)
+    )
+    value, low, high = ends
+    return replace(estimate, value=value, low=low, high=high)
+
+
 def unmeasured(n: int, reason: str) -> Estimate:
     """Return a statistic without a value, with the reason that pages show instead."""
     return Estimate(None, n=n, reason=reason)

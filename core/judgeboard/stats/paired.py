@@ -9,7 +9,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
-from judgeboard.stats.estimates import measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import measured, t_quantile, unmeasured, within_range
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
 from judgeboard.stats.sample_size import POWER, kappa_influence
 from judgeboard.stats.significance import mcnemar
@@ -130,7 +130,7 @@ def after_looks(shares: PairedShares, groups: Grouping, looks: int) -> PairedSha
     """Return a comparison corrected for the number of looks at the same labels (Bonferroni)."""
     change = MeanChange(shares.change, groups.count - 1).simultaneous(looks) if looks > 1 else shares.change
     p = None if shares.p is None else min(1.0, looks * shares.p)
-    return replace(shares, change=change, p=p, p_mcnemar=min(1.0, looks * shares.p_mcnemar))
+    return replace(shares, change=within_range(change, -1, 1), p=p, p_mcnemar=min(1.0, looks * shares.p_mcnemar))
 
 
 def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> dict[str, Estimate]:
@@ -141,7 +141,7 @@ def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, gro
     gains = (second == people).astype(np.float64) - (first == people).astype(np.float64)
     changes = {"kappa": _kappa_change(first, second, people, groups)}
     for name, inside in (("sensitivity", people), ("specificity", ~people)):
-        changes[name] = change_of_shares(gains[inside], groups.at(inside))
+        changes[name] = within_range(change_of_shares(gains[inside], groups.at(inside)), -1, 1)
     return changes
 
 
@@ -149,7 +149,7 @@ def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups
     if any(len(np.unique((each, people))) < 2 for each in (first, second)):
         return unmeasured(len(people), "all labels are the same")
     (before, of_before), (after, of_after) = (kappa_influence(each, people) for each in (first, second))
-    return influence_estimate(after - before, of_after - of_before, groups)
+    return within_range(influence_estimate(after - before, of_after - of_before, groups), -2, 2)
 
 
 @dataclass(frozen=True, slots=True)

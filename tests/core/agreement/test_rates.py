@@ -518,3 +518,15 @@ def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> 
     assert measure_rate(log.store, labels_from=everything).sentence == (
         "The share of bad answers is not available: this judge cannot be corrected: it is no better than chance."
     )
+
+
+@on_sqlite
+def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
+    ids = log.answers(12)
+    grades = {each: {"quality": 3 if place == 0 else 4} for place, each in enumerate(ids)}
+    log.say(log.version(), {each: grade | {"groundedness": 0.9} for each, grade in grades.items()})
+    log.reviews(grades)
+    result = measure_rate(log.store, grade="quality")
+    assert (result.value, result.high) == (pytest.approx(47 / 12), 4)
+    assert result.judge_share is not None
+    assert result.judge_share.high == 4

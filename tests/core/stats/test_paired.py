@@ -18,6 +18,7 @@ from judgeboard.stats.estimates import complement, t_quantile
 from judgeboard.stats.paired import (
     Conclusion,
     MeanChange,
+    after_looks,
     change_of_shares,
     changes_by_class,
     conclusion,
@@ -298,3 +299,15 @@ def test_an_interval_for_three_changes_at_once_is_wider() -> None:
     assert at_once.level == pytest.approx(1 - 0.05 / 3)
     assert change.simultaneous(1).low == pytest.approx(change.change.low)
     assert MeanChange(Estimate(None, n=1)).p is None
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=2, max_size=6), st.integers(1, 3))
+@settings(max_examples=40)
+def test_changes_stay_in_their_range_however_few_the_labels(rows: list[tuple[bool, ...]], looks: int) -> None:
+    first, second, people = np.array(rows).T
+    groups = grouping(None, len(rows))
+    changes = changes_by_class(first, second, people, groups)
+    changes["right"] = after_looks(paired_shares(first == people, second == people, groups), groups, looks).change
+    for name, change in changes.items():
+        most = 2 if name == "kappa" else 1
+        assert all(end is None or -most <= end <= most for end in (change.value, change.low, change.high)), name
