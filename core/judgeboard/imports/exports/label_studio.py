@@ -1,6 +1,7 @@
 """Label Studio: tasks with annotations (people) and predictions (judges), and its tables of annotations."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from judgeboard.formats.files import Row
@@ -51,17 +52,27 @@ def read(task: dict[str, Any]) -> Iterator[Entry]:
         judge = prediction.get("model_version") or "Label Studio prediction"
         scores = _answers(objects(prediction.get("result"))) | {"score": prediction.get("score")}
         by_judge.setdefault(str(judge), verdict_row(str(judge), scores))
-    grades: dict[str, tuple[dict[str, Any], Any]] = {}
-    for annotation in sorted(annotations, key=_changed):
-        person = _person(annotation.get("completed_by"))
-        answers = grades.get(person, ({}, None))[0] | _answers(objects(annotation["result"]))
-        grades[person] = answers, annotation.get("updated_at") or annotation.get("created_at")
     answer = answer_row(data, external_id=named(data, _IDS) or task.get("id"))
     yield Entry(
         answer,
         [row for rows in by_judge.values() for row in rows],
-        [row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)],
+        _grades(annotations, lambda each: (_person(each.get("completed_by")), _answers(objects(each["result"])))),
     )
+
+
+def _grades(
+    annotations: Iterable[dict[str, Any]], content: Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Return the grade of each person, whose later answers replace earlier ones.
+
+    ``content`` returns the person and the answers of an annotation.
+    """
+    grades: dict[str, tuple[dict[str, Any], Any]] = {}
+    for annotation in sorted(annotations, key=_changed):
+        person, answers = content(annotation)
+        earlier, _ = grades.get(person, ({}, None))
+        grades[person] = earlier | answers, annotation.get("updated_at") or annotation.get("created_at")
+    return [row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)]
 
 
 def _changed(annotation: Mapping[str, Any]) -> str:
@@ -104,33 +115,26 @@ def read_flat(rows: Iterable[Row]) -> Entries:
         tasks.setdefault(key, (row, []))[1].append(row.values)
     for row, annotations in tasks.values():
         columns = _answer_columns(row.values)
-        grades: dict[str, tuple[dict[str, Any], Any]] = {}
-        for annotation in sorted(annotations, key=_changed):
-            person = str(annotation.get("annotator"))
-            questions = {name: value for name, value in annotation.items() if name not in columns | _OF_ANNOTATIONS}
-            answered = {name: value for name, value in questions.items() if value not in (None, "", [])}
-            answers = grades.get(person, ({}, None))[0] | {
-                ("spans" if name == "span" else name): _flat_value(value) for name, value in answered.items()
-            }
-            grades[person] = answers, annotation.get("updated_at") or annotation.get("created_at")
         answer = answer_row({name: row.values[name] for name in columns}, external_id=named(row.values, _IDS))
-        yield (
-            row,
-            Entry(
-                answer,
-                grades=[row for person, (answers, at) in grades.items() for row in grade_row(person, answers, at)],
-            ),
-        )
+        yield row, Entry(answer, grades=_grades(annotations, partial(_flat_annotation, columns)))
+
+
+def _flat_annotation(columns: set[str], annotation: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the person and the answers in a row, whose other ``columns`` are the annotated answer."""
+    answers = {
+        "spans" if name == "span" else name: _flat_value(value)
+        for name, value in annotation.items()
+        if name not in columns | _OF_ANNOTATIONS and value not in (None, "", [])
+    }
+    return str(annotation.get("annotator")), answers
 
 
 def _answer_columns(row: Mapping[str, Any]) -> set[str]:
     """Return the columns of the answer. The others, whose names are parts of a grade, are the annotation."""
-    graded = {name for part in ("label", "groundedness", "quality", "note", "spans") for name in _parts(part)}
+    graded = {
+        name for part in ("label", "groundedness", "quality", "note", "spans") for name in GradeImport.columns[part]
+    }
     return {name for name in row if name not in _OF_ANNOTATIONS and name not in graded | {"span"}}
-
-
-def _parts(part: str) -> tuple[str, ...]:
-    return GradeImport.columns[part]
 
 
 def _flat_value(value: Any) -> Any:
