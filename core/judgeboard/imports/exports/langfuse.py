@@ -51,9 +51,7 @@ def read_observations(row: Row) -> Trace | None:
     values = row.values
     if not values.get("traceId") or not values.get("id"):
         return None
-    of_columns, others = _other_columns(values)
-    scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
-    return Trace(row, [_span(values, str(values["traceId"]))], [*scores, *of_columns], others)
+    return Trace(row, [_span(values, str(values["traceId"]))], *_scores_and_others(values))
 
 
 @each_trace
@@ -69,10 +67,8 @@ def read_traces(row: Row) -> Iterator[Trace]:
         {**each, "parentObservationId": each.get("parentObservationId") or trace_id}
         for each in objects(values.get("observations"))
     ]
-    scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
     spans = [_span(root, trace_id), *(_span(each, trace_id) for each in observations if each.get("id"))]
-    of_columns, others = _other_columns(values)
-    yield Trace(row, spans, [*scores, *of_columns], others)
+    yield Trace(row, spans, *_scores_and_others(values))
 
 
 def _span(values: Mapping[str, Any], trace_id: str) -> Span:
@@ -120,10 +116,10 @@ def _cost(values: Mapping[str, Any]) -> str | None:
     return json_text(details or ({"total": total} if total not in (None, "") else None))
 
 
-def _other_columns(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:
+def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:
     """Return the scores of an export, and what else is in columns that are not Langfuse's own, as metadata.
 
-    Scores are columns with the name of the score, or an object. Their columns have lists or follow all others.
+    Scores are a list, an object, or columns with the name of the score. These columns have lists or follow all others.
     """
     last_known = max((place for place, name in enumerate(values) if name in _OBSERVATION), default=-1)
     columns: dict[str, Any] = {}
@@ -133,7 +129,7 @@ def _other_columns(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, An
             is_score = place > last_known or isinstance(from_json(value), list)
             (columns if is_score else others)[name] = value
     columns |= values["scores"] if isinstance(values.get("scores"), dict) else {}
-    scores = []
+    scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
     for name, value in columns.items():
         whole = from_json(value)
         items = whole if isinstance(whole, list) else [whole]
