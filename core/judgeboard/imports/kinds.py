@@ -218,15 +218,9 @@ class SeenIds:
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 
-    def __contains__(self, key: str) -> bool:
-        return _hash(key) in self._hashes
-
     def add(self, key: str) -> bool:
         """Add an id and return whether it is new."""
         before = len(self._hashes)
-        self._hashes.add(_hash(key))
+        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        self._hashes.add(int.from_bytes(digest))
         return len(self._hashes) > before
-
-
-def _hash(key: str) -> int:
-    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest())

@@ -108,18 +108,14 @@ class Call:
             yield call
             waiting += call.children
 
-    def spoken(self) -> "Iterator[Call]":
-        """Yield it and the calls below it that are not inside a tool or a retrieval."""
+    def answering_models(self) -> "Iterator[Call]":
+        """Yield the calls of models, itself or below it, that answered and are not inside a tool or a retrieval."""
         waiting = [self]
         while waiting:
             call = waiting.pop()
-            if not call.is_aside:
+            if call.is_model and call.answers:
                 yield call
-                waiting += call.children
-
-    def answering_models(self) -> "Iterator[Call]":
-        """Yield the calls of models, itself or below it, that answered."""
-        return (call for call in self.spoken() if call.is_model and call.answers)
+            waiting += [] if call.is_aside else call.children
 
 
 def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Rule]) -> list[Call]:
