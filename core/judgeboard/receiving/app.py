@@ -94,8 +94,8 @@ class Endpoint(NamedTuple):
 
     def check_type(self, content_type: str) -> None:
         """Raise Refused or BadInput for a body of another type."""
-        if self.only_json and _media_type(content_type) not in {otlp.JSON, ""}:
-            raise Refused(415, f"the content type is {_media_type(content_type)}: send {otlp.JSON}")
+        if self.only_json and (media_type := otlp.bare_type(content_type)) not in {otlp.JSON, ""}:
+            raise Refused(415, f"the content type is {media_type}: send {otlp.JSON}")
         _reply_type(content_type)
 
     def described(self) -> dict[str, Any]:
@@ -297,8 +297,9 @@ class Receiver:
         headers = {"retry-after": str(RETRY_SECONDS)} if status in {429, 503} else {}
         if _is_stalled(error):  # the rest of the body may come, and is no new request
             headers["connection"] = "close"
-        known = otlp.PROTOBUF if _media_type(content_type) == otlp.PROTOBUF else otlp.JSON
-        return Reply(otlp.failure(content_type, status, reason), status, headers, known)
+        # A request whose own type is unknown gets JSON.
+        media_type = otlp.PROTOBUF if otlp.bare_type(content_type) == otlp.PROTOBUF else otlp.JSON
+        return Reply(otlp.failure(media_type, status, reason), status, headers, media_type)
 
     def _record(self, refusal: Refused, key: str) -> None:
         """Store a refusal as an event, without waiting for it."""
@@ -360,10 +361,6 @@ def _json(content: Any) -> Reply:
 
 def _content_type(request: Request) -> str:
     return request.headers.get("content-type", "")
-
-
-def _media_type(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
 
 
 def _fault_of(store: Callable[[], Store]) -> str | None:

@@ -27,9 +27,14 @@ _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 413: 8, 415: 3, 429: 8, 503: 
 _UNKNOWN = 2
 
 
+def bare_type(content_type: str) -> str:
+    """Return the media type in the header of a request, without its parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
 def media_type(content_type: str) -> str:
     """Return `JSON` or `PROTOBUF`, the type of a request and of its reply. Raises BadInput for any other type."""
-    name = content_type.partition(";")[0].strip().lower()
+    name = bare_type(content_type)
     if name not in {JSON, PROTOBUF}:
         raise BadInput(f"the content type is {name or 'absent'}: send {PROTOBUF} or {JSON}")
     return name
@@ -83,13 +88,10 @@ def success(content_type: str) -> bytes:
     return b"{}" if media_type(content_type) == JSON else b""
 
 
-def failure(content_type: str, status: int, message: str) -> bytes:
-    """Return the body of a reply with an error: a ``google.rpc.Status`` for a status of HTTP.
-
-    A request whose own type is unknown gets JSON.
-    """
+def failure(reply_type: str, status: int, message: str) -> bytes:
+    """Return the body of a reply with an error: a ``google.rpc.Status`` for a status of HTTP."""
     code = _CODES.get(status, _UNKNOWN)
-    if content_type.partition(";")[0].strip().lower() == PROTOBUF:
+    if reply_type == PROTOBUF:
         return bytes(Status(code=code, message=message).SerializeToString())
     return orjson.dumps({"code": code, "message": message})
 

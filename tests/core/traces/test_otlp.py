@@ -258,7 +258,7 @@ def test_replies_are_in_the_type_of_the_request() -> None:
     assert success(PROTOBUF) == b""
     assert success(JSON) == b"{}"
     assert Status.FromString(failure(PROTOBUF, 400, "no")) == Status(code=3, message="no")
-    assert orjson.loads(failure("text/html", 429, "wait")) == {"code": 8, "message": "wait"}
+    assert orjson.loads(failure(JSON, 429, "wait")) == {"code": 8, "message": "wait"}
 
 
 JSON_VALUES = st.recursive(
