@@ -1,7 +1,7 @@
 """How many labels a question needs, which answers get them, and an interval that may be looked at after every label.
 
 Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge explains taken off;
-confidence sequences by betting (Waudby-Smith, Ramdas, 2024).
+allocation to strata (Neyman, 1934); confidence sequences by betting (Waudby-Smith, Ramdas, 2024).
 """
 
 import math
@@ -161,23 +161,27 @@ def labels_in_groups(
     return labels, effect
 
 
-def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
-    """Return how many of ``n`` labels each stratum gets, in proportion to its ``answers``.
+def allocated(
+    n: int, answers: Sequence[int], shares: Sequence[float] | None = None, *, least: int | None = None
+) -> tuple[int, ...]:
+    """Return how many of ``n`` labels each stratum gets; they add up to ``n``, or to all answers if these are fewer.
 
-    They add up to ``n``, or to all answers if these are fewer. A stratum gets at least ``least`` labels, as far as it
-    has answers and ``n`` allows.
+    With the expected ``shares`` of bad answers the allocation is Neyman's; otherwise it is proportional. A stratum gets
+    at least ``least`` labels (default: a tenth of ``n``, at least 10), as far as it has answers and ``n`` allows.
     """
     sizes = np.asarray(answers, dtype=np.float64)
     total = min(n, int(sizes.sum()))
-    floors = np.minimum(sizes, least)
+    floors = np.minimum(sizes, max(10, n // 10) if least is None else least)
     if floors.sum() > total:
         floors = sizes * total / max(sizes.sum(), 1)
-    low, high = 0.0, 1.0
+    levels = np.full(len(sizes), UNKNOWN_SHARE) if shares is None else np.asarray(shares, dtype=np.float64)
+    spread = sizes * np.maximum(np.sqrt(levels * (1 - levels)), 1e-6)
+    low, high = 0.0, float((sizes / np.maximum(spread, 1e-12)).max(initial=0.0))
     for _ in range(_ROUNDS):
         middle = (low + high) / 2
-        enough = np.clip(middle * sizes, floors, sizes).sum() >= total
+        enough = np.clip(middle * spread, floors, sizes).sum() >= total
         low, high = (low, middle) if enough else (middle, high)
-    wanted = np.clip(high * sizes, floors, sizes)
+    wanted = np.clip(high * spread, floors, sizes)
     counts = np.minimum(np.floor(wanted + 1e-9), sizes)
     for stratum in np.argsort(counts - wanted, kind="stable")[: max(total - int(counts.sum()), 0)]:
         counts[stratum] += 1
