@@ -300,7 +300,8 @@ def test_a_stratum_without_a_bad_answer_still_adds_to_the_width() -> None:
 
 def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
     assert rogan_gladen(5, 10, JudgeErrors(10, 5, 10, 5)).reason == NO_BETTER_THAN_CHANCE
-    assert rogan_gladen(5, 10, JudgeErrors(0, 0, 10, 5)).value is None
+    for errors, kind in ((JudgeErrors(0, 0, 10, 5), "bad"), (JudgeErrors(10, 5, 0, 0), "good")):
+        assert rogan_gladen(5, 10, errors).reason == f"no label for the judge's errors says {kind}"
 
 
 @st.composite
