@@ -74,7 +74,7 @@ def read_signals(
     states: Sequence[ResponseState],
     primary_judge: str | None,
     *,
-    texts_for: Callable[[Signals], bool] = lambda _signals: False,
+    texts_for: Callable[[Signals], bool],
 ) -> list[Signals]:
     """Return the signals of each response, in their order.
 

@@ -60,6 +60,7 @@ _REQUESTS = (
     (JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.run_id.is_not(None)),
 )
 _MICRO = 1_000_000
+_SELECTED = 1_000  # newest answers of a filter whose generators are counted
 
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
@@ -103,10 +104,10 @@ def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]
     return Counter(dict(connection.execute(counted).all()))
 
 
-def selected_generators(connection: Connection, where: RowFilter, limit: int = 1000) -> dict[str | None, int]:
-    """Return the number of the newest answers that a filter selects, by generator model (None: unknown)."""
+def selected_generators(connection: Connection, where: RowFilter) -> dict[str | None, int]:
+    """Return the number of the 1,000 newest answers that a filter selects, by generator model (None: unknown)."""
     newest = select(RESPONSE.c.generator_model).where(*response_conditions(connection, where))
-    return Counter(connection.execute(newest.order_by(RESPONSE.c.id.desc()).limit(limit)).scalars())
+    return Counter(connection.execute(newest.order_by(RESPONSE.c.id.desc()).limit(_SELECTED)).scalars())
 
 
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:
@@ -249,9 +250,9 @@ class ControlScores:
         return ~np.isnan(self.before[measure]) & ~np.isnan(self.after[measure])
 
 
-def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST) -> ScoredAnswers:
+def scored_lengths(connection: Connection, version_id: int) -> ScoredAnswers:
     """Return the newest logged answers that a version scored, with their lengths."""
-    newest = _newest(version_id, limit)
+    newest = _newest(version_id)
     query = (
         select(*_measures(newest), newest.c.evidence_group, cast(func.length(RESPONSE.c.answer), Float))
         .join_from(newest, RESPONSE, RESPONSE.c.id == newest.c.response_id)
@@ -261,9 +262,9 @@ def scored_lengths(connection: Connection, version_id: int, limit: int = NEWEST)
     return ScoredAnswers(_named(measures), lengths, groups)
 
 
-def scored_feedback(connection: Connection, version_id: int, limit: int = NEWEST) -> FeedbackScores:
+def scored_feedback(connection: Connection, version_id: int) -> FeedbackScores:
     """Return the newest scored answers with clear feedback; neutral feedback is left out."""
-    newest = _newest(version_id, limit, CURRENT.c.user_quality.is_not(None))
+    newest = _newest(version_id, CURRENT.c.user_quality.is_not(None))
     query = select(*_measures(newest), newest.c.evidence_group, cast(newest.c.user_quality, Float))
     *measures, groups, quality = read_columns(connection, query)
     plain = quality != _MIDDLE
@@ -350,12 +351,12 @@ def _measures(current: Any) -> tuple[ColumnElement[Any], ...]:
     )
 
 
-def _newest(version_id: int, limit: int, *conditions: ColumnElement[bool]) -> Any:
+def _newest(version_id: int, *conditions: ColumnElement[bool]) -> Any:
     names = ("response_id", "judgment_id", "evidence_group", "groundedness", "quality", "label", "user_quality")
     query = select(*(CURRENT.c[name] for name in names)).where(
         CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, *conditions
     )
-    return query.order_by(CURRENT.c.response_id.desc()).limit(limit).subquery("newest")
+    return query.order_by(CURRENT.c.response_id.desc()).limit(NEWEST).subquery("newest")
 
 
 def _verdict_of(current: Any, version_id: int, response_id: ColumnElement[Any]) -> ColumnElement[bool]:

@@ -63,10 +63,7 @@ def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[s
     return named(connection, PAIR, external_ids)
 
 
-LastRows = tuple[int, ...]
-
-
-def last_rows(connection: Connection) -> LastRows:
+def last_rows(connection: Connection) -> tuple[int, ...]:
     """Return the highest id of each table that figures of pairs read; equal ids mean equal contents."""
     return last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
 

@@ -269,7 +269,7 @@ def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
     query = (
         select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here).group_by(SKIP.c.reviewer_id)
     )
-    return dict(tuple(row) for row in connection.execute(query))
+    return dict(connection.execute(query).all())
 
 
 def _of_people(queue_id: int) -> ColumnElement[bool]:
@@ -328,7 +328,7 @@ def conflict_rows(
     return [record_of(ConflictRow, row) for row in connection.execute(query)]
 
 
-def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int = 50) -> list[ConflictRow]:
+def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int) -> list[ConflictRow]:
     """Return the conflicts on items that a person reviewed, including adjudicated ones, the newest first."""
     reviewed = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
     differed = QUEUE_ITEM.c.state.in_((ItemState.CONFLICT.value, ItemState.ADJUDICATED.value))

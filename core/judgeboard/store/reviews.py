@@ -347,8 +347,7 @@ def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, t
 def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:
     """Return the side that a review of a pair prefers, by aspect."""
     query = select(PREFERENCE_SCORE.c.aspect, PREFERENCE_SCORE.c.preference)
-    rows = connection.execute(query.where(PREFERENCE_SCORE.c.review_id == review_id))
-    return dict(tuple(row) for row in rows)
+    return dict(connection.execute(query.where(PREFERENCE_SCORE.c.review_id == review_id)).all())
 
 
 def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> None:

@@ -229,7 +229,7 @@ def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime
     return connection.execute(query.order_by(IMPORT_BATCH.c.id.desc()).limit(1)).scalar()
 
 
-def list_batches(connection: Connection, limit: int = 50) -> list[ImportBatch]:
-    """Return the latest imports, newest first."""
-    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc()).limit(limit)
+def list_batches(connection: Connection) -> list[ImportBatch]:
+    """Return the 50 latest imports, newest first."""
+    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc()).limit(50)
     return [ImportBatch(*row) for row in connection.execute(query)]
