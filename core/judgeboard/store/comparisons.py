@@ -257,14 +257,17 @@ def versions_that_compared(connection: Connection) -> list[StoredVersion]:
     return list_versions(connection, select(COMPARISON.c.judge_version_id).where(COMPARISON.c.condition == PLAIN))
 
 
+_A, _B = RESPONSE.alias(), RESPONSE.alias()
+_WITH_ANSWERS = PAIR.outerjoin(_A, _A.c.id == PAIR.c.response_a_id).outerjoin(_B, _B.c.id == PAIR.c.response_b_id)
+
+
 def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple[int, ...]:
     """Return the pairs whose question and two answers are neither missing nor forgotten, ordered by id."""
-    a, b = RESPONSE.alias(), RESPONSE.alias()
     query = (
         select(PAIR.c.id)
-        .join(a, a.c.id == PAIR.c.response_a_id)
-        .join(b, b.c.id == PAIR.c.response_b_id)
-        .where(PAIR.c.question.is_not(None), a.c.answer.is_not(None), b.c.answer.is_not(None))
+        .join(_A, _A.c.id == PAIR.c.response_a_id)
+        .join(_B, _B.c.id == PAIR.c.response_b_id)
+        .where(PAIR.c.question.is_not(None), _A.c.answer.is_not(None), _B.c.answer.is_not(None))
         .order_by(PAIR.c.id)
     )
     return tuple(row.id for row in rows_with(connection, query, PAIR.c.id, pair_ids))
@@ -272,25 +275,16 @@ def pairs_with_texts(connection: Connection, pair_ids: Collection[int]) -> tuple
 
 def pair_heads(connection: Connection, pair_ids: Collection[int]) -> dict[int, PairHead]:
     """Return the heads of these pairs, by id."""
-    a, b = RESPONSE.alias(), RESPONSE.alias()
     start = func.substr(PAIR.c.question, 1, QUESTION_START)
-    query = (
-        select(PAIR.c.id, PAIR.c.source, PAIR.c.external_id, start, a.c.generator_model, b.c.generator_model)
-        .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
-        .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
-    )
+    columns = (PAIR.c.id, PAIR.c.source, PAIR.c.external_id, start, _A.c.generator_model, _B.c.generator_model)
+    query = select(*columns).select_from(_WITH_ANSWERS)
     return {id_: PairHead(*head) for id_, *head in rows_with(connection, query, PAIR.c.id, pair_ids)}
 
 
 def pair_models(connection: Connection, pair_ids: Collection[int]) -> dict[int, tuple[str, str]]:
     """Return the models that wrote both answers of these pairs, by id; the source of an answer without a model."""
-    a, b = RESPONSE.alias(), RESPONSE.alias()
-    models = (func.coalesce(of.c.generator_model, of.c.source, "") for of in (a, b))
-    query = (
-        select(PAIR.c.id, *models)
-        .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
-        .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
-    )
+    models = (func.coalesce(of.c.generator_model, of.c.source, "") for of in (_A, _B))
+    query = select(PAIR.c.id, *models).select_from(_WITH_ANSWERS)
     return {id_: (first, second) for id_, first, second in rows_with(connection, query, PAIR.c.id, pair_ids)}
 
 
