@@ -50,6 +50,7 @@ from judgeboard_dashboard.widgets.filters import (
     grade_field,
     part_of_log,
     query_of,
+    table_switch,
     version_field,
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
@@ -116,7 +117,7 @@ def _filters() -> Filters:
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
-    as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+    as_tables = table_switch("Tables")
     where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
     if not implied_labels:
         whose = replace(whose, implied_labels=False, query=whose.query | {"implied": ["false"]})

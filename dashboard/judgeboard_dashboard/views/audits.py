@@ -21,7 +21,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.widgets.charts.grid import AUDIT_HEIGHT, MARKED, RIGHT, UNMARKED, WRONG, audit_chart
-from judgeboard_dashboard.widgets.filters import choose, switch
+from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
@@ -106,7 +106,7 @@ def _filters(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
         of_this = choose("Audited judge", of_judge, key="audited", width=240)
         audit = choose("Supreme judge", of_this, key="supreme", width=240)
         st.space("stretch")
-        as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+        as_table = table_switch()
     return audit, as_table
 
 

@@ -25,7 +25,15 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, page, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.charts import grid, scores
 from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
-from judgeboard_dashboard.widgets.filters import choose, grade_field, implied_field, people_field, version_field
+from judgeboard_dashboard.widgets.filters import (
+    chip,
+    choose,
+    grade_field,
+    implied_field,
+    people_field,
+    table_switch,
+    version_field,
+)
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import cell_rows, clickable_chart, follow, item, mark_in, open_button
 from judgeboard_dashboard.widgets.tables import choose_row, foot, one_line, table
@@ -108,7 +116,7 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
                 disabled=not values,
             )
             direction = choose("Direction", DIRECTIONS, key="direction", width=140)
-            as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+            as_table = table_switch()
         version = version_field(place, source.versions(grade))
         pairs: dict[str, Any] = {
             "version_id": version.id if version else None,
@@ -146,13 +154,8 @@ def _cell_chip(cell: tuple[int, int] | None, figures: DisagreementPage) -> None:
     people, judge = (cell_names(figures.grade)[place] for place in cell)
     from_ = "from " if figures.grade == "groundedness" else ""
     with st.container(key="chips_disagreement", horizontal=True, gap="xsmall"):
-        st.button(
-            f"People {from_}{people}, judge {from_}{judge}: {figures.total:,} ✕",
-            key="disagreement_cell",
-            help="Remove this filter",
-            on_click=_choose,
-            args=(figures.grade, None),
-        )
+        label = f"People {from_}{people}, judge {from_}{judge}: {figures.total:,}"
+        chip(label, _choose, figures.grade, None, key="disagreement_cell")
 
 
 def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool) -> None:

@@ -36,7 +36,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, saving, seen, stacking_columns, store
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
-from judgeboard_dashboard.widgets.filters import version_field
+from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
 from judgeboard_dashboard.widgets.rejudge_form import job_button
@@ -95,7 +95,7 @@ def judges() -> None:
         with st.container(key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=260)
             st.space("stretch")
-            as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+            as_table = table_switch()
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
         combined: JuryReport | RepeatsReport | str

@@ -19,6 +19,7 @@ from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import as_query, current_reviewer, page, reading, stacking_columns
+from judgeboard_dashboard.widgets.filters import table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, queue, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
@@ -232,7 +233,7 @@ def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> lis
 def _signals(counts: Mapping[tuple[str, str], int]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="signals_head"):
         heading("Two signals")
-        as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+        as_table = table_switch()
     from judgeboard_dashboard.widgets.charts import grid  # slow to import: the figures above do not wait for it
 
     sides = grid.quadrant_sides(counts)

@@ -32,6 +32,7 @@ from judgeboard_dashboard.widgets.filters import (
     Choices,
     Chosen,
     Query,
+    chip,
     filter_row,
     without_index,
     write_address,
@@ -189,13 +190,8 @@ def _filters(chosen: Chosen, cell: Drilled | None, titles: dict[int, str], colum
 def _cell_chip(cell: Drilled, filters: Filters) -> None:
     rest = {name: values for name, values in filters.query.items() if name not in cell.query}
     with st.container(key="chips_cell", horizontal=True, gap="xsmall"):
-        st.button(
-            f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')} ✕",
-            key="responses_cell",
-            help="Remove this filter",
-            on_click=st.query_params.from_dict,
-            args=(rest,),
-        )
+        label = f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')}"
+        chip(label, st.query_params.from_dict, rest, key="responses_cell")
 
 
 def _table(

@@ -34,7 +34,7 @@ from judgeboard.store.comparisons import (
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
-from judgeboard_dashboard.widgets.filters import choose, version_field
+from judgeboard_dashboard.widgets.filters import choose, table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.self_reference import (
@@ -123,7 +123,7 @@ def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> 
         "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
-    as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+    as_tables = table_switch("Tables")
     return Filters(version, k, listed, category, as_tables)
 
 

@@ -21,7 +21,7 @@ from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen, stacking_columns
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, suite_runs_chart
-from judgeboard_dashboard.widgets.filters import choose
+from judgeboard_dashboard.widgets.filters import choose, table_switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
@@ -125,7 +125,7 @@ def _filters(everything: Sequence[SuiteRun]) -> Filters:
         baselines: dict[str, int | None] = {_title(run): run for run in (*earlier, *later)}
         baseline = choose("Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160)
         st.space("stretch")
-        as_tables = st.toggle("Tables", key="tables", bind="query-params", width="content")
+        as_tables = table_switch("Tables")
     return Filters(runs, chosen, baseline, as_tables)
 
 

@@ -19,7 +19,7 @@ from judgeboard_dashboard.widgets.charts.trend import (
     show_points,
     trend_panels,
 )
-from judgeboard_dashboard.widgets.filters import choose, switch, without_index
+from judgeboard_dashboard.widgets.filters import choose, switch, table_switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
@@ -117,7 +117,7 @@ def _filters(
         last = choose("Last", LAST[period], key="last", width=130, disabled=by_type)
         by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
-        table = st.toggle("Table", key="table", bind="query-params", width="content")
+        table = table_switch()
     return {"measure": measure, "period": period, "judge": judge, "last": last, "by": by}, table
 
 

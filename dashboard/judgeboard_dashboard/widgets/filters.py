@@ -355,13 +355,12 @@ def _chips(page: str, where: RowFilter, shown: set[str], titles: Mapping[int, st
     with st.container(key=f"chips_{page}", horizontal=True, gap="xsmall"):
         for group in groups:
             words = describe(only(where, *group), titles)
-            st.button(
-                f"{as_label(capital(words))} ✕",
-                key=f"{page}_chip_{group[0]}",
-                help="Remove this filter",
-                on_click=_take_away,
-                args=(group,),
-            )
+            chip(as_label(capital(words)), _take_away, group, key=f"{page}_chip_{group[0]}")
+
+
+def chip(label: str, remove: Callable[..., None], *args: object, key: str) -> None:
+    """Show a filter; a press removes it: it calls ``remove`` with ``args``."""
+    st.button(f"{label} ✕", key=key, help="Remove this filter", on_click=remove, args=args)
 
 
 def _take_away(fields: Sequence[str]) -> None:
@@ -416,6 +415,11 @@ def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | Non
         **looks,
     )
     return chosen or default
+
+
+def table_switch(label: str = "Table") -> bool:
+    """Show the switch from charts to tables, bound to the address; return whether it is on."""
+    return st.toggle(label, key=label.lower(), bind="query-params", width="content")
 
 
 def grade_field(first: GradeName) -> GradeName:

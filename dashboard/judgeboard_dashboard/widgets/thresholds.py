@@ -35,7 +35,7 @@ from judgeboard_dashboard.widgets.charts.scores import (
     drawn_tenths,
     trade_off_chart,
 )
-from judgeboard_dashboard.widgets.filters import choose, switch
+from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, instead, sentence
 
@@ -100,7 +100,7 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> Non
         first = in_force if each.low_groundedness is None else each.low_groundedness
         # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
         tried = st.number_input("Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210)
-        as_table = st.toggle("Table", key="table", bind="query-params", width="content")
+        as_table = table_switch()
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
