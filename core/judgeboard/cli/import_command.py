@@ -12,7 +12,9 @@ from judgeboard.cli import options
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
+from judgeboard.imports.fields import parse_mapping
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.values import parse_values
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -25,24 +27,15 @@ MAX_COLUMNS = 30  # names of columns in one line
 MAX_ROWS = 3  # rejected rows in the output
 
 
-def _parsed_mapping(_context: click.Context, _option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    from judgeboard.imports.fields import parse_mapping
-
-    return parse_mapping(pairs)
-
-
-def _parsed_values(
-    _context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, dict[str, str]]:
-    from judgeboard.imports.values import parse_values
-
-    return parse_values(texts)
-
-
 def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
     """Return the option ``--map`` of a command that imports."""
     return click.option(
-        "--map", "mapping", multiple=True, metavar="THEIRS=ours", callback=_parsed_mapping, help=help_text
+        "--map",
+        "mapping",
+        multiple=True,
+        metavar="THEIRS=ours",
+        callback=lambda _context, _option, pairs: parse_mapping(pairs),
+        help=help_text,
     )
 
 
@@ -85,7 +78,7 @@ could be used, or a file could not be read to its end.
     "values",
     multiple=True,
     metavar="FIELD:WORD=VALUE",
-    callback=_parsed_values,
+    callback=lambda _context, _option, texts: parse_values(texts),
     help="Replace a word of a field by a value: label:inconsistent=hallucinated. Repeat for more words. A "
     "label is grounded (good) or hallucinated (bad). Words known without this option: consistent or inconsistent, "
     "correct or incorrect, faithful or unfaithful, supported or unsupported, pass or fail, yes or no, true or false, "
