@@ -13,6 +13,7 @@ import ssl
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from html import escape
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -77,18 +78,12 @@ def send(destination: str, message: Message) -> None:
         _post(value, json.dumps(BODIES[kind](message)).encode(), message["id"])
 
 
-def _plain(message: Message) -> Message:
-    return message
-
-
 def _slack(message: Message) -> dict[str, Any]:
     # "plain_text" shows names of sources as they are: they cannot mention a channel or hide a link.
     title = {"type": "header", "text": {"type": "plain_text", "text": message["title"][:150], "emoji": False}}
     lines = {"type": "section", "text": {"type": "plain_text", "text": message["text"][:3000], "emoji": False}}
     small = {"type": "context", "elements": [{"type": "plain_text", "text": f"Judgeboard, {message['id']}"}]}
-    summary = f"{message['title']}. {message['text']}"
-    for character, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        summary = summary.replace(character, escaped)
+    summary = escape(f"{message['title']}. {message['text']}", quote=False)
     return {"text": summary, "blocks": [title, lines, small]}
 
 
@@ -111,7 +106,7 @@ def _teams(message: Message) -> dict[str, Any]:
 
 
 BODIES: Mapping[str, Callable[[Message], Message]] = MappingProxyType(
-    {"webhook": _plain, "slack": _slack, "teams": _teams}
+    {"webhook": dict, "slack": _slack, "teams": _teams}
 )
 """The body of each kind of webhook."""
 

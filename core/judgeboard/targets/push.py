@@ -102,10 +102,12 @@ def push(
                     if not items:
                         break
                     after = items[-1].row_id
+                    if not with_notes:
+                        items = [replace(item, note=None, corrected_answer=None) for item in items]
                     for batch in batches(items, target.batch_size):
                         if not goes_on():
                             raise NotSent(INTERRUPTED)
-                        outcomes = _deliver(target, http, batch if with_notes else [_without_texts(i) for i in batch])
+                        outcomes = _deliver(target, http, batch)
                         with store.writing() as connection:
                             store_pushed(connection, name, outcomes, datetime.now(UTC))
                         reasons = [reason for _, reason in outcomes]
@@ -119,10 +121,6 @@ def push(
             details = {"target": name, **sent, "refused": refused.total(), "with_notes": with_notes}
             record_event(connection, "push", actor, details=details)
     return PushResult(name, dict(sent), dict(refused.most_common()), stopped)
-
-
-def _without_texts(item: PushItem) -> PushItem:
-    return replace(item, note=None, corrected_answer=None)
 
 
 def _deliver(target: Target, http: Http, items: Sequence[PushItem]) -> list[tuple[PushItem, str | None]]:

@@ -134,7 +134,8 @@ class FakeMlflow(RecordingTool):
             return Reply(404, {"message": f"Trace with ID '{parts[5]}' not found."})
         assessment = request.body["assessment"]
         if request.method == "PATCH":
-            names = ("assessment_name" if name == "assessmentName" else name for name in _mask(request))
+            mask = str(request.body["update_mask"]).split(",")
+            names = ("assessment_name" if name == "assessmentName" else name for name in mask)
             self.scores[parts[7]] |= {name: assessment.get(name) for name in names}
             return Reply(200, {"assessment": self.scores[parts[7]]})
         id_ = assessment.get("assessment_id") or f"a-{len(self.scores)}"
@@ -143,10 +144,6 @@ class FakeMlflow(RecordingTool):
             return Reply(500, {"error_code": "INTERNAL_ERROR", "message": words})
         self.scores[id_] = assessment | {"trace_id": parts[5]}
         return Reply(200, {"assessment": self.scores[id_]})
-
-
-def _mask(request: ToolRequest) -> list[str]:
-    return str(request.body["update_mask"]).split(",")
 
 
 class FakeLangfuse(RecordingTool):

@@ -5,7 +5,6 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 import httpx
@@ -88,9 +87,7 @@ class Http:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._client.close()
 
     def send(self, method: str, path: str, body: Any = None, *, repeat: bool = True) -> Any:
