@@ -8,9 +8,9 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
-from judgeboard.stats.estimates import measured, unmeasured
+from judgeboard.stats.estimates import measured, unmeasured, within_range
 from judgeboard.stats.intervals import mean_estimate
-from judgeboard.stats.paired import MeanChange, PairedShares, paired_shares
+from judgeboard.stats.paired import MeanChange, PairedShares, after_looks, paired_shares
 from judgeboard.stats.significance import holm, mcnemar
 from judgeboard.stats.thresholds import wrong_bound
 
@@ -70,7 +70,7 @@ def anchor_change(
     to_bad, to_good = int((bad_now & ~bad_before).sum()), int((bad_before & ~bad_now).sum())
     flips = to_bad + to_good
     right = [(bad == people_bad)[labelled] for bad in (bad_before, bad_now)]
-    agreement = paired_shares(right[0], right[1], groups.at(labelled))
+    agreement = after_looks(paired_shares(right[0], right[1], groups.at(labelled)), groups.at(labelled), looks=1)
     scored = ~np.isnan(score_changes)
     of_scores = groups.at(scored)
     shift = mean_estimate(score_changes[scored], of_scores) if scored.any() else unmeasured(0, "no scores")
@@ -84,6 +84,7 @@ def anchor_change(
         p_values["score"] = p_score
     if n and repeats is not None and repeats.n:
         p_values["flips"] = more_often(Flips(flips, n), repeats)
+    shift = within_range(shift, -1, 1)
     return AnchorChange(n, to_bad, to_good, flip_rate(flips, n), agreement, shift, repeats, p_values)
 
 

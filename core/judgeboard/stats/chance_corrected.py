@@ -22,7 +22,7 @@ from judgeboard.stats.arrays import (
     row_sums,
 )
 from judgeboard.stats.confusion import Weights, agreement_weights
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import (
     correlation_estimate,
     jackknifed,
@@ -363,7 +363,7 @@ def ranking_agreement(items: Sequence[Sequence[Sequence[int]]], lengths: Sequenc
             rows.append(row)
     if len(rows) < MIN_PAIRS:
         return unmeasured(len(rows), too_few(len(rows)))
-    return mean_estimate(np.array(taus), grouping(groups[rows], len(rows)))
+    return within_range(mean_estimate(np.array(taus), grouping(groups[rows], len(rows))), -1, 1)
 
 
 def _order(ranking: Sequence[int], length: int) -> FloatArray:

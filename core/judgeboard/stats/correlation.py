@@ -18,7 +18,7 @@ from judgeboard.stats.arrays import (
     mid_ranks_within,
     ratio,
 )
-from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured, within_range
 from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, mean_estimate, standard_error
 
 
@@ -130,7 +130,7 @@ def within_queries(judge: FloatArray, people: FloatArray, queries: Grouping, *, 
         return unmeasured(0, "on every query a side gave the same value to all answers")
     estimate = mean_estimate(by_query, grouping(None, len(by_query), row=queries.group, group=queries.group))
     left_out = (("queries with one answer", len(counts) - several), ("constant queries", several - len(by_query)))
-    return leaving_out(estimate, *left_out)
+    return leaving_out(within_range(estimate, -1, 1), *left_out)
 
 
 def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:

@@ -7,7 +7,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
-from judgeboard.stats.estimates import Z, measured, unmeasured
+from judgeboard.stats.estimates import Z, measured, unmeasured, within_range
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, share_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
@@ -132,8 +132,7 @@ def brier(score: FloatArray, grounded: BoolArray, groups: Grouping) -> Estimate:
     Source: G. W. Brier, "Verification of forecasts expressed in terms of probability" (Monthly Weather Review, 1950),
     for one of two classes.
     """
-    estimate = mean_estimate(np.square(score - grounded), groups)
-    return estimate if estimate.low is None else replace(estimate, low=max(estimate.low, 0.0))
+    return within_range(mean_estimate(np.square(score - grounded), groups), 0, 1)
 
 
 def tenths(score: FloatArray) -> IntArray:

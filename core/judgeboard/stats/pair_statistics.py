@@ -1,5 +1,6 @@
 """The statistics of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed."""
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -41,7 +42,7 @@ from judgeboard.stats.correlation import (
     within_queries,
 )
 from judgeboard.stats.detection import auprc, auroc, brier, expected_calibration_error
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
@@ -317,7 +318,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "mean_absolute_difference": Statistic(
         "Mean absolute difference",
         _ranked,
-        lambda pairs: mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups),
+        lambda pairs: within_range(mean_estimate(np.abs(pairs.judge - pairs.people), pairs.groups), 0, math.inf),
         symmetric=True,
     ),
     "rmse": Statistic("Root mean square difference", _ranked, _of_values(root_mean_square), symmetric=True),

@@ -1,5 +1,6 @@
 """How far a judge agrees with itself on answers that it judged repeatedly."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -9,7 +10,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, grouping, ratio, row_sums
 from judgeboard.stats.chance_corrected import EVERY_VALUE_THE_SAME, interval_alpha
-from judgeboard.stats.estimates import leaving_out, unmeasured
+from judgeboard.stats.estimates import leaving_out, unmeasured, within_range
 from judgeboard.stats.intervals import jackknifed, mean_estimate
 from judgeboard.stats.proportions import share
 
@@ -80,7 +81,7 @@ def _measure(name: str, items: Sequence[RepeatedItem], groups: IntArray) -> Repe
         krippendorff_alpha=interval_alpha(table, by_group),
         icc=intraclass_correlation(table, by_group),
         cronbach_alpha=cronbach_alpha(table, by_group),
-        spread=mean_estimate(apart, by_group),
+        spread=within_range(mean_estimate(apart, by_group), 0, math.inf),
     )
 
 

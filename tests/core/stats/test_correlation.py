@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.correlation import pearson, spearman
+from judgeboard.stats.correlation import pearson, spearman, within_queries
 from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS
@@ -136,3 +136,13 @@ def test_the_order_of_rows_cannot_be_seen():
         assert statistic(judge, people, grouping(ids, len(ids))) == statistic(
             judge[order], people[order], grouping(ids[order], len(ids))
         )
+
+
+def test_intervals_of_few_queries_end_at_the_ends_of_the_range() -> None:
+    judge, people = np.array([0.1, 0.9, 0.2, 0.8]), np.array([0.1, 0.9, 0.8, 0.2])
+    queries = grouping(np.array([0, 0, 1, 1]), 4)
+    within = within_queries(judge, people, queries, ranked=False)
+    assert (within.value, within.low, within.high) == (0, -1, 1)
+    one_apart = np.array([0.9, *[0.0] * 9])
+    difference = pair_statistics(one_apart, np.zeros(10), GROUNDEDNESS).estimates["mean_absolute_difference"]
+    assert (difference.value, difference.low) == (pytest.approx(0.09), 0)
