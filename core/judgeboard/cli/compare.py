@@ -291,8 +291,8 @@ def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
 
 def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":
     from judgeboard.methods.self_reference_report import measure_self_reference
-    from judgeboard.store.comparisons import sampling_versions
     from judgeboard.store.judge_versions import choose_version
+    from judgeboard.store.samples import sampling_versions
 
     version = chosen["judge_version"]
     if version is not None:

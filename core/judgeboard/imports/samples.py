@@ -27,16 +27,10 @@ from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in, preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import SCORE, scale_in
-from judgeboard.store.comparisons import (
-    NewComparison,
-    NewSample,
-    SampleKey,
-    StoredSample,
-    store_samples,
-    stored_samples,
-)
+from judgeboard.store.comparisons import NewComparison
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, recorded_scores
+from judgeboard.store.samples import NewSample, SampleKey, StoredSample, store_samples, stored_samples
 from judgeboard.store.storing import store_judgments, store_responses
 
 Value = TypeVar("Value")

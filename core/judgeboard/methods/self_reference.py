@@ -26,21 +26,17 @@ from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome,
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.claims import TaskKey
 from judgeboard.store.comparisons import (
-    FAILED,
     PLAIN,
     REFERENCE,
     NewComparison,
-    NewSample,
     StoredComparison,
-    StoredSample,
     store_comparisons,
-    store_samples,
     stored_comparisons,
-    stored_samples,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
+from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
 from judgeboard.text import counted, money
 

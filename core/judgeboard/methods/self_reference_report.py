@@ -15,9 +15,10 @@ from judgeboard.methods import self_reference_scores as figures
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store import comparisons
-from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, SampledQuestion, load_comparisons
+from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.samples import FAILED, SampledQuestion, load_samples, sampling_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -51,7 +52,7 @@ def load_items(
     orders = _both_orders(load_comparisons(connection, [version_id]))
     compared = comparisons.compared_pairs(connection, version_id)
     questions = comparisons.question_groups(connection)
-    for question in comparisons.load_samples(connection, version_id):
+    for question in load_samples(connection, version_id):
         if source not in {None, question.source} or (wanted is not None and question.pair_id not in wanted):
             continue
         asked = compared.get(question.pair_id, ())
@@ -61,7 +62,7 @@ def load_items(
         samples = zip(question.answers, question.statuses, strict=True)
         if len(question.answers) < k:
             loaded.fewer_samples += 1
-        elif comparisons.FAILED & set(question.statuses[:k]):
+        elif FAILED & set(question.statuses[:k]):
             loaded.failed_samples += 1
         # A usable sample whose text was forgotten; a sample without an answer has another status.
         elif any(answer is None and status == Status.OK for answer, status in samples):
@@ -278,7 +279,7 @@ def chosen_version(connection: Connection, which: int | str | None) -> StoredVer
     """Return the requested judge version; without a name, the only one with comparisons."""
     if which is not None:
         return get_version(connection, which)
-    known = comparisons.sampling_versions(connection)
+    known = sampling_versions(connection)
     if not known:
         raise NotFound(
             "no judge has samples yet. To make them: `judgeboard ssr --pairs FILE --model M`. To import them: "

@@ -22,17 +22,10 @@ from judgeboard.methods.self_reference_report import (
 )
 from judgeboard.methods.self_reference_scores import CategoryScores, SliceScores
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.store.comparisons import (
-    PLAIN,
-    REFERENCE,
-    latest_comparisons,
-    most_samples,
-    pair_heads,
-    sampling_versions,
-    tries_at,
-)
+from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons, pair_heads
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
+from judgeboard.store.samples import most_samples, sampling_versions, tries_at
 from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose, table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page

@@ -17,7 +17,8 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.methods.self_reference_scores import AgreementLevel, ConditionScores, SweepPoint
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent, percent_words
-from judgeboard.store.comparisons import LatestComparison, StoredTry
+from judgeboard.store.comparisons import LatestComparison
+from judgeboard.store.samples import StoredTry
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.widgets.charts import intervals

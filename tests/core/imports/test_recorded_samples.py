@@ -5,8 +5,9 @@ from typing import Any
 from sqlalchemy import select
 
 from engines import on_sqlite
-from judgeboard.store.comparisons import load_comparisons, load_samples
+from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.samples import load_samples
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE
 
 SCORE = JUDGMENT_SCORE

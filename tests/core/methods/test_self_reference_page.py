@@ -3,8 +3,9 @@
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.self_reference import self_refer
 from judgeboard.methods.self_reference_report import self_reference_page
-from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons, most_samples, sampling_versions, tries_at
+from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
 from judgeboard.store.engine import Store
+from judgeboard.store.samples import most_samples, sampling_versions, tries_at
 from solving_log import TORN, Solver, self_reference, store_questions
 
 

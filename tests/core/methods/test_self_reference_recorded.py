@@ -13,11 +13,12 @@ from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, Ste
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference_report import measure_self_reference, samples_sentence
-from judgeboard.store.comparisons import NewComparison, NewSample, store_comparisons, store_samples
+from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
+from judgeboard.store.samples import NewSample, store_samples
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
 # for LLM-as-a-Judge" (FARS, Analemma), as counts.

@@ -26,15 +26,7 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.methods.control_answers import make_control_answers
-from judgeboard.store.comparisons import (
-    REFERENCE,
-    NewComparison,
-    NewSample,
-    load_comparisons,
-    load_samples,
-    store_comparisons,
-    store_samples,
-)
+from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
 from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
 from judgeboard.store.grades import GradeOf, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
@@ -43,6 +35,7 @@ from judgeboard.store.preferences import PreferenceOf, load_preferences, store_p
 from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
+from judgeboard.store.samples import NewSample, load_samples, store_samples
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
 

@@ -2,8 +2,8 @@
 
 from engines import on_sqlite
 from judgeboard.domain import Pair, Preference, Status, StepRecord
-from judgeboard.store.comparisons import NewSample, load_samples, store_samples, stored_samples, tries_at
 from judgeboard.store.pairs import store_pairs
+from judgeboard.store.samples import NewSample, load_samples, store_samples, stored_samples, tries_at
 
 OK, LOST = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
 
