@@ -3,7 +3,8 @@
 import gc
 import sys
 
-_LOADING, _RUNNING = 500_000, 50_000  # new objects between two searches for garbage
+# New objects between two searches for garbage. Python's default costs a short command 40 % more processor time.
+_LOADING, _RUNNING = 500_000, 50_000
 
 
 def main() -> None:
