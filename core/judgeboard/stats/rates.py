@@ -259,9 +259,8 @@ def predicted_mean(
     residuals = labels.values - slopes[labels.strata] * labels.scores
     levels = _means(labels.strata, residuals, count) + slopes * means
     made = _linearised(population, labels, residuals, levels, slopes, target)
-    return _estimate(
-        made, n, "the logit" if share else None, "prediction-powered", complete=_complete(population, n, target)
-    )
+    scale: Transform | None = "the logit" if share else None
+    return _estimate(made, n, scale, "prediction-powered", _without_error(population, n, target))
 
 
 def judge_alone(
@@ -290,9 +289,7 @@ def judge_alone(
     by_group = max(float(factors @ population.moments @ factors), 0.0) * groups / (groups - 1)
     if hits is None:
         made = _Linearised(value, math.sqrt(by_group) / answers, groups - 1)
-        if made.error < _FLAT:
-            return measured(value, n, reason="no interval: all scores are equal")
-        return _estimate(made, n, scale, "chance only, by evidence group", complete=False)
+        return _estimate(made, n, scale, "chance only, by evidence group", "all scores are equal")
     by_answer = (squares - total**2 / answers) * answers / max(answers - 1, 1)
     effect = max(1.0, by_group / by_answer) if by_answer > _FLAT else 1.0
     wider = (float(t_quantile(groups - 1)) / Z) ** 2 if groups < FEW_GROUPS else 1.0
@@ -320,14 +317,14 @@ def weighted_agreement(
     inside = found / np.maximum(found.sum(axis=1, keepdims=True), 1)
     shares = answers @ inside / answers.sum()
     results = {}
-    complete = _complete(population, n, target)
+    why = _without_error(population, n, target)
     for name, (statistic, scale) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         if value is None:
             results[name] = unmeasured(n, _NO_CLASS)
             continue
         made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
-        results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", complete=complete)
+        results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", why)
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
     return results
@@ -447,16 +444,20 @@ def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate
     return measured(value, n, (low, high), method="Rogan-Gladen, Lang-Reiczigel")
 
 
-def _complete(population: Population, n: int, target: Target) -> bool:
-    return target == "these" and n == round(population.total)
+def _without_error(population: Population, n: int, target: Target) -> str:
+    """Return why a figure of ``n`` labels may have no error."""
+    if target == "these" and n == round(population.total):
+        return "all answers are labelled"
+    if target == "app" and len(population.of_labelled) == 1:
+        return "all labelled answers are in one evidence group"
+    return "all labelled answers have the same value"
 
 
-def _estimate(made: _Linearised, n: int, scale: Transform | None, method: str, *, complete: bool) -> Estimate:
+def _estimate(made: _Linearised, n: int, scale: Transform | None, method: str, without_error: str) -> Estimate:
     least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[scale]
     value = min(max(made.value, least), most)
     if made.error < _FLAT:
-        why = "all answers are labelled" if complete else "all labelled answers have the same value"
-        return measured(value, n, reason=f"no interval: {why}")
+        return measured(value, n, reason=f"no interval: {without_error}")
     if scale is None or not least < value < most:
         reach = float(t_quantile(made.df)) * made.error
         return measured(

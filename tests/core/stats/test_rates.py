@@ -380,6 +380,16 @@ def test_the_order_of_the_answers_changes_nothing() -> None:
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
 
 
+def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_called_the_same() -> None:
+    each, labelled = np.arange(40), np.arange(40) < 12
+    strata, bad = np.zeros(40, dtype=np.int64), np.arange(12) % 3 == 0
+    population, labels = summed(strata, each / 40, np.where(labelled, 0, each), 1, labelled, bad)
+    kappa = weighted_agreement(population, labels, np.arange(12) % 2 == 0)["kappa"]
+    for estimate in (predicted_mean(population, labels, share=False), kappa):
+        assert estimate.value is not None
+        assert estimate.reason == "no interval: all labelled answers are in one evidence group"
+
+
 @pytest.mark.shared
 def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
     folder = shared / "data"
