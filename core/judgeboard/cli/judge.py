@@ -133,6 +133,7 @@ def _judge_by_jury(
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
     from judgeboard.store.judge_versions import list_versions
+    from judgeboard.store.runs import run_counts
 
     for judge in judges:  # before the first call
         require_price(max_cost, priced=judge.priced, model=judge.version.model)
@@ -144,7 +145,9 @@ def _judge_by_jury(
         options.show_lines(summary_lines(summary))
         if code >= STOPPED:
             break
-        spent += summary.cost_micro or 0
+        if summary.run_id is not None:  # calls of unknown cost count as 0, as in the run
+            with store.reading() as connection:
+                spent += run_counts(connection, [summary.run_id])[summary.run_id].cost_micro or 0
     members = [fingerprint(judge.version) for judge in judges]
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}

@@ -244,7 +244,7 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
         (JudgeOptions(), "--model"),
         (JudgeOptions(model="m"), "OPENAI_API_KEY"),
         (JudgeOptions(model="m", base_url="localhost:8000/v1"), "http://"),
-        (JudgeOptions(replies=Path("/nowhere/replies.jsonl")), "cannot be read: No such file or directory"),
+        (JudgeOptions(replies=Path("/nowhere/replies.jsonl")), "file of replies /nowhere/replies.jsonl cannot be read"),
     ],
 )
 def test_a_judge_that_cannot_be_made_says_what_is_missing(options: JudgeOptions, fix: str) -> None:

@@ -240,17 +240,35 @@ def test_a_stopped_jury_goes_on_and_combines_at_its_end(
     assert len(of_jury(sqlite_store)) == 4
 
 
-def test_the_cost_limit_of_a_jury_is_for_the_runs_of_all_members(sqlite_store: Store, tmp_path: Path) -> None:
-    store_answers(sqlite_store, 3)
-    # A call costs 0.00012, so that the runs of a command stop with the fourth call.
+@pytest.fixture
+def limited(tmp_path: Path) -> list[str]:
+    """Options with a cost limit. A call costs 0.00012, so that the runs of a command stop with the fourth call."""
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\n" + "".join(f"m{number} = {{ input = 1, output = 1 }}\n" for number in (1, 2, 3)))
+    return ["--prices", str(prices), "--max-cost", "0.0004", "--concurrency", "1"]
+
+
+def test_the_cost_limit_of_a_jury_is_for_the_runs_that_a_command_begins_or_continues(
+    sqlite_store: Store, limited: list[str]
+) -> None:
+    store_answers(sqlite_store, 3)
     with RecordingEndpoint(by_model) as endpoint:
-        words = ("--prices", str(prices), "--max-cost", "0.0004", "--concurrency", "1")
-        codes = [judge(sqlite_store, endpoint, *words) for _ in range(3)]
+        codes = [judge(sqlite_store, endpoint, *limited) for _ in range(3)]
     assert codes == [2, 2, 0]
     assert [each.body["model"] for each in endpoint.requests] == ["m1"] * 3 + ["m2"] * 3 + ["m3"] * 3
     assert len(of_jury(sqlite_store)) == 3
+
+
+def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_the_limit(
+    sqlite_store: Store, limited: list[str]
+) -> None:
+    store_answers(sqlite_store, 3)
+    with RecordingEndpoint() as endpoint:
+        endpoint.script = lambda request, number: by_model(request, number) if number < 1 else failure(401, "key")
+        assert judge(sqlite_store, endpoint, "--concurrency", "1") == 2
+        endpoint.script, before = by_model, len(endpoint.requests)
+        assert judge(sqlite_store, endpoint, *limited) == 2
+        assert [each.body["model"] for each in endpoint.requests][before:] == ["m1", "m1", "m2", "m2"]
 
 
 @pytest.mark.parametrize(
