@@ -63,7 +63,9 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
 
 
 def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(page_store: Store, open_page: OpenPage) -> None:
-    record(page_store, add_pairs(page_store, 2, gold=Preference.A), {"ab": "ab", "ba": "  "}, name="once")
+    ids = add_pairs(page_store, 2, gold=Preference.A)
+    assert open_page("pairs").selectbox(key="version").placeholder == "None compared yet"
+    record(page_store, ids, {"ab": "ab", "ba": "  "}, name="once")
     app = open_page("pairs")
     words = " ".join(texts(app))
     assert "asked in one order only" in words

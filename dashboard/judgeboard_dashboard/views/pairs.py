@@ -65,7 +65,7 @@ def _list() -> None:
     with reading() as connection:
         versions = versions_that_compared(connection)
     with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
-        version = version_field(st.container(width=230), versions)
+        version = version_field(st.container(width=230), versions, empty="None compared yet")
         pairs = pair_list(version, None if reviewer is None else reviewer.id)
         aspect, listed, types = _fields(pairs.compared)
     total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)

@@ -476,8 +476,13 @@ def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
     return graders.get(chosen)
 
 
-def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> StoredVersion | None:
-    """Show the field for the judge version at ``place``; return the choice (default: the first), None without any."""
+def version_field(
+    place: DeltaGenerator, versions: Sequence[StoredVersion], *, empty: str = "None graded yet"
+) -> StoredVersion | None:
+    """Show the field for the judge version at ``place``; return the choice (default: the first).
+
+    Without any version, the field says ``empty``, and the choice is None.
+    """
     titles = {version.title: version for version in versions}
     with place:
         chosen = st.selectbox(
@@ -485,7 +490,7 @@ def version_field(place: DeltaGenerator, versions: Sequence[StoredVersion]) -> S
             list(titles),
             key="version",
             bind="query-params",
-            placeholder="None graded yet",
+            placeholder=empty,
             disabled=not titles,
         )
     return titles.get(chosen or "")
