@@ -1,9 +1,7 @@
 """Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
 
-import logging
 import math
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +11,6 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, UnknownPrice
@@ -22,13 +19,13 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.runner import (
     INTERRUPTED,
-    WRITE_AGAIN_SECONDS,
     Keep,
     Runner,
     S,
     T,
     Tally,
     on_first_ctrl_c,
+    tried_again,
 )
 from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
 from judgeboard.store.claims import (
@@ -51,8 +48,6 @@ from judgeboard.store.runs import (
     run_counts,
     start_or_continue_method_run,
 )
-
-_log = logging.getLogger("judgeboard.runs")
 
 
 class EarlierAsk(Protocol):
@@ -443,18 +438,10 @@ def store_steps(
 def shared_rate_limits(store: Store) -> Iterator[None]:
     """Let the calls of this context keep the rate limits together with all other processes of the database."""
 
-    def take(name: str, seconds: float, owed: float) -> float:
+    @tried_again
+    def reserve(name: str, seconds: float, owed: float) -> float:
         with store.writing() as connection:
             return take_turns(connection, name, seconds, owed)
-
-    def reserve(name: str, seconds: float, owed: float) -> float:
-        for pause in WRITE_AGAIN_SECONDS:  # a call must not fail because the database is locked or restarts
-            try:
-                return take(name, seconds, owed)
-            except OperationalError as error:
-                _log.warning("%s; trying again", error.orig)
-                time.sleep(pause)
-        return take(name, seconds, owed)
 
     token = RESERVE.set(reserve)
     try:

@@ -23,8 +23,8 @@ from judgeboard.traces import telemetry
 
 # A step is committed within 50 ms of its arrival: a batch collects steps for this time, the commit takes the rest.
 GATHER_SECONDS = 0.02
-# Pauses before writing again if the database is locked or full: the replies are paid for and must not be lost.
-WRITE_AGAIN_SECONDS = (1.0, 5.0)
+# Pauses before another try if the database is locked, full or restarts: the replies are paid for and must not be lost.
+TRY_AGAIN_SECONDS = (1.0, 5.0)
 READ_AHEAD = 2  # tasks per call in flight that are read at a time; few, so that processes that share a run end together
 MOST_WAITING = 64  # steps that may wait for the store, besides four per call in flight
 
@@ -35,8 +35,25 @@ COST_LIMIT = "the cost limit is reached"
 
 
 P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 V = TypeVar("V")
+
+
+def tried_again(do: Callable[P, R]) -> Callable[P, R]:
+    """Return a blocking function that tries again if the database is locked or restarts: no call may fail by that."""
+
+    @functools.wraps(do)
+    def tried(*args: P.args, **kwargs: P.kwargs) -> R:
+        for pause in TRY_AGAIN_SECONDS:
+            try:
+                return do(*args, **kwargs)
+            except OperationalError as error:
+                _log.warning("%s; trying again", error.orig)
+                time.sleep(pause)
+        return do(*args, **kwargs)
+
+    return tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +223,7 @@ class Runner(Generic[T, S]):
 
     async def _may_start(self) -> bool:
         if self.max_cost_micro is not None and self.spent_elsewhere is not None:
-            self._elsewhere = await asyncio.to_thread(self.spent_elsewhere)
+            self._elsewhere = await asyncio.to_thread(tried_again(self.spent_elsewhere))
             self._check_cost()
         return self.stopped_because is None
 
@@ -233,7 +250,7 @@ class Runner(Generic[T, S]):
                 self.on_progress(self.tally)
 
     async def _store(self, batch: list[S], ended: list[T]) -> None:
-        for pause in (*WRITE_AGAIN_SECONDS, None):
+        for pause in (*TRY_AGAIN_SECONDS, None):
             try:
                 await asyncio.to_thread(self.write, batch, ended)
             except OperationalError as error:

@@ -117,6 +117,7 @@ class SharedJob(ABC):
             with shared_rate_limits(self._store):
                 await runner.run()
         finally:
+            close()  # also after an error: nothing may wait for the answers of other workers then
             watch.cancel()
             await method.judge.aclose()
         return runner.stopped_because

@@ -145,7 +145,7 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
 
 
 def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_module, "WRITE_AGAIN_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(runner_module, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
     failing = [2, 0] * 50
 
@@ -160,10 +160,26 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pyt
     assert sorted(step.task.item.response_id for step in rows.stored) == sorted(judge.asked) == list(range(100))
 
 
+def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_module, "TRY_AGAIN_SECONDS", (0.0,))
+    rows, judge, reads = Rows(100), ScriptedJudge(good, delay=0.001), 0
+
+    def spent() -> int:
+        nonlocal reads
+        reads += 1
+        if reads == 40:
+            raise OperationalError("SELECT", {}, Exception("the database system is starting up"))
+        return 0
+
+    asking_all = Runner(asking(judge), rows.read, rows.write, 4, max_cost_micro=10_000, spent_elsewhere=spent)
+    asyncio.run(asking_all.run())
+    assert sorted(step.task.item.response_id for step in rows.stored) == sorted(judge.asked) == list(range(100))
+
+
 def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner_module, "WRITE_AGAIN_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(runner_module, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     judge = ScriptedJudge(good, delay=0.02)
 
     def locked(_batch: list[Step], _ended: list[Ask]) -> None:
