@@ -17,6 +17,7 @@ from judgeboard.agreement.versus import points, start_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
 from judgeboard.stats.estimates import complement, unmeasured, within_range
+from judgeboard.stats.intervals import METHOD
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -198,9 +199,10 @@ class _Changes:
         if len(self.values) < 2 or np.ptp(self.values) == 0:
             return change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values)))
         n = len(self.scores)
-        groups = grouping(self.groups, n).codes
-        sums = summed(np.zeros(n, dtype=np.int64), np.zeros(n), groups, 1, self.labelled, self.values)
-        return predicted_mean(*sums, share=False)
+        groups = grouping(self.groups, n)
+        sums = summed(np.zeros(n, dtype=np.int64), np.zeros(n), groups.codes, 1, self.labelled, self.values)
+        change = predicted_mean(*sums, share=False)
+        return change if change.low is None else replace(change, method=METHOD, unit=groups.unit)
 
     def judge_alone(self) -> Estimate:
         """Return the change of the verdicts, on questions with two usable verdicts."""

@@ -310,6 +310,7 @@ def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) 
         result = compare_sources(connection, "app a", "app b")
         assert (result.questions, result.labelled, result.change.value) == (30, 20, -0.75)
         assert (result.conclusion, result.exit_code) == (Conclusion.BETTER, 0)
+        assert (result.labels_only.method, result.labels_only.unit) == ("influence function", "response")
         assert compare_sources(connection, "app b", "app a").exit_code == 1
         with pytest.raises(NotFound, match="neither two sources nor two generators"):
             compare_sources(connection, "app a", "log")
