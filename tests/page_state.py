@@ -32,8 +32,9 @@ DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
 
 
 def idle(page: Page) -> None:
-    """Wait until the server draws nothing more."""
+    """Wait until the server draws nothing more, and no part of the page waits for its code."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
 def visit(page: Page, address: str) -> None:

@@ -37,10 +37,11 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     open_item(page, answer)
     viewed = page.locator(".jb-attempt.jb-viewed .jb-attempt-head")
     expect(viewed).to_contain_text("Attempt 3")
-    old, new = page.locator(".jb-sides > div").all()
-    assert ("Attempt 2" in old.inner_text(), new.locator("ins").count() > 0) == (True, True)
-    tops = [(side.bounding_box() or {}).get("y") for side in (old, new)]
-    assert tops[0] == tops[1], "side by side"
+    sides = page.locator(".jb-sides > div")
+    expect(sides.first).to_contain_text("Attempt 2")
+    expect(sides.last.locator("ins")).not_to_have_count(0)
+    old, new = sides.evaluate_all("sides => sides.map((side) => side.getBoundingClientRect().y)")
+    assert old == new, "side by side"
     page.keyboard.press("9")
     expect(viewed).to_contain_text("The original")
     page.wait_for_timeout(PAUSE)
