@@ -3,14 +3,25 @@
 Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them.
 `show` accepts only markup that `tag` built. Streamlit's markdown would render maths, links and remote images, so it
 gets such texts only through `as_label`.
+
+`formatted` shows the markup of a text: a parser reads it, and only the elements listed here are created, without
+attributes. Raw HTML, links and images stay plain text, so nothing is fetched and nothing can be clicked. `difference`
+shows what changed between two texts, word by word.
 """
 
+import difflib
 import html
+import json
 import re
 from collections.abc import Iterable
-from typing import Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 # Elements without content; all others get a closing tag.
 _VOID = frozenset({"br", "hr"})
@@ -71,3 +82,113 @@ def size(characters: int) -> str:
     if characters < 1_000_000:
         return f"{round(characters / 1000)} kB"
     return f"{characters / 1_000_000:.1f} MB"
+
+
+LONGEST_FORMATTED = 50_000  # characters
+_PLAIN = frozenset({"paragraph_open", "paragraph_close", "inline", "text", "softbreak"})
+# The parser's tag name -> element. Headings become bold text, because only the page itself has heading elements.
+_ELEMENTS = {"h1": "b", "h2": "b", "h3": "b", "h4": "b", "h5": "b", "h6": "b", "s": "del"} | {
+    name: name
+    for name in (*("p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "em", "strong"),)
+}
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    # Disabled: rules that remove text (references), make links of addresses, or read indented text as code.
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    return parser.disable(
+        ["link", "image", "autolink", "html_block", "html_inline", "reference", "code", "entity", "lheading"]
+    )
+
+
+@lru_cache(maxsize=256)
+def formatted(text: str) -> Html | None:
+    """Return a text with its markup rendered; None if it has no markup or more than 50,000 characters."""
+    if len(text) > LONGEST_FORMATTED:
+        return None
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            content = None
+        if isinstance(content, dict | list):
+            code = tag("pre", json.dumps(content, indent=2, ensure_ascii=False))
+            return tag("div", code, cls="jb-formatted")
+    tokens = _parser().parse(text)
+    if all(token.type in _PLAIN for each in tokens for token in (each, *(each.children or ()))):
+        return None
+    return tag("div", _elements(tokens), cls="jb-formatted")
+
+
+def _elements(tokens: "list[Token]") -> Html:
+    """Return the elements for a list of tokens. Each opening token must have its closing token."""
+    open_parts: list[list[Html]] = [[]]
+    for token in tokens:
+        if token.nesting == 1:
+            open_parts.append([])
+        elif token.nesting == -1 and len(open_parts) > 1:
+            content = join(open_parts.pop())
+            name = _ELEMENTS.get(token.tag)
+            open_parts[-1].append(content if name is None or token.hidden else tag(name, content))
+        else:
+            open_parts[-1].append(_leaf(token))
+    return join(part for parts in open_parts for part in parts)
+
+
+def _leaf(token: "Token") -> Html:
+    if token.type == "inline":
+        return _elements(token.children or [])
+    if token.type in ("fence", "code_block"):
+        return tag("pre", token.content)
+    if token.type == "code_inline":
+        return tag("code", token.content)
+    if token.type in ("softbreak", "hardbreak"):
+        return tag("br")
+    return tag("hr") if token.type == "hr" else escaped(token.content)
+
+
+LONGEST_SHOWN = 100_000  # characters
+_WORDS = re.compile(r"\S+\s*|\s+")
+MOST_WORDS = 1_200  # of one text; the time of a comparison grows with its square, and texts may be hostile
+
+
+@lru_cache(maxsize=64)
+def word_difference(old: str, new: str) -> tuple[tuple[str, str], ...] | None:
+    """Return the pieces in order, as (HTML element, words); None if a text is too long to compare.
+
+    The pieces without "ins" make up ``old``; the pieces without "del" make up ``new``.
+    """
+    before, after = _WORDS.findall(old), _WORDS.findall(new)
+    if max(len(before), len(after)) > MOST_WORDS:
+        return None
+    pieces: list[tuple[str, str]] = []
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+        if kind == "equal":
+            pieces.append(("span", "".join(before[start:end])))
+        else:
+            pieces += [("del", "".join(before[start:end])), ("ins", "".join(after[new_start:new_end]))]
+    return tuple((element, words) for element, words in pieces if words)
+
+
+def difference(old: str, new: str) -> Html:
+    """Return both texts as one, with removed and added words marked."""
+    pieces = word_difference(old, new)
+    if pieces is None:
+        note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
+        return tag("div", note, tag("div", new[:LONGEST_SHOWN], cls="jb-evidence"))
+    return tag("div", *(tag(*piece) for piece in pieces), cls="jb-evidence jb-difference")
+
+
+def both_sides(old: str, new: str) -> tuple[Html, Html]:
+    """Return the texts for two columns. The first has the removed words marked, the second the added words."""
+    pieces = word_difference(old, new) or ()
+    removed, added = (
+        tag("div", *(tag(*piece) for piece in pieces if piece[0] in ("span", own)), cls="jb-evidence jb-difference")
+        for own in ("del", "ins")
+    )
+    if pieces:
+        return removed, added
+    return tag("div", old[:LONGEST_SHOWN], cls="jb-evidence"), tag("div", new[:LONGEST_SHOWN], cls="jb-evidence")

@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard_dashboard.evidence import Html, as_label, join, show, size, tag
+from app_pages import plain
+from judgeboard_dashboard.evidence import MOST_WORDS, Html, as_label, formatted, join, show, size, tag, word_difference
+from page_rows import HOSTILE
 
 SOURCES = sorted((Path(__file__).parents[2] / "dashboard" / "judgeboard_dashboard").rglob("*.py"))
-HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=1>', "&amp;", "'", "</div>", "\u202eabc", "\x00", "<!--"]
+HOSTILE_VALUES = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=1>',
+    "&amp;",
+    "'",
+    "</div>",
+    "\u202eabc",
+    "\x00",
+    "<!--",
+]
 
 
 @given(st.text())
@@ -22,7 +33,7 @@ def test_a_text_comes_back_exactly_from_the_markup(text: str) -> None:
     assert "<" not in markup[5:-6]
 
 
-@given(st.sampled_from(HOSTILE) | st.text())
+@given(st.sampled_from(HOSTILE_VALUES) | st.text())
 @settings(max_examples=100)
 def test_an_attribute_cannot_be_left(value: str) -> None:
     markup = tag("span", title=value)
@@ -64,3 +75,89 @@ def test_only_two_files_send_html_and_none_sends_markdown() -> None:
     for path in SOURCES:
         source = path.read_text(encoding="utf-8")
         assert not re.search(r"\bst\.(markdown|write|latex|json|toast)\(|unsafe_allow_html", source), path.name
+
+
+TEXT = """# Ropes
+A **thin** rope & `8.9 mm`:
+
+1. first
+2. second
+
+| rope | mm |
+|---|---|
+| A | 9 |
+
+```python
+print("<b>")
+```
+"""
+ALLOWED = r"</?(?:div|p|b|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|em|strong|del|pre|code)>|<hr>|<br>"
+
+
+def test_markup_becomes_elements() -> None:
+    shown = formatted(TEXT)
+    assert shown is not None
+    for part in (
+        "<b>Ropes</b>",
+        "<p>A <strong>thin</strong> rope &amp; <code>8.9 mm</code>:</p>",
+        "<ol><li>first</li><li>second</li></ol>",
+        "<tr><th>rope</th><th>mm</th></tr>",
+        "<pre>print(&quot;&lt;b&gt;&quot;)\n</pre>",
+    ):
+        assert part in shown
+
+
+def test_json_is_indented() -> None:
+    shown = formatted('{"grade": "6b", "bolts": [1, 2]}')
+    assert shown is not None
+    assert plain(shown) == '{\n  "grade": "6b",\n  "bolts": [\n    1,\n    2\n  ]\n}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Two sentences. Nothing else.",
+        "One paragraph.\n\nAnother & more <here>.\n    indented",
+        "{not json",
+        "[x]: http://evil.example/",
+        "a line\n---- is not" + "x" * 60_000,
+    ],
+)
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert formatted(text) is None
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_make_no_other_element(name: str) -> None:
+    for text in (
+        HOSTILE[name],
+        f"# x\n{HOSTILE[name]}\n- [a](javascript:alert(1)) <http://evil.example> ![i](http://e/i)",
+    ):
+        check(text)
+
+
+@given(st.text(alphabet="#*_`|<>[]()!&-\n 1.ab~{}\":'/\\", max_size=200))
+def test_no_text_makes_another_element(text: str) -> None:
+    check(text)
+
+
+def check(text: str) -> None:
+    shown = formatted(text)
+    if shown is None:
+        return
+    inside = shown.removeprefix('<div class="jb-formatted">')
+    assert "<" not in re.sub(ALLOWED, "", inside)
+    assert shown.count("<p>") == shown.count("</p>")
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+@settings(max_examples=60, deadline=None)
+def test_the_difference_holds_both_texts_whole(old: str, new: str) -> None:
+    pieces = word_difference(old, new)
+    assert pieces is not None
+    assert "".join(words for element, words in pieces if element != "ins") == old
+    assert "".join(words for element, words in pieces if element != "del") == new
+
+
+def test_texts_of_any_length_are_not_compared() -> None:
+    assert word_difference("a " * (MOST_WORDS + 1), "b") is None

@@ -3,8 +3,6 @@
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, labels, plain, press, shown
@@ -12,7 +10,6 @@ from judgeboard.methods.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard_dashboard.review.differences import MOST_WORDS, word_difference
 from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
 
 
@@ -130,16 +127,3 @@ def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:
     assert "This text was removed (judgeboard forget)." in page_text
     assert BETTER not in page_text
     assert ORIGINAL not in page_text
-
-
-@given(st.text(max_size=80), st.text(max_size=80))
-@settings(max_examples=60, deadline=None)
-def test_the_difference_holds_both_texts_whole(old: str, new: str) -> None:
-    pieces = word_difference(old, new)
-    assert pieces is not None
-    assert "".join(words for element, words in pieces if element != "ins") == old
-    assert "".join(words for element, words in pieces if element != "del") == new
-
-
-def test_texts_of_any_length_are_not_compared() -> None:
-    assert word_difference("a " * (MOST_WORDS + 1), "b") is None

@@ -8,9 +8,8 @@ import streamlit as st
 from judgeboard.methods.attempts import AttemptSequence, ShownAttempt, select_attempt, selected_attempt
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, both_sides, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
-from judgeboard_dashboard.review.differences import both_sides
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
 from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.keys import key_button

@@ -13,10 +13,9 @@ from judgeboard.people.permissions import Action
 from judgeboard.store.items import Item
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
-from judgeboard_dashboard.evidence import Html, as_label, show, tag
+from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions
-from judgeboard_dashboard.review.differences import difference
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import read_schema_fields
 from judgeboard_dashboard.widgets.keys import Turn, key_button

@@ -8,9 +8,8 @@ from judgeboard.runs.raw_calls import RawCall, raw_calls
 from judgeboard.store.items import Item, ItemJudgment, StoredCall
 from judgeboard.store.verdicts import RUBRIC
 from judgeboard.text import money
-from judgeboard_dashboard.evidence import Html, join, tag
+from judgeboard_dashboard.evidence import Html, both_sides, join, tag
 from judgeboard_dashboard.review.claims import ICONS, STATUS_WORDS, numbered
-from judgeboard_dashboard.review.differences import both_sides
 from judgeboard_dashboard.review.signals import audit_lines, shown_judgments
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.texts import count, score, when

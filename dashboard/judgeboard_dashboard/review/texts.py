@@ -14,8 +14,7 @@ from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
-from judgeboard_dashboard.evidence import Html, escaped, join, show, size, tag
-from judgeboard_dashboard.formatted import formatted
+from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
 from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
