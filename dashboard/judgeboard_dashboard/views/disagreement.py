@@ -23,8 +23,7 @@ from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, page, reading, stacking_columns, store
-from judgeboard_dashboard.widgets.charts import grid, scores
-from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
+from judgeboard_dashboard.widgets.charts import SELECTION, fin, grid, scores
 from judgeboard_dashboard.widgets.filters import (
     chip,
     choose,

@@ -123,11 +123,11 @@ def follow(page: str = "", *, own: Sequence[str] = ()) -> None:
 def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, key: str, says: str) -> None:
     """Show a chart, ``height`` px high with its axes, whose marks open rows.
 
-    The chart must use `charts.frame.pick`. ``at`` of a mark is its position in ``targets``; the target None opens
+    The chart must use `charts.pick`. ``at`` of a mark is its position in ``targets``; the target None opens
     nothing. ``says`` describes the chart for screen readers.
     """
     # Altair and pandas take a second to import. Pages without a chart do not need them.
-    from judgeboard_dashboard.widgets.charts.frame import SELECTION, fin
+    from judgeboard_dashboard.widgets.charts import SELECTION, fin
 
     st.altair_chart(
         fin(chart, height),
@@ -142,7 +142,7 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
 
 def mark_in(key: str) -> int | None:
     """Return the position of the clicked mark, None if a mark was deselected. For callbacks of charts."""
-    from judgeboard_dashboard.widgets.charts.frame import SELECTION
+    from judgeboard_dashboard.widgets.charts import SELECTION
 
     marks: Sequence[Mapping[str, Any]] = st.session_state[key].selection.get(SELECTION) or ()
     return int(marks[0]["at"]) if marks else None

@@ -12,8 +12,7 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard_dashboard.theme import DARK, LIGHT, Palette, palette
-from judgeboard_dashboard.widgets.charts import grid, intervals, scores, trend
-from judgeboard_dashboard.widgets.charts.frame import fin
+from judgeboard_dashboard.widgets.charts import fin, grid, intervals, scores, trend
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
 
 MONDAY = 20_514  # 2 March 2026

@@ -1,1 +1,64 @@
-"""Altair charts. Each file has one family of charts."""
+"""Altair charts: their common frame and clickable marks. Each file has one family of charts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from judgeboard.domain import Estimate
+from judgeboard_dashboard.theme import palette
+
+SELECTION = "cell"
+PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '%', ' %')"}
+"""The labels of an axis of shares: \"20 %\"."""
+
+
+def fin(chart: Any, height: int) -> Any:
+    """Give a chart its height in px (axes included) and the frame of all charts.
+
+    Pass the result to ``st.altair_chart(…, theme=None)``: Streamlit's theme makes labels pale and changes heights.
+    """
+    colours = palette()
+    return (
+        chart.properties(
+            height=height, background="transparent", padding={"left": 4, "right": 4, "top": 4, "bottom": 4}
+        )
+        .configure(font='"Source Sans", sans-serif')
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=colours.muted,
+            titleColor=colours.muted,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            gridColor=colours.line,
+            gridOpacity=0.6,
+            domain=False,
+            ticks=False,
+            labelPadding=6,
+        )
+    )
+
+
+def pick() -> alt.Parameter:
+    """Return the selection of a clicked mark; the column ``at`` of its row is the position of the mark."""
+    return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
+
+
+def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame:
+    """Return the rows of marks with intervals: position (``at``), value, bounds, and further columns."""
+    bounds = {name: [getattr(each, name) for each in estimates] for name in ("value", "low", "high")}
+    return pd.DataFrame({"at": range(len(estimates)), **bounds, **columns})
+
+
+def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
+    """Return a layer of large invisible points that take the clicks. Drawn points are smaller than a finger.
+
+    Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`.
+    ``colour`` is the colour of a selected point if the base has none. ``channels`` give the position of the points.
+    """
+    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
+    opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)
+    points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
+    return points.encode(opacity=opacity, **described).add_params(chosen)

@@ -14,7 +14,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts.frame import pick
+from judgeboard_dashboard.widgets.charts import pick
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 _FADED = 0.45

@@ -13,7 +13,7 @@ from judgeboard.methods.suite_results import SuiteRun, score_words
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, pick
 from judgeboard_dashboard.widgets.texts import day, when
 
 HEIGHT = 240

@@ -13,7 +13,7 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, pick
 
 CALIBRATION_HEIGHT = 240
 POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."

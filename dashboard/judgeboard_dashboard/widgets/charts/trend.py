@@ -18,7 +18,7 @@ from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
 from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts.frame import PERCENT, click_points, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, pick
 from judgeboard_dashboard.widgets.filters import as_date
 from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
