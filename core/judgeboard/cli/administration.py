@@ -20,54 +20,6 @@ if TYPE_CHECKING:
     from judgeboard.store.events import StoredEvent
 
 
-@options.group(
-    "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
-)
-def versions_command() -> None:
-    """List, retire and restore judge versions. A version never changes, and its judgments are kept."""
-
-
-@options.command("judgeboard versions list --json", group=versions_command)
-def versions_list() -> None:
-    """List all judge versions by name and number."""
-    from judgeboard.store.judge_versions import list_versions, retired_versions
-
-    with options.open_store().reading() as connection:
-        versions, retirements = list_versions(connection), retired_versions(connection)
-    rows, lines = [], []
-    for version in versions:
-        fact = retirements.get(version.id)
-        by, at = (None, None) if fact is None else (fact.by, fact.at)
-        state = "" if fact is None else f"  retired by {fact.by} on {fact.at:%d %b %Y}"
-        names = ("name", "number", "kind", "model", "fingerprint")
-        rows.append({name: getattr(version, name) for name in names} | {"retired_by": by, "retired_at": at})
-        lines.append(f"{version.title}  {version.kind}  {version.model or '–'}{state}")
-    options.show({"versions": rows}, lines)
-
-
-@options.command('judgeboard versions retire "rag v1"', group=versions_command, json=False)
-@click.argument("version")
-def versions_retire(version: str) -> None:
-    """Retire VERSION: it makes no new judgments; existing ones are kept.
-
-    VERSION is a title ("rag v1"), the name of a judge (its newest version), or a fingerprint.
-    """
-    from judgeboard.people.roster import retire_version
-
-    retired = retire_version(options.open_store(), version, options.actor())
-    options.echo(f"{retired.title} is retired: it makes no new judgments; existing ones are kept")
-
-
-@options.command('judgeboard versions restore "rag v1"', group=versions_command, json=False)
-@click.argument("version")
-def versions_restore(version: str) -> None:
-    """Restore a retired VERSION: it can judge again."""
-    from judgeboard.people.roster import restore_version
-
-    restored = restore_version(options.open_store(), version, options.actor())
-    options.echo(f"{restored.title} is restored: it can judge again")
-
-
 _ROLE = click.Choice([role.value for role in ROLES])
 _ROLE_HELP = "Role of the person. Each role has all permissions of the roles before it."
 
@@ -451,28 +403,3 @@ def index_command(fields: tuple[str, ...], drop: bool) -> None:
             for each in known
         ]
     options.show({"fields": known}, lines or ["the answers have no metadata"])
-
-
-@options.command("judgeboard flag", json=False)
-def flag_command() -> None:
-    """Apply the flag rules to all answers again.
-
-    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
-    flags are kept.
-    """
-    from judgeboard.people.roster import raise_flags
-
-    with options.progress("flags") as update:
-        summary = raise_flags(
-            options.open_store(),
-            actor=options.actor(),
-            progress=lambda done, total: update(completed=done, total=total),
-        )
-    others = summary.responses - summary.logged
-    more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
-    click.echo(
-        f"{counted(summary.logged, 'answer')} of the log{more}: "
-        f"{counted(summary.raised, 'flag')} raised, {summary.superseded:,} superseded"
-    )
-    queue = ("queue", "create", "flagged", "--where", "state=open")
-    options.suggest(*(queue if summary.responses else options.FIRST_STEP))

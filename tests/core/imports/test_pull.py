@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 from judgeboard.cli.app import run
-from judgeboard.cli.pull import TOOLS as NAMES
+from judgeboard.cli.push import TOOLS as NAMES
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.imports.history.pages import Names, whole_traces

@@ -1,4 +1,4 @@
-"""The command `checks`: deterministic checks of logged answers."""
+"""The commands `flag` and `checks`: apply the flag rules, and define deterministic checks of logged answers."""
 
 from pathlib import Path
 
@@ -6,6 +6,31 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.text import counted
+
+
+@options.command("judgeboard flag", json=False)
+def flag_command() -> None:
+    """Apply the flag rules to all answers again.
+
+    Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
+    flags are kept.
+    """
+    from judgeboard.people.roster import raise_flags
+
+    with options.progress("flags") as update:
+        summary = raise_flags(
+            options.open_store(),
+            actor=options.actor(),
+            progress=lambda done, total: update(completed=done, total=total),
+        )
+    others = summary.responses - summary.logged
+    more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
+    click.echo(
+        f"{counted(summary.logged, 'answer')} of the log{more}: "
+        f"{counted(summary.raised, 'flag')} raised, {summary.superseded:,} superseded"
+    )
+    queue = ("queue", "create", "flagged", "--where", "state=open")
+    options.suggest(*(queue if summary.responses else options.FIRST_STEP))
 
 
 @options.group("judgeboard checks set examples/checks.yaml", "judgeboard flag", "judgeboard checks list")
