@@ -286,7 +286,8 @@ def _differing(summary: "ImportSummary") -> list[str]:
         return []
     lines = _first(summary.first_differing, summary.differing)
     if kind_class(summary.kind).brings_answers:
-        lines.append("  stored rows are unchanged; to import the file as another log, add --source NAME")
+        otherwise = "" if summary.of_traces else "; to import the file as another log, add --source NAME"
+        lines.append(f"  stored rows are unchanged{otherwise}")
     return lines
 
 

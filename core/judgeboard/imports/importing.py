@@ -46,8 +46,8 @@ class ImportSummary:
     ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
     separate list because all unusable rows of a batch come before its differing rows.
     ``labels`` are the words that the file has for labels. ``export`` is what the file was recognised as, if it is an
-    export of another tool; ``others`` counts its rows of other kinds. ``unknown`` names its numbers that may be scores,
-    but are no metrics of the tool.
+    export of another tool, ``of_traces`` if its answers are those of traces; ``others`` counts its rows of other kinds.
+    ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     """
 
     file: str
@@ -55,6 +55,7 @@ class ImportSummary:
     dry_run: bool
     format: str = ""
     export: str | None = None
+    of_traces: bool = False
     others: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     new: int = 0
@@ -189,7 +190,7 @@ def import_file(
         summary.labels = reading.kind.labels.report()
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
-            summary.unknown = tuple(reading.export.unknown)
+            summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
@@ -477,6 +478,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         ahead = list(itertools.islice(items, 1))
         if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
             self.export = recognised(ahead[0].values, self._recognises)
+        self.kind.of_traces = self.export is not None and self.export.of_traces
         rows = itertools.chain(ahead, items)
         return rows if self.export is None else self.export.rows(rows)
 

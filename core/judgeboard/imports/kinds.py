@@ -125,6 +125,7 @@ class ImportKind(ABC, Generic[Record]):
     only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
     words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
     the import batch of the records that are stored next. ``runs`` has the runs of recorded judges by judge version.
+    With ``of_traces``, the answers are those of traces: a trace is one answer, whichever way and source it came by.
     """
 
     columns: ClassVar[ColumnNames]
@@ -141,6 +142,7 @@ class ImportKind(ABC, Generic[Record]):
         self.labels = LabelWords()
         self.newer_counts = False
         self.runs: dict[int, int] = {}
+        self.of_traces = False
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them
@@ -183,14 +185,20 @@ class RowOutcomes:
         field_: str,
         names: Mapping[int, tuple[str, str | None]],
         named: Mapping[str, Sequence["Named"]],
+        *,
+        of_traces: bool = False,
     ) -> dict[int, "Named"]:
         """Return the stored response or pair of each row. Refuse a row that matches none or several.
 
-        ``what`` is "response" or "pair". ``names`` has, by row, the value of ``field_`` and the source (None: any).
+        ``what`` is "response" or "pair". ``names`` has, by row, the value of ``field_`` and the source (None: any). The
+        answer of a trace may be in another source.
         """
         matches: dict[int, Named] = {}
         for index, (external_id, source) in names.items():
-            candidates = [each for each in named.get(external_id, ()) if source is None or each.source == source]
+            same_id = named.get(external_id, ())
+            candidates = [each for each in same_id if source is None or each.source == source]
+            if of_traces:
+                candidates = candidates or list(same_id)
             if len(candidates) == 1:
                 matches[index] = candidates[0]
                 continue

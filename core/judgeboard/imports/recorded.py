@@ -203,7 +203,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         if unknown:  # an id may name an empty answer, which only a pair can have
             sides = sides_named(connection, unknown)
             named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
-        responses = rows.find("response", "external_id", names, named)
+        responses = rows.find("response", "external_id", names, named, of_traces=self.of_traces)
         words = {index: word for index in responses if (word := records[index].word) is not None}
         numbers = self._numbers(connection, words, rows, now)
         by_judge: dict[str, dict[int, int]] = {}

@@ -25,8 +25,9 @@ from judgeboard.imports.fields import (
 )
 from judgeboard.imports.kinds import ImportKind, Problem, Stored
 from judgeboard.imports.values import python_list
-from judgeboard.store.responses import content, content_hash, find_contents, key_of
-from judgeboard.store.storing import store_responses
+from judgeboard.store.responses import content, content_hash, find_contents, key_of, responses_named
+from judgeboard.store.storing import add_feedback, store_responses
+from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc
 
 MAX_COST = 1_000_000.0
@@ -110,16 +111,35 @@ class ResponseImport(ImportKind[Response]):
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store new responses, and new feedback on stored responses."""
-        stored = store_responses(connection, records, self.batch_id, now)
-        result = Stored(len(stored.new), stored.unchanged, stored.feedback_added)
-        kept = find_contents(connection, [key_of(records[index]) for index in stored.differing])
-        for index in stored.differing:
+        elsewhere = self._stored_elsewhere(connection, records) if self.of_traces else {}
+        own = [index for index in range(len(records)) if index not in elsewhere]
+        stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
+        result = Stored(len(stored.new), stored.unchanged + len(elsewhere), stored.feedback_added)
+        differing_ids = {own[place]: stored.ids[place] for place in stored.differing}
+        if self.of_traces:  # their ids are unique, so the feedback is on these answers
+            known = {id_: records[index].feedback for index, id_ in (elsewhere | differing_ids).items()}
+            result.feedback_added += add_feedback(connection, known, (), self.batch_id, now)
+        kept = find_contents(connection, [key_of(records[index]) for index in differing_ids])
+        for index in differing_ids:
             record = records[index]
             other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []
             reason = f"{record.external_id!r} is stored with other content"
             reason += f": {', '.join(other)} {'differs' if len(other) == 1 else 'differ'}" if other else ""
             result.problems.append(Problem(index, "id", reason, differs=True))
         return result
+
+    @staticmethod
+    def _stored_elsewhere(connection: Connection, records: Sequence[Response]) -> dict[int, int]:
+        """Return, by index, the response of the same trace that was received or is in another source."""
+        named = responses_named(connection, {record.external_id for record in records})
+        received = received_among(connection, [each.id for same_id in named.values() for each in same_id])
+        elsewhere = {}
+        for index, record in enumerate(records):
+            same_id = named.get(record.external_id, [])
+            own = next((each.id for each in same_id if each.source == record.source), None)
+            if same_id and (own is None or own in received):
+                elsewhere[index] = own or same_id[0].id
+        return elsewhere
 
     def _free_id(self, response: Response) -> str:
         """Return the hash, or hash-k for the k-th equal row."""

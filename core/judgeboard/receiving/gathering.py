@@ -48,7 +48,6 @@ FEEDBACK_DAYS = 7.0
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
 MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a round of its own
 ELSEWHERE = "The answer of this trace was pulled or imported before, and does not change."
-TWICE = "Another answer with this id is stored with other content."
 
 _log = logging.getLogger("judgeboard.receiving")
 
@@ -180,19 +179,26 @@ def _store_answers(store: Store, ready: Sequence[WaitingTrace], taken: dict[int,
         responses = [answer for trace in answered if (answer := taken[trace.id].result.response) is not None]
         stored = store_responses(connection, responses, now=now)
         response_ids = elsewhere | {trace.id: id_ for trace, id_ in zip(answered, stored.ids, strict=True)}
-        reasons = {trace.id: taken[trace.id].result.reason for trace in traces} | dict.fromkeys(elsewhere, ELSEWHERE)
+        # An answer that came another way: this trace must never change it.
+        new = set(stored.new)
+        others = {
+            trace.id
+            for trace in traces
+            if (id_ := response_ids.get(trace.id)) is not None
+            and id_ not in new
+            and (trace.response_id != id_ or not trace.used)
+        }
+        reasons = {trace.id: taken[trace.id].result.reason for trace in traces} | dict.fromkeys(others, ELSEWHERE)
         for index in stored.differing:
             trace = answered[index]
-            if trace.response_id == response_ids[trace.id]:
+            if trace.id not in others:
                 reasons[trace.id] = _complete(connection, response_ids[trace.id], responses[index], now)
-            else:  # it came another way: this trace must never change it
-                reasons[trace.id] = TWICE
-                del response_ids[trace.id]
         outcomes = []
         for trace in traces:
             source, result, _ = taken[trace.id]
             response_id = response_ids.get(trace.id, trace.response_id)
-            outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], result.used))
+            used = () if trace.id in others else result.used or trace.used or ()
+            outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], used))
         store_outcomes(connection, outcomes)
         scores = {each.response_id: taken[each.id].scores for each in outcomes if each.response_id is not None}
         store_scores(connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now)

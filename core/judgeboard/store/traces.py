@@ -143,7 +143,10 @@ def rules_by_source(connection: Connection) -> dict[str, tuple[Rule, ...]]:
 
 
 class WaitingTrace(NamedTuple):
-    """A trace that is ready; ``spans`` tells whether others came since it was read."""
+    """A trace that is ready; ``spans`` tells whether others came since it was read.
+
+    ``used`` is what its answer took from it: nothing if the answer came another way.
+    """
 
     id: int
     external_id: str
@@ -151,6 +154,7 @@ class WaitingTrace(NamedTuple):
     source: str
     spans: int
     response_id: int | None
+    used: tuple[Any, ...] | None = None
 
 
 def ready_traces(
@@ -272,6 +276,12 @@ def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
     query = select(RESPONSE.c.id, RESPONSE.c.source).join(TRACE, TRACE.c.response_id == RESPONSE.c.id)
     rows = connection.execute(query.where(TRACE.c.external_id == trace_id).order_by(RESPONSE.c.id))
     return [Named(*row) for row in rows]
+
+
+def received_among(connection: Connection, response_ids: Collection[int]) -> set[int]:
+    """Return which of these responses have a trace that was received."""
+    query = select(TRACE.c.response_id).where(TRACE.c.response_id.in_(listed(connection, response_ids)))
+    return set(connection.execute(query).scalars())
 
 
 def forget_traces(connection: Connection, response_ids: Sequence[int]) -> None:

@@ -1,11 +1,9 @@
 """A pull brings each trace once with its passages and scores, and goes on where an earlier one ended."""
 
-import json
 import os
 import signal
 from collections import Counter
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.imports.history.pages import Names, whole_traces
 from judgeboard.imports.history.pull import TOOLS, PullResult, pull
-from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import add_person, admit
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import list_batches
@@ -295,22 +292,6 @@ def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(store: Sto
     assert counts(store)["judgment"] == 1
     with store.reading() as connection:
         assert connection.execute(select(TRACE.c.state)).scalar_one() == "made"
-
-
-def test_runs_of_langsmith_in_a_file_keep_their_id_and_are_not_pulled_again(
-    sqlite_store: Store, tmp_path: Path
-) -> None:
-    with LangsmithWithHistory(3) as tool:
-        tool.given = [(2, "groundedness", 0.2, None, {})]
-        file = tmp_path / "runs.json"
-        file.write_text(json.dumps(tool.runs(2)))
-        import_file(sqlite_store, file)
-        pulled(sqlite_store, "langsmith", tool)
-        assert import_file(sqlite_store, file).unchanged == 1
-        with sqlite_store.reading() as connection:
-            assert tool.id_of(2) in connection.execute(select(RESPONSE.c.external_id)).scalars().all()
-    assert sorted(query for query, *_ in answers(sqlite_store)) == [f"question {n}" for n in (1, 2, 3)]
-    assert counts(sqlite_store)["judgment"] == 1
 
 
 def test_only_leads_pull(sqlite_store: Store) -> None:

@@ -171,7 +171,7 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, htt
         http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
         gathered(store)
     assert answers(store) == [(Sent(1).trace_id, "shop", "imported?", "yes", None)]
-    assert rows(store, TRACE.c.state, TRACE.c.reason) == [("none", gathering.TWICE)]
+    assert rows(store, TRACE.c.state, TRACE.c.reason) == [("made", gathering.ELSEWHERE)]
     with store.writing() as connection:
         forget_response(connection, Sent(1).trace_id, actor="test")
     assert rows(store, func.count(SPAN.c.id)) == [(0,)]

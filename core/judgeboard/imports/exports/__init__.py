@@ -29,21 +29,25 @@ from judgeboard.imports.exports.entry import Entries, Entry
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What a tool exports: how its first row is recognised, and how its rows are read."""
+    """What a tool exports: how its first row is recognised, and how its rows are read.
+
+    With ``of_traces``, the id of an answer is that of its trace, which may also be received or pulled.
+    """
 
     title: str
     matches: Callable[[Mapping[str, Any]], bool]
     read: Callable[[Iterable[Row]], Entries]
+    of_traces: bool = False
 
 
 EXPORTS = (
-    Export("Phoenix spans", phoenix.matches, phoenix.read),
-    Export("MLflow traces", mlflow.matches, mlflow.read),
-    Export("Langfuse observations", langfuse.is_observation, langfuse.read_observations),
-    Export("Langfuse traces", langfuse.is_trace, langfuse.read_traces),
-    Export("LangSmith runs", langsmith.matches, langsmith.read),
-    Export("TruLens events", trulens.matches, trulens.read),
-    Export("OpenTelemetry spans", opentelemetry.matches, opentelemetry.read),
+    Export("Phoenix spans", phoenix.matches, phoenix.read, of_traces=True),
+    Export("MLflow traces", mlflow.matches, mlflow.read, of_traces=True),
+    Export("Langfuse observations", langfuse.is_observation, langfuse.read_observations, of_traces=True),
+    Export("Langfuse traces", langfuse.is_trace, langfuse.read_traces, of_traces=True),
+    Export("LangSmith runs", langsmith.matches, langsmith.read, of_traces=True),
+    Export("TruLens events", trulens.matches, trulens.read, of_traces=True),
+    Export("OpenTelemetry spans", opentelemetry.matches, opentelemetry.read, of_traces=True),
     Export("promptfoo results", promptfoo.matches, promptfoo.read),
     Export("a DeepEval test run", deepeval.is_test_run, deepeval.read_test_runs),
     Export("DeepEval test cases", deepeval.is_test_case, deepeval.read_test_cases),
@@ -69,6 +73,7 @@ class ExportRows:
 
     def __init__(self, export: Export, kind: str) -> None:
         self.title = export.title
+        self.of_traces = export.of_traces
         self.others: Counter[str] = Counter()
         self.unknown: dict[str, None] = {}
         self._export = export

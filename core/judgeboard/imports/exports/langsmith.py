@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, objects
@@ -28,7 +29,7 @@ def read(row: Row) -> Trace | None:
         return None
     started = nanoseconds(values.get("start_time"))
     span = Span(
-        trace_id=str(trace_id),
+        trace_id=_as_received(str(trace_id)),
         span_id=str(span_id),
         parent_id=str(values["parent_run_id"]) if values.get("parent_run_id") else None,
         name=str(values.get("name") or ""),
@@ -39,6 +40,14 @@ def read(row: Row) -> Trace | None:
         error=str(values["error"]) if values.get("error") else None,
     )
     return Trace(row, [span], _scores(values))
+
+
+def _as_received(trace_id: str) -> str:
+    """Return the id of a trace as the receiver writes it: without hyphens."""
+    try:
+        return UUID(trace_id).hex
+    except ValueError:
+        return trace_id
 
 
 def _scores(values: Mapping[str, Any]) -> list[Score]:

@@ -25,7 +25,7 @@ def read(row: Row) -> Trace | None:
     parent = trace.get("parent_id") or record.get("parent_span_id")
     started = nanoseconds(row.values.get("start_timestamp"))
     span = Span(
-        trace_id=str(trace["trace_id"]),
+        trace_id=_as_received(str(trace["trace_id"])),
         span_id=str(trace["span_id"]),
         parent_id=str(parent) if parent else None,
         name=str(record.get("name") or ""),
@@ -41,6 +41,11 @@ def read(row: Row) -> Trace | None:
     reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(f"{_OWN}eval.explanation")
     scores = [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]
     return Trace(row, [span], scores)
+
+
+def _as_received(trace_id: str) -> str:
+    """Return the id of a trace in hexadecimal digits; TruLens writes it as a decimal number."""
+    return f"{int(trace_id):032x}" if trace_id.isdecimal() else trace_id
 
 
 def _object(value: Any) -> dict[str, Any]:

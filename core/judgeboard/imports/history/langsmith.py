@@ -1,10 +1,7 @@
 """LangSmith: runs of a project and their feedback."""
 
-from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from judgeboard.errors import NotFound
 from judgeboard.imports.exports.entry import objects
@@ -59,7 +56,7 @@ class LangsmithHistory(History):
         for trace_id in divided:
             traces[trace_id] = rows_of_pages(partial(self._runs, {"trace": trace_id}), "runs", *_CURSOR)
         self._add_feedback([run for runs in traces.values() for run in runs])
-        return Page("LangSmith runs", traces, value_at(reply, _CURSOR) or None, _as_received)
+        return Page("LangSmith runs", traces, value_at(reply, _CURSOR) or None)
 
     def _runs(self, body: dict[str, Any], cursor: str | None) -> Any:
         common = {"session": [self._session], "select": list(_FIELDS), "limit": _MOST}
@@ -78,9 +75,3 @@ class LangsmithHistory(History):
                 offset += len(reply)
                 if len(reply) < _MOST:
                     break
-
-
-def _as_received(trace_id: str, runs: Sequence[Row]) -> tuple[str, Sequence[Row]]:
-    with suppress(ValueError):
-        trace_id = UUID(trace_id).hex
-    return trace_id, [run | {"trace_id": trace_id} for run in runs]

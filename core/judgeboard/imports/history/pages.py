@@ -31,14 +31,12 @@ class Window:
 class Page(NamedTuple):
     """Whole traces by trace id, each as rows of the tool's export, and the position of the next page (None: the end).
 
-    ``export`` is the title of the export in `EXPORTS` that reads such rows. ``as_received`` returns a trace with the id
-    that it has when it is received, if files of the tool write the id in another form.
+    ``export`` is the title of the export in `EXPORTS` that reads such rows.
     """
 
     export: str
     traces: Mapping[str, Sequence[Row]]
     next: str | None
-    as_received: Callable[[str, Sequence[Row]], tuple[str, Sequence[Row]]] | None = None
 
 
 class History(ABC):

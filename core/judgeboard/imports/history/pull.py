@@ -4,7 +4,7 @@ import io
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,14 +14,13 @@ from judgeboard.imports.exports import EXPORTS, KINDS_OF_EXPORTS
 from judgeboard.imports.history.langfuse import LangfuseHistory
 from judgeboard.imports.history.langsmith import LangsmithHistory
 from judgeboard.imports.history.mlflow import MlflowHistory
-from judgeboard.imports.history.pages import History, Page, Row, Window
+from judgeboard.imports.history.pages import History, Page, Window
 from judgeboard.imports.history.phoenix import PhoenixHistory
 from judgeboard.imports.importing import OpenBatch, import_file
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.settings import ENVIRONMENT
 from judgeboard.store.engine import Store
 from judgeboard.store.pulls import PullState, get_pull, save_pull
-from judgeboard.store.responses import responses_named
 from judgeboard.targets.target import Http, Refused
 
 TOOLS: Mapping[str, type[History]] = {
@@ -161,28 +160,10 @@ class _PageImport:
     batches: Mapping[str, OpenBatch]
 
     def add(self, page: Page) -> None:
-        """Import the traces of a page; those that came another way only give verdicts and grades."""
-        with self.store.reading() as connection:
-            traces, known = page.traces, responses_named(connection, set(page.traces)) if page.traces else {}
-            if page.as_received is not None:  # an answer of a file keeps the id that the file has
-                traces = dict(each if each[0] in known else page.as_received(*each) for each in traces.items())
-                known |= responses_named(connection, set(traces))
-        source = self.result.source
-        elsewhere = {
-            trace_id for trace_id, stored in known.items() if source not in {response.source for response in stored}
-        }
-        own = {trace_id: rows for trace_id, rows in traces.items() if trace_id not in elsewhere}
-        others = {trace_id: rows for trace_id, rows in traces.items() if trace_id in elsewhere}
-        self._import(page.export, own, KINDS_OF_EXPORTS, source)
-        self._import(page.export, others, KINDS_OF_EXPORTS[1:], None)
-        self.result.traces += len(page.traces)
-
-    def _import(
-        self, export: str, traces: Mapping[str, Sequence[Row]], kinds: Sequence[str], source: str | None
-    ) -> None:
+        """Import the traces of a page; those that came another way only give feedback, verdicts and grades."""
+        result, traces = self.result, page.traces
         if not traces:
             return
-        result = self.result
         ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
         lines = [json.dumps(row) for rows in traces.values() for row in rows]
         content = "\n".join(lines).encode()
@@ -190,14 +171,14 @@ class _PageImport:
         def reject(rejected: Rejected) -> None:
             result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
 
-        for kind in kinds:
+        for kind in KINDS_OF_EXPORTS:
             summary = import_file(
                 self.store,
                 io.BytesIO(content),
                 kind=kind,
                 format="jsonl",
-                export=_EXPORTS[export],
-                source=source,
+                export=_EXPORTS[page.export],
+                source=result.source,
                 newer_counts=True,
                 actor=self.actor,
                 name=f"{result.tool} {result.project}",
@@ -207,6 +188,7 @@ class _PageImport:
             result.new[kind] += summary.new
             result.new["feedback"] += summary.feedback_added
             result.unchanged[kind] += summary.unchanged
+        result.traces += len(traces)
 
 
 def _pull_window(history: History, state: PullState, pages: _PageImport, progress: Callable[[int], None]) -> None:

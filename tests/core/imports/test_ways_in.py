@@ -1,0 +1,73 @@
+"""A trace is one answer, whether it is received, pulled or imported as a file, in any order and again."""
+
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+
+from judgeboard.imports.exports import KINDS_OF_EXPORTS
+from judgeboard.imports.history.pages import Page, Window
+from judgeboard.imports.history.pull import TOOLS, pull
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW, TRACE
+from judgeboard.targets.target import Http
+from judgeboard.text import as_utc
+from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from tool_histories import TOOLS as FAKES
+from tool_histories import HistoryTool, LangsmithWithHistory, time_of
+
+COUNT = 2
+LATER = as_utc(time_of(600))
+SCORES = [(1, "groundedness", 0.2, None, {}), (2, "label", "grounded", "mara", {}), (2, "user_thumbs", 1, None, {})]
+
+
+def receive(_store: Store, _name: str, tool: HistoryTool, http: TestClient) -> None:
+    for number in range(1, COUNT + 1):
+        if isinstance(tool, LangsmithWithHistory):
+            reply = http.post("/runs/batch", json={"post": tool.runs(number), "patch": []})
+        else:
+            reply = http.post("/v1/traces", content=request(trace(number)), headers=PROTOBUF)
+        assert reply.status_code == 200
+    gathered(_store, after=100)
+
+
+def pulled(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> None:
+    result = pull(store, name, address=tool.address, environment=tool.environment, since=as_utc(time_of(0)), now=LATER)
+    assert (result.stopped, dict(result.rejected), result.differing) == (None, {}, 0)
+
+
+def imported(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> None:
+    """The rows of the tool's REST interface, as a file."""
+    target = TOOLS[name].target
+    with Http(target.access(tool.address, tool.environment)) as http:
+        history, pages = TOOLS[name](http, None), [Page("", {}, None)]
+        while len(pages) == 1 or pages[-1].next:
+            pages.append(history.page(Window(None, LATER), pages[-1].next))
+    rows = [row for page in pages for rows in page.traces.values() for row in rows]
+    file = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    for kind in KINDS_OF_EXPORTS:
+        summary = import_file(store, io.BytesIO(file), kind=kind, source="default")
+        assert (summary.rejected, summary.of_traces) == (0, True), summary.first_rejected
+
+
+@pytest.mark.parametrize("name", FAKES)
+@pytest.mark.parametrize("ways", [(receive, imported, pulled), (imported, pulled, receive)])
+def test_a_trace_is_one_answer(ways: tuple[Callable[..., None], ...], name: str, sqlite_store: Store) -> None:
+    with FAKES[name](COUNT) as tool, receiving(sqlite_store) as http:
+        tool.given = SCORES
+        for way in ways * 2:
+            way(sqlite_store, name.split(maxsplit=1)[0], tool, http)
+    with sqlite_store.reading() as connection:
+        queries = connection.execute(select(RESPONSE.c.query).order_by(RESPONSE.c.query)).scalars().all()
+        assert queries == [f"question {number}" for number in range(1, COUNT + 1)]
+        states = connection.execute(select(TRACE.c.state, TRACE.c.reason)).all()
+        assert [state for state, _ in states] == ["made"] * COUNT, states
+        rows = {
+            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (JUDGMENT, REVIEW, FEEDBACK)
+        }
+    assert rows == {"judgment": 1, "review": 1, "user_feedback": 1}
