@@ -11,7 +11,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import watch
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person
-from judgeboard.store.alarms import list_alarms
+from judgeboard.store.alerts import list_alarms
 from judgeboard.store.engine import Store
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.sign_in import sign_in

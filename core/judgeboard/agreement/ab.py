@@ -29,7 +29,7 @@ from judgeboard.stats.paired import (
 )
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.significance import holm
-from judgeboard.store.same_questions import same_questions
+from judgeboard.store.pairs import same_questions
 from judgeboard.store.strata import BAD, UNUSABLE, picked_answers
 from judgeboard.text import counted
 

@@ -20,7 +20,7 @@ from judgeboard.agreement.samples import NO_JUDGE
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.monitor import DIRECTIONS
-from judgeboard.store.alarms import Alarm, insert_acknowledgement, insert_alarm, list_alarms
+from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
 from judgeboard.store.anchors import reported_models
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -15,7 +15,7 @@ from judgeboard.agreement.verdict_changes import side_of
 from judgeboard.agreement.versus import points
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.judges.material import example_responses
+from judgeboard.judges.prompt import example_responses
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.anchors import (
     LOOKS,

@@ -32,7 +32,7 @@ from judgeboard.stats.monitor import (
 from judgeboard.stats.rates import Stratum, design_effect
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.significance import holm
-from judgeboard.store.alarms import Alarm, list_alarms
+from judgeboard.store.alerts import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days

@@ -21,8 +21,8 @@ from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, confidence_sequence, decided_after
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
-from judgeboard.store.planned_draw import planned_items
 from judgeboard.store.queues import ANSWERS, list_queues
+from judgeboard.store.strata import planned_items
 from judgeboard.text import counted
 
 

@@ -41,8 +41,7 @@ from judgeboard.stats.sample_size import (
 )
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.planned_draw import LEAST_OF_STRATUM, DrawPlan, median_review_seconds
-from judgeboard.store.strata import UNUSABLE
+from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE, DrawPlan, median_review_seconds
 
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""

@@ -341,7 +341,7 @@ def _examples(connection: Connection, version: StoredVersion | None) -> IntArray
         return np.empty(0, dtype=np.int64)
     shown = shown_answers(connection).get(version.id, frozenset())
     if version.params.get("examples"):
-        from judgeboard.judges.material import example_responses  # loads pydantic's types
+        from judgeboard.judges.prompt import example_responses  # loads pydantic's types
 
         shown |= example_responses(version.params)
     return np.array(sorted(shown), dtype=np.int64)

@@ -64,19 +64,21 @@ def sample_folder() -> Path:
 
 def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> None:
     """Store the sample log with judgments and reviews; rows that are stored already stay unchanged."""
-    from judgeboard.store.events import record_event
-    from judgeboard.store.latest_event import latest_event
+    from sqlalchemy import JSON, text
 
     folder = sample_folder()
     content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
     sample = {"package": version("judgeboard"), "sample": hashlib.sha256(content).hexdigest()}
+    latest = text("SELECT details FROM event WHERE kind = :kind ORDER BY id DESC LIMIT 1").columns(details=JSON)
     with store.reading() as connection:
-        before = latest_event(connection, FILLED)
+        before = connection.execute(latest, {"kind": FILLED}).scalar()
     if before is not None and before.items() >= sample.items():
         # Without loading judges and importers, a second start is fast.
         for line in ("all answers are judged", *(_imported(0, before["there"][what], what) for what in FILES)):
             say(line)
         return
+    from judgeboard.store.events import record_event
+
     stored = _import_and_judge(store, folder, say)
     _run_methods(store, folder, say)
     with store.writing() as connection:

@@ -300,7 +300,7 @@ def prompt_command(which: str) -> int:
     The file may leave out sections that you do not change. Keep the placeholders of each section, such as {error}. The
     program inserts the answer and its passages, and always tells the judge that they are data, not instructions.
     """
-    from judgeboard.judges.prompt_files import PROMPTS, prompt_file
+    from judgeboard.judges.prompt import PROMPTS, prompt_file
     from judgeboard.store.judge_versions import get_version
 
     if which in PROMPTS:

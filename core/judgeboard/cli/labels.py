@@ -13,7 +13,7 @@ from judgeboard.store.filters import RowFilter, describe
 from judgeboard.text import day_words, utc_day
 
 if TYPE_CHECKING:
-    from judgeboard.store.failure_modes import Group
+    from judgeboard.store.issues import Group
 
 
 @options.group(
@@ -106,7 +106,7 @@ def failure_mode_list() -> None:
     """List all failure modes, and frequent phrases in the notes of answers without a failure mode."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
-    from judgeboard.store.failure_modes import list_modes
+    from judgeboard.store.issues import list_modes
 
     store = options.open_store()
     with options.seen(store).reading() as connection:

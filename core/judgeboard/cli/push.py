@@ -15,8 +15,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.imports.history.pull import PullResult
-    from judgeboard.targets.push import PushResult
-    from judgeboard.targets.push_jobs import TargetProgress
+    from judgeboard.targets.push import PushResult, TargetProgress
 
 
 TARGETS = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
@@ -97,8 +96,7 @@ def push_command(context: click.Context, /, to: str | None, every: float | None,
         return 0
     if to is None:
         return _show_states()
-    from judgeboard.targets.push import push
-    from judgeboard.targets.push_jobs import REFUSED_AGAIN_S
+    from judgeboard.targets.push import REFUSED_AGAIN_S, push
 
     store = options.open_store()
     refused_again_s = 0.0
@@ -122,7 +120,7 @@ def push_command(context: click.Context, /, to: str | None, every: float | None,
 
 
 def _arguments(chosen: dict[str, Any]) -> dict[str, Any]:
-    from judgeboard.store.pushed import What
+    from judgeboard.store.tools import What
 
     what: list[What] = [What(kind) for kind in chosen["what"]]
     return chosen | {"what": what}
@@ -135,7 +133,7 @@ def _lines(result: "PushResult") -> list[str]:
 
 
 def _show_states() -> int:
-    from judgeboard.store.pushed import target_states
+    from judgeboard.store.tools import target_states
 
     with options.seen(options.open_store()).reading() as connection:
         states = target_states(connection)
@@ -169,7 +167,7 @@ def add(to: str, name: str | None, every: float, **chosen: Any) -> None:
     `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored.
     Items that the tool refuses are sent again after an hour.
     """
-    from judgeboard.targets.push_jobs import add_target, target_progress
+    from judgeboard.targets.push import add_target, target_progress
 
     store = options.open_store()
     added = add_target(store, to, name=name, every_s=every, actor=options.actor(), **_arguments(chosen))
@@ -181,7 +179,7 @@ def add(to: str, name: str | None, every: float, **chosen: Any) -> None:
 @options.command("judgeboard push list", "judgeboard push list --json", group=push_command)
 def list_() -> None:
     """List the push targets: what each has, what is waiting, what it refused and why, and the next push."""
-    from judgeboard.targets.push_jobs import target_progress
+    from judgeboard.targets.push import target_progress
 
     targets = target_progress(options.open_store())
     none = ["No push targets. Add one: judgeboard push add --to TOOL"]
@@ -206,7 +204,7 @@ def target_lines(targets: "list[TargetProgress]") -> Iterator[str]:
 
 
 def _change(name: str, state: RuleState) -> None:
-    from judgeboard.targets.push_jobs import change_target
+    from judgeboard.targets.push import change_target
 
     change_target(options.open_store(), name, state, options.actor())
 

@@ -24,8 +24,8 @@ from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.pairs import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
-from judgeboard.store.failure_modes import ensure_modes
 from judgeboard.store.grades import GradeOf, insert_grades
+from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, store_preferences

@@ -2,11 +2,8 @@
 
 from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
 from judgeboard.judges.judge import ModelJudge
-from judgeboard.judges.material import marking_messages
+from judgeboard.judges.prompt import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
-
-DIMENSION = "correct"
-SCALE = "correct 1, incorrect 0; correct is kept as the label grounded, incorrect as hallucinated"
 
 
 class GradeJudge(ModelJudge):
@@ -18,7 +15,7 @@ class GradeJudge(ModelJudge):
     """
 
     prompt_name = kind = "grade"
-    scale = SCALE
+    scale = "correct 1, incorrect 0; correct is kept as the label grounded, incorrect as hallucinated"
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
@@ -29,5 +26,5 @@ class GradeJudge(ModelJudge):
         return Verdict.of(
             asked.record,
             label=Label.GROUNDED if asked.value else Label.HALLUCINATED,
-            scores=(DimensionScore(DIMENSION, float(asked.value), "0-1"),),
+            scores=(DimensionScore("correct", float(asked.value), "0-1"),),
         )

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt
-from judgeboard.judges.prompt_files import read_prompt_file
+from judgeboard.judges.prompt import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt, read_prompt_file
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message

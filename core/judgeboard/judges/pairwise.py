@@ -10,7 +10,7 @@ from typing import NamedTuple
 from judgeboard.domain import OVERALL, PAIRWISE, SELF_REFERENCE, PairItem, Preference, Shown, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
-from judgeboard.judges.material import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
+from judgeboard.judges.prompt import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
 from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry, letter_in, letters_of, text_field
 from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.chat import ChatRequest

@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
 from judgeboard.formats.yaml_file import CLOSED, Text, read_yaml, unless_null
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
-from judgeboard.judges.material import (
+from judgeboard.judges.prompt import (
     Dialogue,
     Example,
     Prompt,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, StepRecord, Verdict
 from judgeboard.judges.judge import ModelJudge
-from judgeboard.judges.material import Prompt, added_sections, chat, fill, item_task, load_prompt
+from judgeboard.judges.prompt import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.chat import Message

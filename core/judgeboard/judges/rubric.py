@@ -9,7 +9,7 @@ from typing import Any
 
 from judgeboard.domain import OVERALL, DimensionScore, JudgeInput, Verdict
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
-from judgeboard.judges.material import Prompt, added_sections, chat, example_params, examples_part, fill, item_task
+from judgeboard.judges.prompt import Prompt, added_sections, chat, example_params, examples_part, fill, item_task
 from judgeboard.judges.reply_forms import TEXT, Form, entry, expected_scores, integer_field
 from judgeboard.judges.rubric_file import (
     SCALE,

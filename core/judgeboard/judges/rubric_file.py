@@ -23,7 +23,7 @@ from judgeboard.formats.yaml_file import (
     read_yaml,
     unless_null,
 )
-from judgeboard.judges.material import Example, check_examples
+from judgeboard.judges.prompt import Example, check_examples
 
 LEVELS = (1, 2, 3, 4, 5)
 SCALE = "1-5"

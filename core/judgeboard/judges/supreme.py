@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, Judge, ModelJudge
-from judgeboard.judges.material import marking_messages
+from judgeboard.judges.prompt import marking_messages
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.endpoint import ModelEndpoint

@@ -18,8 +18,7 @@ from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
 from judgeboard.domain import JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.judges.material import load_prompt
-from judgeboard.judges.prompt_files import PROMPTS
+from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.methods.candidate_prompts import (
     CRITERIA,
     MAX_OUTPUT,

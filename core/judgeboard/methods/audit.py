@@ -28,10 +28,10 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
 from judgeboard.store import audits
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import LatestAsk, latest_asks

@@ -13,8 +13,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rule import Cuts
 from judgeboard.flags.rules import sampling_number
 from judgeboard.judges.judge import Judge
-from judgeboard.judges.material import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt
-from judgeboard.judges.prompt_files import with_sections
+from judgeboard.judges.prompt import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt, with_sections
 from judgeboard.judges.reply_forms import TEXT, Form
 from judgeboard.llm.asking import UnusableReply, ask
 from judgeboard.llm.chat import ChatRequest, Message

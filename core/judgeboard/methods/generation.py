@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
-from judgeboard.judges.material import fence_token, fenced, fill, load_prompt
+from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
 from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, json_of, last_of_user, lines_of, text_of
 from judgeboard.llm.endpoint import ModelEndpoint

@@ -19,9 +19,9 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import comparisons
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import load_pairs, pairs_named, store_pairs
 from judgeboard.store.responses import LogAnswer, log_answers

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Response, Status
 from judgeboard.judges.judge import prompt_hash
-from judgeboard.judges.material import load_prompt
+from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.rating import Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat
@@ -29,9 +29,9 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
 from judgeboard.store.statements import record_of

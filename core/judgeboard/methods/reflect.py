@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge, prompt_hash
-from judgeboard.judges.material import load_prompt
+from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
@@ -22,9 +22,9 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import Origin, last_logged_id

@@ -30,9 +30,9 @@ from judgeboard.runs.method import (
 from judgeboard.runs.runner import blocking
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.proportions import share
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import (
     StoredVersion,
     ensure_version,

@@ -24,7 +24,6 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.comparisons import (
     PLAIN,
     REFERENCE,
@@ -34,6 +33,7 @@ from judgeboard.store.comparisons import (
     stored_comparisons,
 )
 from judgeboard.store.engine import Store
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples

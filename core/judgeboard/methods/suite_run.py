@@ -25,8 +25,8 @@ from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import suites
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.runs import StoredRun, start_or_continue_method_run

@@ -26,14 +26,20 @@ from starlette.routing import Route
 
 from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed, NotFound, SchemaMismatch
 from judgeboard.people.permissions import REFUSED
+from judgeboard.receiving.api import (
+    FLAG_PARAMETERS,
+    SOURCE_PARAMETER,
+    SentReview,
+    flag_page,
+    response_record,
+    review_in,
+    store_sent_review,
+)
 from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, READ, REVIEW, UNKNOWN, Door, Sender
 from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
-from judgeboard.receiving.reading import FLAG_PARAMETERS, SOURCE_PARAMETER, flag_page, response_record
-from judgeboard.receiving.records import feedback_in_body, responses_in_body, store_records
-from judgeboard.receiving.reviewing import SentReview, review_in, store_sent_review
-from judgeboard.receiving.scores import langfuse_scores_in
+from judgeboard.receiving.records import feedback_in_body, langfuse_scores_in, responses_in_body, store_records
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
 from judgeboard.store.engine import Store, check_usable
 from judgeboard.store.events import record_event

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from judgeboard.domain import Response
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
-from judgeboard.receiving.scores import store_scores
+from judgeboard.receiving.records import store_scores
 from judgeboard.receiving.writing import is_outage
 from judgeboard.settings import load_settings
 from judgeboard.store.engine import Store, with_advice

@@ -17,7 +17,8 @@ from judgeboard.reviews.checks import check_modes, checked_text
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.failure_modes import (
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.issues import (
     FailureMode,
     Group,
     count_tagged,
@@ -25,7 +26,6 @@ from judgeboard.store.failure_modes import (
     list_modes,
     untagged_notes,
 )
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
 
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}

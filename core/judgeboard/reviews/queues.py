@@ -20,7 +20,6 @@ from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.leases import own_progress
 from judgeboard.store.next_items import add_training_items, count_gold
-from judgeboard.store.planned_draw import DrawnAnswer, DrawPlan, draw_by_stratum
 from judgeboard.store.queue_filling import (
     CreatedQueue,
     add_drawn,
@@ -50,6 +49,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
+from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
 from judgeboard.text import number_words, unstorable
 
 ORDER_LABELS: dict[QueueOrder, str] = {

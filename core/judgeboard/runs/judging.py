@@ -19,8 +19,7 @@ from judgeboard.judges.judge import (
     JudgeOptions,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.material import load_prompt
-from judgeboard.judges.prompt_files import PROMPTS
+from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
 from judgeboard.runs.method import (
@@ -37,9 +36,9 @@ from judgeboard.runs.method import (
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings import load_settings, provider_address, provider_key
 from judgeboard.store.anchors import insert_anchor_judgments
-from judgeboard.store.claims import TaskKey
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import PLAIN, AskMode, StoredRun, select_asks, start_or_continue_run

@@ -28,7 +28,8 @@ from judgeboard.runs.runner import (
     tried_again,
 )
 from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
-from judgeboard.store.claims import (
+from judgeboard.store.engine import Readable, Store
+from judgeboard.store.jobs import (
     TaskKey,
     add_to_share,
     cost_elsewhere,
@@ -36,9 +37,8 @@ from judgeboard.store.claims import (
     lock_run,
     release_claims,
     release_tasks,
+    take_turns,
 )
-from judgeboard.store.engine import Readable, Store
-from judgeboard.store.jobs import take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
     AskCounts,

@@ -13,14 +13,18 @@ from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun, claims_of
 from judgeboard.runs.shared_job import CLOSED, SharedJob, log_failure
-from judgeboard.store.claims import (
-    count_claims,
-    lock_run,
-    release_claims,
-)
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
-from judgeboard.store.jobs import StoredJob, get_job, lock_job, set_failed, set_run
+from judgeboard.store.jobs import (
+    StoredJob,
+    count_claims,
+    get_job,
+    lock_job,
+    lock_run,
+    release_claims,
+    set_failed,
+    set_run,
+)
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import (
     StoredRun,

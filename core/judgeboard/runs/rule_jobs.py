@@ -16,8 +16,8 @@ from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
-from judgeboard.store.claims import TaskKey, release_claims, release_tasks, shared_counts
 from judgeboard.store.engine import Store
+from judgeboard.store.jobs import TaskKey, release_claims, release_tasks, shared_counts
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
     JudgingRule,

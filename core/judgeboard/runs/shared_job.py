@@ -20,8 +20,8 @@ from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun, shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Runner
 from judgeboard.runs.task_claims import LOOK_SECONDS
-from judgeboard.store.claims import TaskKey, cost_elsewhere
 from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.jobs import TaskKey, cost_elsewhere
 from judgeboard.store.runs import StoredRun
 
 CLOSED = "the worker ended"

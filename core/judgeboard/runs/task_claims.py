@@ -14,9 +14,17 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeboard.errors import BadInput
-from judgeboard.store.claims import TaskKey, claim_tasks, release_abandoned, release_tasks
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import live_processes, record_heartbeat, register_worker, remove_worker
+from judgeboard.store.jobs import (
+    TaskKey,
+    claim_tasks,
+    live_processes,
+    record_heartbeat,
+    register_worker,
+    release_abandoned,
+    release_tasks,
+    remove_worker,
+)
 
 BEAT_SECONDS = 5.0
 LOOK_SECONDS = 0.5  # between two looks whether another process has done or left its tasks

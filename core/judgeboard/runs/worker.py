@@ -11,12 +11,11 @@ from judgeboard.runs.rejudge_jobs import RejudgeJob, can_take
 from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.shared_job import SharedJob, log_failure
 from judgeboard.runs.task_claims import BEAT_SECONDS, beat, new_executor_id
-from judgeboard.store.claims import release_claims
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import register_worker, remove_worker, unfinished_jobs
+from judgeboard.store.jobs import register_worker, release_claims, remove_worker, unfinished_jobs
 from judgeboard.store.judging_rules import list_rules
-from judgeboard.store.push_targets import release_abandoned_targets
-from judgeboard.targets.push_jobs import PushJobs
+from judgeboard.store.tools import release_abandoned_targets
+from judgeboard.targets.push import PushJobs
 
 
 class JobsLock(NamedTuple):

@@ -1,4 +1,4 @@
-"""Stores alert rules, their events, and the deliveries of their messages."""
+"""Stores alarms with acknowledgements, and alert rules with events and the deliveries of their messages."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
@@ -12,7 +12,7 @@ from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of
-from judgeboard.store.tables import ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
+from judgeboard.store.tables import ALARM, ALARM_ACKNOWLEDGEMENT, ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,3 +285,63 @@ def end_attempt(connection: Connection, delivery_id: int, error: str | None, *, 
 def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[Delivery]:
     """Return the latest messages, newest first."""
     return _read_deliveries(connection, _DELIVERIES.order_by(ALERT_DELIVERY.c.id.desc()).limit(limit))
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A change that a detector found: ``measure`` rose or fell (``direction``) for a query type.
+
+    The change is dated to the period that starts on ``from_day``; the detector raised the alarm in the period that
+    starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and ``rate_after`` are the rates before and
+    since the change when the alarm was stored. With the measure ``model_changed``, ``direction`` names the judge
+    version and both models, and the rates are shares of judgments by the new model. If the model changed again while
+    such an alarm is open, ``later_model`` is the model since ``later_day``. The acknowledgement is None until a lead
+    acknowledges the alarm.
+    """
+
+    id: int
+    measure: str
+    direction: str
+    query_type: str
+    judge_version_id: int | None
+    from_day: int
+    seen_day: int
+    evidence: float
+    evidence_limit: float
+    rate_before: float
+    rate_after: float
+    by: str
+    at: datetime
+    acknowledged_by: str | None = None
+    acknowledged_at: datetime | None = None
+    note: str | None = None
+    later_model: str | None = None
+    later_day: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has acknowledged it."""
+        return self.acknowledged_at is None
+
+
+def list_alarms(connection: Connection) -> list[Alarm]:
+    """Return all alarms, the newest first."""
+    seen = ALARM_ACKNOWLEDGEMENT.c
+    columns = (seen.by.label("acknowledged_by"), seen.at.label("acknowledged_at"), seen.note)
+    query = (
+        select(*columns_of(Alarm, ALARM), *columns)
+        .select_from(ALARM.outerjoin(ALARM_ACKNOWLEDGEMENT, seen.alarm_id == ALARM.c.id))
+        .order_by(ALARM.c.id.desc())
+    )
+    return [record_of(Alarm, row) for row in connection.execute(query)]
+
+
+def insert_alarm(connection: Connection, row: Mapping[str, Any]) -> int | None:
+    """Store an alarm and return its id; None if it is stored already."""
+    statement = insert_or_skip(connection, ALARM).returning(ALARM.c.id)
+    return connection.execute(statement, dict(row)).scalar()
+
+
+def insert_acknowledgement(connection: Connection, row: Mapping[str, Any]) -> None:
+    """Store the acknowledgement of an alarm."""
+    connection.execute(insert(ALARM_ACKNOWLEDGEMENT), dict(row))

@@ -32,7 +32,7 @@ from judgeboard.store.tables import (
 from judgeboard.text import iso_z
 
 if TYPE_CHECKING:
-    from judgeboard.judges.material import Example
+    from judgeboard.judges.prompt import Example
 
 T = TypeVar("T")
 LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # ``Grades.labels`` has indexes of this tuple
@@ -301,7 +301,7 @@ def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
 
 
 def _example(connection: Connection, review: _Graded) -> "Example":
-    from judgeboard.judges.material import Example  # loads pydantic
+    from judgeboard.judges.prompt import Example  # loads pydantic
 
     names = ("query", "answer", "passages", "reference")
     query = select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id == review.response_id)

@@ -1,17 +1,19 @@
-"""Stores issues, and counts the answers of a filter by day and the flags on them by state."""
+"""Stores failure modes, which reviewers tag answers with, and issues; counts their answers and flags."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Literal
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, literal_column, or_, select
 
-from judgeboard.domain import FlagState, IssueState
+from judgeboard.domain import FlagState, IssueState, Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filter_conditions import response_conditions, value_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import insert_or_skip, record_of
-from judgeboard.store.tables import FLAG, ISSUE, RESPONSE, REVIEW
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, insert_or_skip, record_of
+from judgeboard.store.tables import CURRENT, FAILURE_MODE, FLAG, ISSUE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +80,69 @@ def flags_by_state(connection: Connection, where: RowFilter) -> dict[str, int]:
     )
     counts = {state.value: n for state, n in connection.execute(query.group_by(FLAG.c.state))}
     return {"open": 0, "confirmed": 0, "dismissed": 0} | counts
+
+
+Group = Literal["query_type", "judge_version", "week"]
+MOST_NOTES = 1_000  # only the latest are read; suggestions do not need older notes
+
+
+@dataclass(frozen=True, slots=True)
+class FailureMode:
+    """A kind of failure that reviewers tag answers with; Shift and ``key`` choose it."""
+
+    name: str
+    description: str | None
+    key: str | None
+    retired: bool
+    by: str
+    at: datetime
+
+
+def list_modes(connection: Connection) -> dict[str, FailureMode]:
+    """Return all failure modes by name, in the order in which they were added, retired ones too."""
+    query = select(*columns_of(FailureMode, FAILURE_MODE)).order_by(FAILURE_MODE.c.id)
+    return {row.name: record_of(FailureMode, row) for row in connection.execute(query)}
+
+
+def insert_mode(connection: Connection, **columns: Any) -> None:
+    """Store a failure mode; it replaces an earlier row with the same name."""
+    connection.execute(insert(FAILURE_MODE), columns)
+
+
+def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: datetime) -> None:
+    """Add the failure modes that are not in the list yet."""
+    for name in sorted(set(names) - list_modes(connection).keys()):
+        insert_mode(connection, name=name, retired=False, by=by, at=now)
+
+
+def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:
+    """Return the number of reviewed logged answers by group, and of tagged answers by group and failure mode.
+
+    Only current reviews count, and each answer counts once. A group is a query type, the id of a judge version, or the
+    first UTC day of a week (in days since 1970-01-01; None if the answer has no time).
+    """
+    group: ColumnElement[Any] = {
+        "query_type": RESPONSE.c.query_type,
+        "judge_version": CURRENT.c.judge_version_id,
+        "week": literal_column("response.asked_day - (response.asked_day + 3) % 7"),
+    }[by]
+    answers, mode = func.count(REVIEW.c.response_id.distinct()), REVIEW_FAILURE_MODE.c.mode
+    reviewed = select(group, answers).select_from(REVIEW).join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
+    reviewed = reviewed.where(LOGGED, is_current()).group_by(group)
+    if by == "judge_version":
+        reviewed = reviewed.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id).where(CURRENT_OF_VERSION)
+    tagged = reviewed.join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+    counts = connection.execute(tagged.with_only_columns(group, mode, answers).group_by(mode))
+    return dict(connection.execute(reviewed).all()), {(each, name): n for each, name, n in counts}
+
+
+def untagged_notes(connection: Connection) -> list[str]:
+    """Return the latest notes about problems, from current reviews without a failure mode."""
+    tagged = exists().where(REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+    decision, label, quality = REVIEW.c.decision, REVIEW.c.label, REVIEW.c.quality
+    ungraded = and_(decision.is_(None), label.is_(None), quality.is_(None))
+    problem = or_(decision.in_(("confirm", "unsure")), label == Label.HALLUCINATED.value, quality < 4, ungraded)
+    query = select(REVIEW.c.note).where(
+        REVIEW.c.note.is_not(None), REVIEW.c.response_id.is_not(None), is_current(), ~tagged, problem
+    )
+    return list(connection.execute(query.order_by(REVIEW.c.id.desc()).limit(MOST_NOTES)).scalars())

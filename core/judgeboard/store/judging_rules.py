@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, Select, case, exists, false, f
 
 from judgeboard.domain import RuleState, RunState
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.claims import TaskKey, claim_tasks, count_claims, lock_run, shared_counts
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.jobs import TaskKey, claim_tasks, count_claims, lock_run, shared_counts
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, unasked

@@ -13,7 +13,6 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.store.filter_conditions import flag_conditions, pair_conditions, response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.planned_draw import DrawnAnswer
 from judgeboard.store.queue_items import (
     NewItem,
     QueueItem,
@@ -31,6 +30,7 @@ from judgeboard.store.queue_items import (
 from judgeboard.store.queues import ANSWERS, PAIRS, Queue, list_queues
 from judgeboard.store.reviews import lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, any_row, batches, columns_of, listed, record_of, rows_with
+from judgeboard.store.strata import DrawnAnswer
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page

@@ -373,7 +373,7 @@ def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples") and version_id not in aligned:
             continue
-        from judgeboard.judges.material import example_responses  # loads pydantic's types
+        from judgeboard.judges.prompt import example_responses  # loads pydantic's types
 
         examples = sorted(example_responses(params) | aligned.get(version_id, frozenset()))
         if examples:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from judgeboard.errors import BadInput
-from judgeboard.store.pushed import PushItem, Score
+from judgeboard.store.tools import PushItem, Score
 from judgeboard.targets.target import Access, Http, Target, facts, needed_trace_id, span_id, stable_id, trace_id
 from judgeboard.text import iso_z
 

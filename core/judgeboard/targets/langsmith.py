@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.store.pushed import PushItem, Score
+from judgeboard.store.tools import PushItem, Score
 from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, stable_id
 
 

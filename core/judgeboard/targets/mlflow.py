@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from judgeboard.store.pushed import PushItem
+from judgeboard.store.tools import PushItem
 from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, span_id, stable_id
 from judgeboard.text import iso_z
 

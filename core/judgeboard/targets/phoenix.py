@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judgeboard.store.pushed import PushItem, Score
+from judgeboard.store.tools import PushItem, Score
 from judgeboard.targets.target import Access, Http, Target, facts, needed_trace_id, span_id
 
 

@@ -12,7 +12,7 @@ import httpx
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.llm.provider import is_address
 from judgeboard.settings import masked
-from judgeboard.store.pushed import PushItem
+from judgeboard.store.tools import PushItem
 from judgeboard.text import storable
 
 _TOO_MANY = 429

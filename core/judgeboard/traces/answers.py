@@ -13,9 +13,8 @@ from judgeboard.text import MAX_NAME, storable, storable_json
 from judgeboard.traces.attributes import as_text
 from judgeboard.traces.calls import Call, calls_of
 from judgeboard.traces.maps import Rule
-from judgeboard.traces.parts import Operation, Passage
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Passage, Span
 
 MAX_COST = 1_000_000.0
 DETAILS = "context_details"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from judgeboard.traces import dialects
 from judgeboard.traces.documents import passages_in
 from judgeboard.traces.maps import Rule, mapped
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span, exception_of
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span, exception_of
 
 _NOTHING = Part("", Operation.OTHER)
 _ASIDE = frozenset({Operation.TOOL, Operation.RETRIEVAL, Operation.RERANKING, Operation.CHECK})

@@ -12,7 +12,7 @@ import orjson
 
 from judgeboard.traces.attributes import DEEPEST, first, is_repr, literal, parsed
 from judgeboard.traces.documents import is_document, passages_beside, passages_in, unwrapped
-from judgeboard.traces.parts import Operation, Passage
+from judgeboard.traces.spans import Operation, Passage
 
 _CUT_JSON = ('{"', '[{"', '["', "[[{")
 _ROLES = {

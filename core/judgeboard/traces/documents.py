@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, is_repr, parsed, parsed_object
-from judgeboard.traces.parts import Passage
+from judgeboard.traces.spans import Passage
 
 _TEXT_KEYS = ("page_content", "pageContent", "text", "content", "document", "chunk", "passage", "snippet", "body")
 _LIST_KEYS = (

@@ -8,8 +8,7 @@ from judgeboard.errors import BadInput
 from judgeboard.traces.attributes import as_text, parsed
 from judgeboard.traces.content import question_of, text_of
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import Span
+from judgeboard.traces.spans import Operation, Part, Span
 
 FIELDS = ("question", "answer", "passages", "model", "session", "user", "query_type")
 METADATA = "metadata."

@@ -13,7 +13,7 @@ from streamlit.components import v2
 from judgeboard.formats.label_schema import FieldType, LabelSchema, SchemaField
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.queues import ASKED
-from judgeboard.store.failure_modes import list_modes
+from judgeboard.store.issues import list_modes
 from judgeboard.store.items import Item
 from judgeboard.store.queues import Queue
 from judgeboard.text import shortened

@@ -15,7 +15,7 @@ from judgeboard.people.permissions import Action
 from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
 from judgeboard.reviews.failure_modes import KEYS, LONGEST_MODE, save_mode, suggested_modes
 from judgeboard.settings import variable_of
-from judgeboard.store.failure_modes import list_modes
+from judgeboard.store.issues import list_modes
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.store.response_pages import response_facets

@@ -14,7 +14,7 @@ from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Table
 from judgeboard.reviews.bulk import MOST_ANSWERS, BulkAdded, BulkDecided, add_many, decide_many, undo_many
 from judgeboard.reviews.decisions import IMPLIED, implying_rules
-from judgeboard.store.failure_modes import list_modes
+from judgeboard.store.issues import list_modes
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted

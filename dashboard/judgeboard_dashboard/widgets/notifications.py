@@ -5,7 +5,7 @@ import streamlit as st
 from judgeboard.agreement.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
-from judgeboard.store.alarms import Alarm
+from judgeboard.store.alerts import Alarm
 from judgeboard.store.events import CONFLICT, MENTION, Notification, mark_read, notifications
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import day_words, shortened

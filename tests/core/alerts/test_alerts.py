@@ -24,11 +24,11 @@ from judgeboard.domain import AlertCondition, MessageKind, RuleState, Status
 from judgeboard.errors import BadInput
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.worker import Worker
-from judgeboard.store.alarms import insert_alarm
 from judgeboard.store.alerts import (
     alert_rule_named,
     begin_attempt,
     due_deliveries,
+    insert_alarm,
     latest_deliveries,
     open_events,
     store_delivery,

@@ -8,8 +8,7 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.flags import expressions
-from judgeboard.flags.checks import LONGEST, Check, named_checks
-from judgeboard.flags.languages import language_of
+from judgeboard.flags.checks import LONGEST, Check, language_of, named_checks
 
 PASSAGES = ("Nylon melts at 250 °C.", "Dyneema melts at 145 °C.")
 ANSWER = "Nylon melts at 250 °C [1], and Dyneema at 145 °C [2]."

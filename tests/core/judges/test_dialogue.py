@@ -12,7 +12,7 @@ from judgeboard.domain import JudgeInput, Status, Turn, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.material import load_prompt
+from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion

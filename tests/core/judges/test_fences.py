@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import JudgeInput
-from judgeboard.judges.material import fence_token, fenced
+from judgeboard.judges.prompt import fence_token, fenced
 from judgeboard.judges.rag import VerdictForm, rag_messages
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=60)

@@ -10,8 +10,7 @@ from judgeboard.domain import JudgeInput
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.material import load_prompt
-from judgeboard.judges.prompt_files import PROMPTS, prompt_file
+from judgeboard.judges.prompt import PROMPTS, load_prompt, prompt_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.audit import make_supreme
 from judgeboard.methods.pairwise import make_pairwise_judge

@@ -11,7 +11,7 @@ from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.material import Example, example_responses
+from judgeboard.judges.prompt import Example, example_responses
 from judgeboard.judges.rubric_file import Dimension, Rubric, rubric_of
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
 from judgeboard.runs.judging import make_judge

@@ -17,9 +17,9 @@ from judgeboard.reviews.failure_modes import (
     suggested_modes,
 )
 from judgeboard.store.export import export_tables
-from judgeboard.store.failure_modes import list_modes
 from judgeboard.store.filters import parse_where
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.issues import list_modes
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.response_pages import response_page

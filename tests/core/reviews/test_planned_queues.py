@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.planned_draw import DrawPlan
+from judgeboard.store.strata import DrawPlan
 from judgeboard.store.tables import QUEUE
 
 LOT = {"flagged_only": False, "order": QueueOrder.RANDOM, "grades": ("label",)}

@@ -16,9 +16,9 @@ from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs import rule_jobs, shared_job
 from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress
-from judgeboard.store.claims import add_to_share, shared_counts
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import add_to_share, shared_counts
 from judgeboard.store.judging_rules import (
     begin_run_of_day,
     budget_is_used_up,

@@ -12,9 +12,8 @@ from judgeboard.errors import BadInput
 from judgeboard.runs import task_claims
 from judgeboard.runs.method import id_keys
 from judgeboard.runs.task_claims import TaskClaims, beat, taking_part
-from judgeboard.store.claims import TaskKey, count_claims, release_tasks
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import live_workers, register_worker, remove_worker
+from judgeboard.store.jobs import TaskKey, count_claims, live_workers, register_worker, release_tasks, remove_worker
 from judgeboard.store.tables import WORKER
 
 KEYS = [TaskKey(item_id, part) for item_id in range(4) for part in ("first", "second")]

@@ -35,7 +35,7 @@ from judgeboard.store.jobs import get_job, register_worker, remove_worker
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
-from judgeboard.targets.push_jobs import add_target, change_target
+from judgeboard.targets.push import add_target, change_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
 from refining_log import generator, judge, ratings, store_bad

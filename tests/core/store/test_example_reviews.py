@@ -9,7 +9,7 @@ from engines import on_sqlite
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.material import example_params
+from judgeboard.judges.prompt import example_params
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.alignments import EvidenceRole, evidence_role

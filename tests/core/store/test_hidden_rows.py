@@ -25,15 +25,15 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import JudgingRule, NewRule, get_rule, insert_rule
-from judgeboard.store.planned_draw import DrawPlan
-from judgeboard.store.pushed import What
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.runs import Selection, ask_mode, get_run
+from judgeboard.store.strata import DrawPlan
 from judgeboard.store.suites import StoredSuiteRun
 from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE
+from judgeboard.store.tools import What
 from marked_answer import NOW, found_in, mark_answer
 from queue_case import QueueCase
 

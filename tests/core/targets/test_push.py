@@ -14,9 +14,9 @@ from judgeboard.cli.push import TARGETS as NAMES
 from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.pushed import What, target_states
 from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW
+from judgeboard.store.tools import What, target_states
 from judgeboard.targets import label_studio
 from judgeboard.targets import recording_tool as fakes
 from judgeboard.targets.push import TARGETS, PushResult, push

@@ -15,9 +15,9 @@ from judgeboard.cli.app import run
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.jobs import register_worker
-from judgeboard.store.push_targets import claim_target, list_targets, release_abandoned_targets
+from judgeboard.store.tools import claim_target, list_targets, release_abandoned_targets
 from judgeboard.targets import recording_tool as fakes
-from judgeboard.targets.push_jobs import PushJobs, TargetProgress, add_target, change_target, push_to, target_progress
+from judgeboard.targets.push import PushJobs, TargetProgress, add_target, change_target, push_to, target_progress
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 

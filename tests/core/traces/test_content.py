@@ -8,7 +8,7 @@ import pytest
 from judgeboard.traces.attributes import parsed
 from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.parts import Passage
+from judgeboard.traces.spans import Passage
 
 HUMAN = {
     "lc": 1,

@@ -10,8 +10,7 @@ import pytest
 
 from captured_spans import captured_spans
 from judgeboard.traces.dialects import langfuse, langsmith, mlflow, openllmetry, trulens
-from judgeboard.traces.parts import Operation, Part, Passage
-from judgeboard.traces.spans import Span, SpanEvent
+from judgeboard.traces.spans import Operation, Part, Passage, Span, SpanEvent
 
 DIALECTS = {
     "langfuse": langfuse,

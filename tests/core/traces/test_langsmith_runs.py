@@ -8,8 +8,7 @@ import pytest
 from judgeboard.errors import BadInput
 from judgeboard.traces.dialects import langsmith
 from judgeboard.traces.langsmith_runs import runs_in
-from judgeboard.traces.parts import Operation, Part, Passage
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 
 ROOT, CHILD = "01a1fc34-4344-777a-bc12-0e905259d0ee", "01a1fc34-4345-74d1-9fe5-be88059afb65"
 ORDER = f"20261121T034627440607Z{ROOT}"

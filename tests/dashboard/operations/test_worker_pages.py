@@ -11,8 +11,8 @@ from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
 from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
-from judgeboard.targets import push_jobs
-from judgeboard.targets.push_jobs import PushJobs, add_target, target_progress
+from judgeboard.targets import push
+from judgeboard.targets.push import PushJobs, add_target, target_progress
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 
@@ -47,7 +47,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(push_jobs, "push", fails)
+    monkeypatch.setattr(push, "push", fails)
     jobs = PushJobs(page_store, "one")
     with page_store.writing() as connection:
         register_worker(connection, jobs.executor_id)

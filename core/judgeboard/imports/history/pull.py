@@ -20,7 +20,7 @@ from judgeboard.imports.importing import OpenBatch, import_file
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.settings import ENVIRONMENT
 from judgeboard.store.engine import Store
-from judgeboard.store.pulls import PullState, get_pull, save_pull
+from judgeboard.store.tools import PullState, get_pull, save_pull
 from judgeboard.targets.target import Http, Refused
 
 TOOLS: Mapping[str, type[History]] = {

@@ -15,8 +15,7 @@ from judgeboard.traces.dialects import (
     trulens,
     vercel,
 )
-from judgeboard.traces.parts import NOTHING, Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import NOTHING, LogRecord, Operation, Part, Span
 
 Read = Callable[[Span, Sequence[LogRecord]], Part | None]
 """Reads a span with its log records; None if the span does not follow the dialect."""

@@ -10,8 +10,7 @@ from typing import Any
 from judgeboard.traces.attributes import as_count, as_number, as_text, first, first_scalar, parsed, parsed_object
 from judgeboard.traces.content import messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 MISSING = (
     "Content is off: set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older instrumentations: true)."

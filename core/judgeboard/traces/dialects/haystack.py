@@ -5,8 +5,7 @@ from typing import Any
 
 from judgeboard.traces.attributes import as_count, first, first_scalar, parsed_object
 from judgeboard.traces.content import contents
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _COMPONENTS = (  # by the end of the name of a component's class
     ("Retriever", Operation.RETRIEVAL),

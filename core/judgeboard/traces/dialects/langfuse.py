@@ -14,8 +14,7 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import contents
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _OBSERVATION = "langfuse.observation."
 _TRACE = "langfuse.trace."

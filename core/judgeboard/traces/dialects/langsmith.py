@@ -17,8 +17,7 @@ from judgeboard.traces.attributes import (
 )
 from judgeboard.traces.content import contents
 from judgeboard.traces.langsmith_runs import STARTED
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 RUN_TYPES = {
     "llm": Operation.MODEL,

@@ -5,8 +5,7 @@ from typing import Any
 
 from judgeboard.traces.attributes import as_count, as_number, first_scalar, own_metadata, parsed, parsed_object, under
 from judgeboard.traces.content import contents
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _TYPES = {
     "CHAT_MODEL": Operation.MODEL,

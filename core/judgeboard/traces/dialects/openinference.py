@@ -18,8 +18,7 @@ from judgeboard.traces.attributes import (
 )
 from judgeboard.traces.content import arguments_of, messages_in, question_of, text_of, tool_calls_in
 from judgeboard.traces.documents import passages_beside, passages_in
-from judgeboard.traces.parts import Operation, Part, Passage
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 
 _KINDS = {
     **dict.fromkeys(("CHAIN", "AGENT", "UNKNOWN"), Operation.APP),

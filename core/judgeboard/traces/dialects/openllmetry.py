@@ -20,8 +20,7 @@ from judgeboard.traces.attributes import (
 )
 from judgeboard.traces.content import contents, question_of
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.parts import Operation, Part, Passage
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 
 _OLD_PREFIXES = (("gen_ai.prompt", "gen_ai.completion"), ("llm.prompts", "llm.completions"))
 _RESULTS = {"db.query.result", "db.search.result"}  # the events of vector stores

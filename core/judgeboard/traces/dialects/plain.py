@@ -19,8 +19,7 @@ from judgeboard.traces.attributes import (
 from judgeboard.traces.content import messages_in, question_of, text_of
 from judgeboard.traces.dialects.openinference import REDACTED
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.parts import NOTHING, Operation, Part, Passage
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import NOTHING, LogRecord, Operation, Part, Passage, Span
 
 _QUESTIONS = (
     *("question", "user_question", "user_query", "query", "user_input", "user_message", "input.value", "input"),

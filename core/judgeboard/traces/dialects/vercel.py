@@ -15,8 +15,7 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import messages_in, question_of, text_of
-from judgeboard.traces.parts import Operation, Part
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 MISSING = "Content is off: set recordInputs and recordOutputs of experimental_telemetry to true."
 

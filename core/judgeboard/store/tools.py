@@ -1,21 +1,33 @@
-"""What a tool has not got back yet, and what it has: judgments, reviews and gold labels by target."""
+"""Stores what goes to and comes from tools: push targets, what each has, and how far histories were pulled."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, func, or_, select, update
 
-from judgeboard.domain import RECORDED, ResponseKind, Stage
-from judgeboard.errors import NotFound
+from judgeboard.domain import RECORDED, ResponseKind, RuleState, Stage
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.events import record_event
 from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
-from judgeboard.store.statements import CURRENT_OF_NAME, batches, record_of, rows_with, upsert
+from judgeboard.store.statements import (
+    CURRENT_OF_NAME,
+    batches,
+    columns_of,
+    insert_or_skip,
+    record_named,
+    record_of,
+    rows_with,
+    upsert,
+)
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
     JUDGMENT_SCORE,
+    PULL,
+    PUSH_TARGET,
     PUSHED,
     RESPONSE,
     REVIEW,
@@ -24,6 +36,125 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from judgeboard.text import EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTarget:
+    """A push target before it is stored.
+
+    ``tool`` is a name in `TARGETS`, ``what`` are values of `What`. ``judges``, ``source`` and ``since`` restrict what
+    is sent; empty or None: no restriction. A worker pushes every ``every_s`` seconds.
+    """
+
+    name: str
+    tool: str
+    address: str
+    what: tuple[str, ...]
+    judges: tuple[str, ...]
+    source: str | None
+    since: datetime | None
+    with_notes: bool
+    every_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushTarget(NewTarget):
+    """A stored push target.
+
+    ``pushed``, ``refused`` and ``waiting`` count items after the latest push; ``reason`` says why the tool refused the
+    latest one, ``problem`` why the push stopped before its end. A worker pushes while ``executor_id`` names it.
+    """
+
+    id: int
+    state: RuleState
+    executor_id: str | None
+    next_at: datetime
+    tried_at: datetime | None
+    succeeded_at: datetime | None
+    pushed: int
+    refused: int
+    waiting: int
+    reason: str | None
+    problem: str | None
+    by: str
+    at: datetime
+
+
+_LISTED = PUSH_TARGET.c.state != RuleState.REMOVED.value
+
+
+def list_targets(connection: Connection) -> list[PushTarget]:
+    """Return the push targets that are not removed, oldest first."""
+    query = select(*columns_of(PushTarget, PUSH_TARGET)).where(_LISTED).order_by(PUSH_TARGET.c.id)
+    return [record_of(PushTarget, row) for row in connection.execute(query)]
+
+
+def target_named(connection: Connection, name: str) -> PushTarget:
+    """Return the push target with this name, or raise NotFound."""
+    return record_named(list_targets(connection), name, "push target")
+
+
+def insert_target(connection: Connection, target: NewTarget, by: str, now: datetime) -> None:
+    """Store a push target; raise BadInput if another one has its name."""
+    row = asdict(target) | {"by": by, "at": now, "next_at": now}
+    inserted = insert_or_skip(connection, PUSH_TARGET).returning(PUSH_TARGET.c.id)
+    target_id = connection.execute(inserted, row).scalar()
+    if target_id is None:
+        raise BadInput(f"there is a push target {target.name!r} already: choose another with --name, or remove it")
+    record_event(connection, "add_push_target", by, details={"target": target_id}, now=now)
+
+
+def set_target_state(connection: Connection, target: PushTarget, state: RuleState, by: str, now: datetime) -> None:
+    """Pause, resume or remove a push target. A resumed one is pushed at once."""
+    changed = update(PUSH_TARGET).where(PUSH_TARGET.c.id == target.id, _LISTED, PUSH_TARGET.c.state != state.value)
+    if connection.execute(changed.values(state=state.value, next_at=now)).rowcount:
+        record_event(connection, "set_push_target_state", by, details={"target": target.id, "state": state.value})
+
+
+def due_targets(connection: Connection, executor_id: str, now: datetime) -> list[PushTarget]:
+    """Return the active push targets whose time has come, and to which no other worker is pushing."""
+    active = [target for target in list_targets(connection) if target.state is RuleState.ACTIVE]
+    return [target for target in active if target.executor_id in {None, executor_id} and target.next_at <= now]
+
+
+def claim_target(connection: Connection, target: PushTarget, executor_id: str, now: datetime) -> bool:
+    """Claim a due push target for a worker; return whether no other worker has it.
+
+    A worker that was killed and has started again with its id takes its own claim.
+    """
+    free = or_(PUSH_TARGET.c.executor_id.is_(None), PUSH_TARGET.c.executor_id == executor_id)
+    due = PUSH_TARGET.c.state == RuleState.ACTIVE.value, PUSH_TARGET.c.next_at <= now
+    claimed = update(PUSH_TARGET).where(PUSH_TARGET.c.id == target.id, free, *due)
+    return connection.execute(claimed.values(executor_id=executor_id, tried_at=now)).rowcount == 1
+
+
+@dataclass(frozen=True, slots=True)
+class PushOutcome:
+    """What a target has after a push, and why the push stopped (None: it did not)."""
+
+    pushed: int
+    refused: int
+    waiting: int
+    reason: str | None
+    problem: str | None
+
+
+def finish_push(
+    connection: Connection, target: PushTarget, executor_id: str, outcome: PushOutcome, now: datetime
+) -> None:
+    """Store the outcome of a push, and release the claim of the worker."""
+    values = asdict(outcome) | {"executor_id": None, "next_at": now + timedelta(seconds=target.every_s)}
+    if outcome.problem is None:
+        values["succeeded_at"] = now
+    own = PUSH_TARGET.c.id == target.id, PUSH_TARGET.c.executor_id == executor_id
+    connection.execute(update(PUSH_TARGET).where(*own).values(values))
+
+
+def release_abandoned_targets(connection: Connection, living: Collection[str]) -> None:
+    """Release the claims of workers that are not among the ``living``."""
+    others = PUSH_TARGET.c.executor_id.not_in(living)
+    connection.execute(update(PUSH_TARGET).where(others).values(executor_id=None))
+
 
 _CHUNK = 500
 
@@ -293,3 +424,32 @@ def known_judges(connection: Connection, judges: Collection[str]) -> None:
     for judge in judges:
         if judge not in names:
             raise NotFound(f"no judge {judge!r}; judges: {', '.join(sorted(names)) or 'none'}")
+
+
+@dataclass(frozen=True, slots=True)
+class PullState:
+    """A pulled project of a tool (its name and address).
+
+    Everything that began before ``done_until`` was pulled. The window from ``since`` to ``until`` is under way, with
+    ``position`` as its next page; without one, ``until`` is None.
+    """
+
+    tool: str
+    project: str
+    done_until: datetime | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    position: str | None = None
+    at: datetime | None = None
+
+
+def get_pull(connection: Connection, tool: str, project: str) -> PullState:
+    """Return how far a project was pulled."""
+    query = select(*columns_of(PullState, PULL)).where(PULL.c.tool == tool, PULL.c.project == project)
+    row = connection.execute(query).first()
+    return PullState(tool, project) if row is None else record_of(PullState, row)
+
+
+def save_pull(connection: Connection, state: PullState, now: datetime) -> None:
+    """Store how far a project was pulled."""
+    connection.execute(upsert(connection, PULL, "tool", "project"), asdict(state) | {"at": now})
