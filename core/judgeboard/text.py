@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
@@ -193,3 +194,22 @@ def money(micro: int | None) -> str:
 def shortened(text: str, longest: int = 200) -> str:
     """Return at most ``longest`` characters of a text, with an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+_WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
+
+
+def with_db(commands: str, database: str | None) -> str:
+    """Return commands of a terminal, each command of this program with ``--db``, unless it has one or takes none.
+
+    ``database`` is a path or a URL without its password; None is the default database.
+    """
+    if database is None:
+        return commands
+    first, *others = re.split("( && |  #)", commands, maxsplit=1)  # before a second command or a comment
+    if others:
+        return f"{with_db(first, database)}{others[0]}{with_db(others[1], database)}"
+    has_none = not first.startswith("judgeboard ") or first.startswith(_WITHOUT_DATABASE)
+    if has_none or "--db" in first or "--help" in first:
+        return first
+    return f"{first} --db {shlex.quote(database)}"

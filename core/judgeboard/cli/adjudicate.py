@@ -77,7 +77,7 @@ def adjudicate_command(
             options.show({"conflicts": page.lines, "more": page.next is not None}, _list_lines(page))
         else:
             conflict = load_conflict(connection, item_id, who)
-            options.show(conflict, _conflict_lines(conflict))
+            options.show(conflict, _conflict_lines(conflict), verbatim=True)
 
 
 def _list_lines(page: "ConflictPage") -> Iterator[str]:

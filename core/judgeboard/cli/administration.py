@@ -145,7 +145,7 @@ def people_list() -> None:
         )
         for line in people
     ]
-    options.show({"people": rows}, lines or ["no people yet; add one: judgeboard people add E-MAIL --role admin"])
+    options.show({"people": rows}, lines or ["no people yet; add one: `judgeboard people add E-MAIL --role admin`"])
 
 
 @options.command(
@@ -329,9 +329,9 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
     for finding in findings:
-        click.echo(
-            f"{'ok ' if finding.ok else 'fix'}  {finding.what}" + (f"\n     {finding.fix}" if finding.fix else "")
-        )
+        options.echo(f"{'ok ' if finding.ok else 'fix'}  {finding.what}")
+        if finding.fix:
+            options.echo(f"     {finding.fix}")
     return 0 if all(finding.ok for finding in findings) else 1
 
 

@@ -85,7 +85,7 @@ def list_() -> None:
 
     with options.open_store().reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
-    none = ["No alert rules. Add one: judgeboard alerts add NAME --when CONDITION --to DESTINATION"]
+    none = ["No alert rules. Add one: `judgeboard alerts add NAME --when CONDITION --to DESTINATION`"]
     shown = {"rules": rules, "open": [event for _, event in events]}
     options.show(shown, [*(rule_lines(rules) if rules else none), *event_lines(events)])
 

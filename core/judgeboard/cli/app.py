@@ -117,25 +117,25 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can print all file names
-    try:
-        result = root.main(
-            args=[word for word in arguments if word != "--debug"], prog_name="judgeboard", standalone_mode=False
-        )
-    except click.ClickException as error:
-        error.show()
-        if isinstance(error, click.MissingParameter) and error.ctx is not None:
-            examples = (error.ctx.command.epilog or "").partition("Example:\n")[2]
-            echo(f"For example: {examples.partition(chr(10))[0].strip()}", err=True)
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
-        return 130
-    except SystemExit:
-        if sys.stdout is stdout:
-            raise
-        return 0  # the reader has closed the pipe, as `head` does: click has wrapped the stream, and prints nothing
-    except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
-        return _failed(error, debug=debug)
+    words = [word for word in arguments if word != "--debug"]
+    with click.Context(root) as context:  # it outlives the command: the message of an error may need --db
+        try:
+            result = root.main(words, prog_name="judgeboard", standalone_mode=False, parent=context)
+        except click.ClickException as error:
+            error.show()
+            if isinstance(error, click.MissingParameter) and error.ctx is not None:
+                examples = (error.ctx.command.epilog or "").partition("Example:\n")[2]
+                echo(f"For example: {examples.partition(chr(10))[0].strip()}", err=True)
+            return error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("stopped", err=True)
+            return 130
+        except SystemExit:
+            if sys.stdout is stdout:
+                raise
+            return 0  # the reader has closed the pipe, as `head` does: click has wrapped the stream, and prints nothing
+        except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
+            return _failed(error, debug=debug)
     return result if isinstance(result, int) else 0
 
 

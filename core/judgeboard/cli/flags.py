@@ -57,7 +57,7 @@ def set_(file: Path) -> None:
     text = file_text(file, most=LONGEST_CHECKS)
     change_settings(options.open_store(), {"checks": text}, options.actor())
     names = [each.name for each in named_checks(text)]
-    options.show({"checks": names}, [f"{counted(len(names), 'check')} in force. Next: judgeboard flag"])
+    options.show({"checks": names}, [f"{counted(len(names), 'check')} in force. Next: `judgeboard flag`"])
 
 
 @options.command("judgeboard checks list --json", group=checks_command)

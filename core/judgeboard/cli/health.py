@@ -51,7 +51,7 @@ def _lines(report: "HealthReport") -> Iterator[str]:
             continue
         yield f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"
         if check.state is not State.OK and check.command:
-            yield f"    {check.command}"
+            yield f"    {options.completed(check.command)}"
 
 
 _kinds = click.option(
@@ -94,7 +94,7 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
         fewer = "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
         known = f", {each.known:,} stored before" if each.known else ""
         lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
-    lines.append("To judge them: judgeboard control-answers judge --judge KIND")
+    lines.append("To judge them: `judgeboard control-answers judge --judge KIND`")
     options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
 
 

@@ -254,7 +254,7 @@ def jury_command(recorded: bool, members: str, name: str | None, where: RowFilte
     from judgeboard.methods.jury import judge_by_jury
 
     if not recorded:
-        raise BadInput("add --recorded to combine stored verdicts. To ask a jury: judgeboard judge --jury m1,m2,m3")
+        raise BadInput("add --recorded to combine stored verdicts. To ask a jury: `judgeboard judge --jury M1,M2,M3`")
     store = options.open_store()
     report = judge_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
     options.show(report, jury_lines(report))
@@ -312,7 +312,7 @@ def prompt_command(which: str) -> int:
         raise BadInput(f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}")
     prompt = prompt_file(version.kind, version.prompt)
     if sys.stdout.isatty():  # a model may have written it
-        options.echo(prompt)
+        options.echo(prompt, verbatim=True)
     else:
         click.echo(prompt, nl=False)
     return 0

@@ -38,7 +38,7 @@ def schema_add(file: Path) -> None:
     from judgeboard.reviews.label_schemas import add_schema
 
     stored = add_schema(options.open_store(), read_schema(file), by=options.actor())
-    next_step = f"judgeboard queue create NAME --schema '{stored.title}'"
+    next_step = f"`judgeboard queue create NAME --schema '{stored.title}'`"
     options.show({"schema": stored.title}, [f"{stored.title}: {len(stored.schema.fields)} fields. Next: {next_step}"])
 
 
@@ -65,7 +65,7 @@ def schema_show(name: str) -> None:
 
     with options.open_store().reading() as connection:
         stored = schema_named(connection, name)
-    options.show({"schema": stored.title, **stored.schema.as_json()}, [as_yaml(stored.schema).rstrip()])
+    options.show({"schema": stored.title, **stored.schema.as_json()}, [as_yaml(stored.schema).rstrip()], verbatim=True)
 
 
 @options.group(

@@ -20,7 +20,7 @@ from judgeboard.cli import end_loading
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
-from judgeboard.text import as_utc, counted, storable
+from judgeboard.text import as_utc, counted, storable, with_db
 
 if TYPE_CHECKING:
     from judgeboard.store.engine import Store
@@ -65,6 +65,7 @@ def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 # Characters that can control a terminal: control characters, lone surrogates, and marks of the text's direction.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_COMMANDS = re.compile("`(judgeboard [a-z][^`]*)`")
 FIRST_STEP = ("import", "FILE")  # the next command for a database without answers
 ROW_ID = click.IntRange(1, 2**63 - 1)  # the range of ids in both engines
 FILE = click.Path(path_type=Path)
@@ -80,6 +81,7 @@ _JSON = click.Option(["--json"], is_flag=True, callback=_keep, expose_value=Fals
 _DATABASE = click.Option(
     ["--db"],
     metavar="PATH|URL",
+    is_eager=True,  # an error in another option may suggest a command
     callback=_keep,
     expose_value=False,
     help="Database: a SQLite file or an SQLAlchemy URL (default: JUDGEBOARD_DB, else data/judgeboard.db).",
@@ -242,8 +244,8 @@ def seen(store: "Store") -> "Seen":
 
 def chosen_database() -> str | None:
     """Return the value of ``--db``."""
-    db: str | None = click.get_current_context().meta["db"]
-    return db
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get("db")
 
 
 def open_store(*, create: bool = False) -> "Store":
@@ -266,8 +268,22 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def echo(line: str, *, err: bool = False) -> None:
-    """Print a line. U+FFFD replaces each character that can control a terminal."""
+def completed(commands: str) -> str:
+    """Return commands of this program, each with the ``--db`` that the user gave."""
+    from judgeboard.settings import masked
+
+    db = chosen_database()
+    return with_db(commands, None if db is None else masked(db))
+
+
+def echo(line: str, *, err: bool = False, verbatim: bool = False) -> None:
+    """Print a line. U+FFFD replaces each character that can control a terminal.
+
+    Commands of this program between backticks get the ``--db`` that the user gave, unless the line is ``verbatim``: a
+    text of the log.
+    """
+    if not verbatim:
+        line = _COMMANDS.sub(lambda match: f"`{completed(match[1])}`", line)
     _print(_STEERING.sub("\N{REPLACEMENT CHARACTER}", line), err=err)
 
 
@@ -279,21 +295,23 @@ def _print(text: str, *, err: bool = False) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
 
 
-def show_lines(lines: Iterable[str]) -> None:
-    """Print lines, unless ``--json`` is given."""
+def show_lines(lines: Iterable[str], *, verbatim: bool = False) -> None:
+    """Print lines as `echo` does, unless ``--json`` is given."""
     if not as_json():
         for line in lines:
-            echo(line)
+            echo(line, verbatim=verbatim)
 
 
-def show(result: object, lines: Iterable[str], more: Mapping[str, object] | None = None) -> None:
-    """Print the lines. With ``--json``, print the result and the keys of ``more`` as JSON instead."""
+def show(
+    result: object, lines: Iterable[str], more: Mapping[str, object] | None = None, *, verbatim: bool = False
+) -> None:
+    """Print the lines as `echo` does. With ``--json``, print the result and the keys of ``more`` as JSON instead."""
     from judgeboard.reports.output import to_json, to_plain
 
     if as_json():
         _print(to_json(to_plain(result) | more if more else result))
     else:
-        show_lines(lines)
+        show_lines(lines, verbatim=verbatim)
 
 
 @contextmanager
@@ -322,10 +340,5 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
 
 def suggest(*words: str) -> None:
     """Suggest the next command on stderr, with this command's ``--db``. Print nothing with ``--json``."""
-    from judgeboard.settings import masked
-
-    if as_json():
-        return
-    db = chosen_database()
-    line = shlex.join(["judgeboard", *words, *([] if db is None else ["--db", masked(db)])])
-    _print(f"next: {line}", err=True)
+    if not as_json():
+        _print(f"next: {completed(shlex.join(['judgeboard', *words]))}", err=True)

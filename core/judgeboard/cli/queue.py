@@ -209,7 +209,7 @@ def create(
     with store.reading() as connection:
         warnings = unknown_values(connection, queue_rules)
     for sentence in warnings:
-        click.echo(sentence, err=True)
+        options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people]}
     options.show({"queue": name} | counts | names, _created_lines(created, people))
@@ -342,7 +342,8 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
     bundle = export_bundle(store, name, who, file, items=items, by=options.actor(), lease=timedelta(days=lease_days))
     until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
     items_in_file = f"{counted(bundle.items, 'item')} in {file}"
-    options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: judgeboard queue merge {file}"])
+    command = f"judgeboard queue merge {shlex.quote(str(file))}"
+    options.show(bundle, [f"{items_in_file}, {until}", f"After it is filled in: `{command}`"])
 
 
 @options.command("judgeboard queue merge mara.jsonl", "judgeboard queue merge - --json", group=queue_command)
@@ -380,7 +381,7 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
         yield f"random sample: {progress.sampled:,} answers{short}"
     if progress.conflict:
-        command = f"judgeboard adjudicate --queue {shlex.quote(queue.name)}"
+        command = f"`judgeboard adjudicate --queue {shlex.quote(queue.name)}`"
         yield f"conflicts to adjudicate: {progress.conflict:,} ({command})"
     for person in progress.people:
         seconds = "–" if person.median_seconds is None else f"{person.median_seconds:.0f} s"

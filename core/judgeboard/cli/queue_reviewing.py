@@ -93,7 +93,8 @@ def next_(name: str) -> None:
     grades = {"grades": item.queue.grades, "optional_grades": item.queue.optional_grades}
     asked = {"guidelines": item.queue.guidelines, **grades, "texts": text}
     fields = {} if schema is None else {"schema": schema.as_json()}
-    options.show(leased | asked | fields | _judges_json(judges), _item_lines(item, text, judges, schema))
+    result = leased | asked | fields | _judges_json(judges)
+    options.show(result, _item_lines(item, text, judges, schema), verbatim=True)
 
 
 @options.command(
@@ -144,8 +145,8 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
     if judges is not None:
         lines += _revealed_lines(judges, decided.review_id)
     elif decided.reveal and not reveal:
-        lines.append(f"To see the judge's result: judgeboard queue reveal {decided.review_id}")
-    options.show(result | {"repeated": decided.repeated} | _judges_json(judges), lines)
+        lines.append(f"To see the judge's result: {options.completed(f'judgeboard queue reveal {decided.review_id}')}")
+    options.show(result | {"repeated": decided.repeated} | _judges_json(judges), lines, verbatim=True)
     options.suggest("queue", "next", queue.name)
 
 
@@ -172,7 +173,7 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     opinion = _review(review, schema)
     if decision is None and opinion["grade"] == Grade():
         judges = _reveal(store, who, review_id)
-        options.show(_judges_json(judges), _revealed_lines(judges, review_id))
+        options.show(_judges_json(judges), _revealed_lines(judges, review_id), verbatim=True)
         return
     new_decision = None if decision is None else Decision(decision)
     stored = answer_reveal(store, review_id, reviewer=who, decision=new_decision, **opinion)
@@ -216,7 +217,8 @@ def _reveal(store: "Store", who: "Reviewer", review_id: int) -> "Judges":
 
 def _revealed_lines(judges: "Judges", review_id: int) -> Iterator[str]:
     yield from _judge_lines(judges) or ["No judge has judged this answer."]
-    yield f"\nTo store your opinion now: judgeboard queue reveal {review_id} confirm|dismiss|unsure"
+    command = options.completed(f"judgeboard queue reveal {review_id} confirm|dismiss|unsure")
+    yield f"\nTo store your opinion now: {command}"
 
 
 def _item_lines(
@@ -247,7 +249,7 @@ def _item_lines(
         yield from ("", title, MISSING if part is None else part) if title else ("", NO_PASSAGES)
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
-    yield f"judgeboard queue decide {item.token} {usage}"
+    yield options.completed(f"judgeboard queue decide {item.token} {usage}")
 
 
 def _usage(grade: str) -> str:
@@ -395,5 +397,5 @@ def _act(
     with options.progress(f"{verb.capitalize()} answers") as shown:
         progress = partial(shown, total=len(ids))
         done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))
-    undo_line = [f"To undo: judgeboard queue undo {bulk_id}"] if bulk or getattr(done, result) else []
+    undo_line = [f"To undo: `judgeboard queue undo {bulk_id}`"] if bulk or getattr(done, result) else []
     options.show({"bulk": bulk_id, result: done}, [done.sentences, *undo_line])

@@ -39,7 +39,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
         ok=True, what=f"database {store.shown_url}: {counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
     )
     if answers == 0:
-        yield Finding(ok=False, what="no answers yet", fix="judgeboard import FILE, or judgeboard demo")
+        yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard demo`")
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:

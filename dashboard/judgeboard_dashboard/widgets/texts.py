@@ -1,14 +1,13 @@
 """Sentences, headings, captions, numbers, times and names on all pages."""
 
 import re
-import shlex
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
-from judgeboard.text import counted
+from judgeboard.text import counted, with_db
 from judgeboard_dashboard.evidence import Html, join, show, tag
 
 
@@ -149,21 +148,12 @@ def commands(text: str) -> Html:
     )
 
 
-_WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
-
-
 def with_database(command: str) -> str:
-    """Return a command with the database in use, unless that is the default database or the command takes none."""
-    first, *others = re.split("( && |  #)", command, maxsplit=1)  # before a second command or a comment
-    if others:
-        return f"{with_database(first)}{others[0]}{with_database(others[1])}"
-    if not command.startswith("judgeboard ") or command.startswith(_WITHOUT_DATABASE) or "--help" in command:
-        return command
+    """Return a command with the database in use, unless that is the default database (`with_db`)."""
     url = database_url()
     if url == database_url(DEFAULT_DATABASE):
         return command
-    shown = url.database if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-    return f"{command} --db {shlex.quote(shown or '')}"
+    return with_db(command, url.database if url.get_backend_name() == "sqlite" else url.render_as_string())
 
 
 def bold_numbers(text: str) -> Html:

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -47,6 +48,46 @@ def test_a_missing_database_names_the_next_command_and_makes_no_file(
         assert "judgeboard import FILE" in error
         assert len(error.strip().splitlines()) == 1
     assert not missing.exists()
+
+
+def test_every_suggested_command_opens_the_database_of_this_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database, log = str(tmp_path / "my log.db"), tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"id": "a1", "question": "how?", "response": "As `judgeboard flag` does."}))
+    suggesting = (
+        *(
+            "agreement",
+            "plan --reach 0.1 --for kappa",
+            "trends",
+            "anchors make",
+            "agreement --of repeats",
+            "queue list",
+        ),
+        *("queue show x", "queue create p --subject pairs", "schema list", "keys revoke x", "rules list", "doctor"),
+        *(
+            "push list",
+            "suite show 1",
+            "control-answers judge --judge lexical",
+            "watch --acknowledge 1 --note x",
+            "flag",
+        ),
+    )
+    assert run(["migrate", "--db", database]) == 0
+    for words in suggesting:
+        run([*words.split(), "--db", database])
+    assert run(["import", str(log), "--db", database]) == 0
+    for words in ("judge --judge lexical", "health --judge-version lexical", "queue create q --all-answers --limit 1"):
+        assert run([*words.split(), "--db", database]) == 0
+    output = capsys.readouterr()
+    commands = re.findall(r"judgeboard [a-z-]+ ?[^`&\n]*", output.out + output.err)
+    assert len(commands) > len(suggesting)
+    assert [each for each in commands if f"--db '{database}'" not in each] == ["judgeboard demo"]
+
+    assert run(["queue", "next", "q", "--db", database]) == 0
+    assert "As `judgeboard flag` does." in capsys.readouterr().out
+    assert run(["health", "--judge-version", "lexical", "--json", "--db", database]) == 0
+    assert "--db" not in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

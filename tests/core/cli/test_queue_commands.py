@@ -110,7 +110,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
     case.flagged(0.1)
     refused = typed("lead", "queue", "create", "q", "--assign", "Marra", code=2)
     assert "nobody is named 'Marra'; known: Ada, Jon, Lead, Mara, cli:lead" in refused
-    assert "use `judgeboard queue assign`" in refused
+    assert "use `judgeboard queue assign --db " in refused
     typed("ann", "queue", "create", "other", "--assign", "cli:ann")
     typed("lead", "queue", "create", "q", "--assign", "mara, cli:ann")
     assert "assigned to others" in typed("bob", "queue", "next", "q", code=2)
