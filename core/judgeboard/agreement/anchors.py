@@ -142,7 +142,7 @@ class _Labels:
     def __init__(self, connection: Connection) -> None:
         people = people_values(graded_reviews(connection), SCALES["label"])
         self.response_ids = people.response_ids
-        self.bad = decoded(people.values, "label") == Label.HALLUCINATED.value
+        self.bad = decoded(people.values, SCALES["label"]) == Label.HALLUCINATED.value
 
     def kinds(self, response_ids: IntArray) -> IntArray:
         """Return for each answer ``_UNLABELLED``, ``_GOOD`` or ``_BAD``."""

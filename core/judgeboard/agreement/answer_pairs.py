@@ -118,8 +118,8 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
     return AnswerPairs(
         scale,
         graded.response_ids[at],
-        decoded(values[at], scale.grade),
-        decoded(grades, scale.grade),
+        decoded(values[at], scale),
+        decoded(grades, scale),
         verdicts.groundedness[at],
         was_cut[at],
         graded.evidence_groups[at],
@@ -147,9 +147,11 @@ def cuts_of(cuts: Cuts, names: Sequence[str], codes: IntArray) -> FloatArray:
     return np.array([cuts.of(name) for name in names], dtype=np.float64)[codes]
 
 
-def decoded(values: AnyArray, grade: str) -> AnyArray:
-    """Return labels as texts, values of other grades unchanged."""
-    return _NAMES[values] if grade == "label" else values
+def decoded(values: AnyArray, scale: Scale) -> AnyArray:
+    """Return labels and classes as texts, values of other grades unchanged."""
+    if scale.grade == "label":
+        return _NAMES[values]
+    return np.array(scale.categories)[values.astype(np.int64) - 1] if scale.names_classes else values
 
 
 def is_given(values: AnyArray) -> BoolArray:

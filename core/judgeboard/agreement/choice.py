@@ -93,6 +93,10 @@ class AgreementChoice:
             (epsilon is None and self.small != "skip", "--small needs --alt-test"),
             (epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"),
             (not_comparable, "a single person can be compared only with a judge, and only on answers"),
+            (
+                self.human == "mean" and (not answers or self.grade in {None, "label"}),
+                "only scores of answers have a mean",
+            ),
             (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),
             (self.by is not None and self.of == "repeats", "repeats cannot be sliced"),
             (several, f"--of {self.of} takes one judge version, --of judges several"),

@@ -72,7 +72,9 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> Ou
     is_bad = np.array([each["verdict"] == "bad" for each in strata])
     items = planned_items(connection, queue.id)
     people = people_values(graded_reviews(connection), SCALES["label"])
-    bad = dict(zip(people.response_ids.tolist(), decoded(people.values, "label") == Label.HALLUCINATED, strict=True))
+    bad = dict(
+        zip(people.response_ids.tolist(), decoded(people.values, SCALES["label"]) == Label.HALLUCINATED, strict=True)
+    )
     last = min(each["next_position"] for each in strata)  # up to here, a random sample of all answers
     labels, verdicts = [], []
     for item in items:

@@ -91,9 +91,10 @@ def measure_agreement(
             judges (default: all); ids, names, titles ("rag v3") or fingerprints.
         unit: ``responses`` (logged answers) or ``pairs`` (which of two answers is better).
         aspect: The aspect of pairs (default: overall).
-        grade: label (default), groundedness, quality, or a dimension of a rubric.
+        grade: label (default), groundedness, quality, a dimension of a rubric, or a category of a label schema.
         human: The grades that a judge is compared with: ``gold`` (the gold label, or else people combined),
-            ``majority`` (people combined) or ``each`` (every person's grade, stacked).
+            ``majority`` (people combined), ``mean`` (the mean of people's scores) or ``each`` (every person's grade,
+            stacked).
         unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
         inconsistent: How pairs count if the judge changes its preference with the order of the answers: by the ``net``
             vote of both orders (A: -1, tie: 0, B: 1), not at all (``drop``), as ``wrong`` or as a ``tie``.
@@ -181,8 +182,8 @@ def stand_in_test(
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded."""
     source = AnswerRatings(PairSource(connection, grade=grade, implied_labels=implied_labels, where=where), grade)
-    people = source.people()
-    return alternative_annotator_test(source.judge_on(version, people.ids), people.ratings, epsilon)
+    verdicts, people = source.with_people(version)
+    return alternative_annotator_test(verdicts, people.ratings, epsilon)
 
 
 def _load(connection: Connection, choice: AgreementChoice) -> Source:
@@ -272,7 +273,7 @@ def _judge(
         picked=source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
-        luck=_luck(choice, result.slices, headline_name(source.scale)),
+        luck=_luck(choice, result.slices, headline_name(source.compared(version).pairs.scale)),
     )
     return replace(
         result,
@@ -303,7 +304,7 @@ def _judge_figures(
         grade=source.scale.grade,
         aspect=source.aspect,
         human=choice.human,
-        compared_with=compared_with(choice.human, combined_as(source.scale)) if everybody else None,
+        compared_with=compared_with(choice.human, combined_as(compared.pairs.scale)) if everybody else None,
         inconsistent=None if answers else choice.inconsistent,
         unusable=None if answers else choice.unusable,
         title=version.title,
@@ -341,8 +342,7 @@ def _stand_in_tests(
     """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""
     if choice.epsilon is None:
         return None, {}
-    rated = source.people()
-    verdicts = source.judge_on(version, rated.ids)
+    verdicts, rated = source.with_people(version)
     test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon, small=choice.small)
     if choice.by is None or choice.by in {"rule", "judge_version"}:
         return test, {}

@@ -1,7 +1,7 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from shlex import quote
 
 import numpy as np
@@ -58,9 +58,13 @@ _NAMES = {"spearman": "rank correlation", "alpha": "Krippendorff's alpha"}
 
 def compared_with(human: Human, kind: Kind) -> str:
     """Return which grades a judge is compared with."""
-    return {"gold": f"gold label, else {COMBINED[kind]}", "majority": COMBINED[kind], "each": "each person alone"}[
-        human
-    ]
+    combined = COMBINED[kind]
+    return {
+        "gold": f"gold label, else {combined}",
+        "majority": combined,
+        "mean": combined,
+        "each": "each person alone",
+    }[human]
 
 
 def judge_sentence(statistics: PairStatistics, rows: str) -> str:
@@ -180,8 +184,10 @@ def _labels_sentence(statistics: PairStatistics) -> str:
 
 
 def _scores_sentence(statistics: PairStatistics) -> str:
-    parts = [f"judge and people differ by {number_words(statistics.mean_absolute_difference)} on average."]
-    bias = statistics.bias.value
+    apart_by, bias = statistics.mean_absolute_difference, statistics.bias.value
+    parts = [f"judge and people differ by {number_words(apart_by)} on average."]
+    if apart_by.value is None:
+        parts = ["judge and people use different scales."]
     if bias is not None:
         apart, side = two_decimals(abs(bias)), "lower" if bias < 0 else "higher"
         level = apart == two_decimals(0)
@@ -377,13 +383,15 @@ def correlated_judges(
         one = of_first.at(np.isin(of_first.response_ids, of_second.response_ids))
         other = of_second.at(np.isin(of_second.response_ids, of_first.response_ids))
         groups = grouping_of(one, unit, human)
-        scale = max(one.scale, other.scale, key=attrgetter("k"))
-        shared = judges_and_people(one.judge, other.judge, one.people, scale, groups)
+        # Scores without levels, or verdicts with a further category, are positions on the scale of their own pairs.
+        wider = min(one, other, key=lambda each: (bool(each.scale.k), -each.scale.k))
+        scale = wider.scale
+        shared = judges_and_people(one.judge, other.judge, wider.people, scale, groups)
         if shared is not None and shared.excess.value is not None and surely_above(shared.excess, 0):
             people = " and ".join(map(two_decimals, shared.with_people))
             text = (
                 f"On the {len(np.unique(one.response_ids)):,} {things} that both judges and people graded, {first} and "
-                f"{second} agree more with each other ({headline_words(one.scale)} {two_decimals(shared.between)}) "
+                f"{second} agree more with each other ({headline_words(scale)} {two_decimals(shared.between)}) "
                 f"than with people ({people}): they may share the same errors."
             )
             excesses.append((shared.excess.value, text))
@@ -427,7 +435,7 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
         source = PairSource(
             source.connection,
             source.reviewer_id,
-            source.human,
+            "gold" if source.human == "mean" else source.human,  # labels have no mean
             implied_labels=source.implied_labels,
             where=source.where,
         )

@@ -185,6 +185,11 @@ class PairRatings:
             ids, orders = rated.ids[inside], None if rated.orders is None else rated.orders.at(inside)
             yield name, RatingPairs(rated.pairs.at(among(rated.pairs.response_ids, ids)), {}, ids, orders)
 
+    def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
+        """Return a judge version's preferences and those of people on the same pairs."""
+        rated = self.people()
+        return self.judge_on(version, rated.ids), rated
+
     def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
         """Return a judge version's verdicts on pairs as they count, NaN if there is none."""
         verdicts = self.verdicts(version)

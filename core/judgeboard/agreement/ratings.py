@@ -1,6 +1,6 @@
 """Ratings of logged answers by people and by judge versions, read from the store, and their rating pairs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -31,6 +31,7 @@ from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.label_schemas import classes_of
 from judgeboard.store.response_pages import response_facts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.settings import primary_judge, thresholds
@@ -131,31 +132,42 @@ class PairSource:
         where: RowFilter | None = None,
     ) -> None:
         """Load all three grades, or a rubric dimension (``grade``); raise `BadInput` if it has several scales."""
-        scale = None if grade is None or grade in GRADES else _scale_of(connection, grade)
+        dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
-        self.scales = SCALES if scale is None else {scale.grade: scale}
-        dimension = None if scale is None else scale.grade
+        self._dimension = None if dimension is None else Dimension(connection, dimension)
+        self.scales = SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
         self.where = where or RowFilter()
-        self.graded = load_graded(connection, dimension, implied_labels=implied_labels, where=self.where)
+        classes = () if self._dimension is None else self._dimension.classes
+        self.graded = load_graded(
+            connection, dimension, implied_labels=implied_labels, where=self.where, classes=classes
+        )
         self.cuts = thresholds(connection).cuts
         self.cut = cuts_of(self.cuts, self.graded.query_type_names, self.graded.query_types)
         self.reviewer_id = reviewer_id
         self.human = human
         self.implied_labels = implied_labels
-        self._people: dict[str, PeopleValues] = {}
+        self._people: dict[Scale, PeopleValues] = {}
         self._pairs: dict[tuple[int, str], AnswerPairs] = {}
 
-    def people(self, grade: str) -> PeopleValues:
-        """Return one value per answer with this grade."""
-        if grade not in self._people:
-            self._people[grade] = people_values(self.graded.reviews, self.scales[grade], self.reviewer_id, self.human)
-        return self._people[grade]
+    def scale_with(self, version_ids: Iterable[int], grade: str, *, people: bool = True) -> Scale:
+        """Return the scale on which judge versions are compared with people, or with each other."""
+        return self.scales[grade] if self._dimension is None else self._dimension.scale(version_ids, people=people)
+
+    def people(self, grade: str, scale: Scale | None = None) -> PeopleValues:
+        """Return one value per answer with this grade, combined as on ``scale`` (default: the scale of people)."""
+        scale = scale or self.scales[grade]
+        if scale not in self._people:
+            self._people[scale] = people_values(self.graded.reviews, scale, self.reviewer_id, self.human)
+        return self._people[scale]
 
     def pairs(self, version_id: int, grade: str) -> AnswerPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
+            scale = self.scale_with((version_id,), grade)
+            if self.human == "mean":
+                scale = replace(scale, categories=None, weights=None)
             self._pairs[version_id, grade] = pairs_of(
-                self.graded, version_id, self.people(grade), self.scales[grade], self.cut
+                self.graded, version_id, self.people(grade, scale), scale, self.cut
             )
         return self._pairs[version_id, grade]
 
@@ -194,12 +206,21 @@ class AnswerRatings:
         """Ids, ascending, of answers that people graded on a flag of a selective rule."""
         return self.flags.picked
 
-    def people(self) -> ItemRatings:
-        """Return the grade of each person on each answer."""
-        grades = person_grades(self.source.graded.reviews, self.scale)
-        values = decoded(grades.values, self.grade)
+    def people(self, scale: Scale | None = None) -> ItemRatings:
+        """Return the grade of each person on each answer, on ``scale`` (default: the scale of people)."""
+        scale = scale or self.scale
+        grades = person_grades(self.source.graded.reviews, scale)
+        values = decoded(grades.values, scale)
         groups = self._groups(grades.response_ids)
-        return item_ratings(grades.response_ids, grades.reviewer_ids, values, self.scale, groups, self._names)
+        return item_ratings(grades.response_ids, grades.reviewer_ids, values, scale, groups, self._names)
+
+    def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
+        """Return a judge version's current verdicts and the grades of people on the same answers, on one scale."""
+        scale = self.source.scale_with((version.id,), self.grade)
+        if scale.different:
+            raise BadInput(f"{version.title} and people score {self.grade} on different scales")
+        rated = self.people(scale)
+        return self.judge_on(version, rated.ids, scale), rated
 
     def rated_twice(self) -> RatedTwice:
         """Return each person's first grade of an answer, and their latest grade after a queue repeated the answer.
@@ -218,13 +239,13 @@ class AnswerRatings:
         repeated = ~again[order[starts]] & again[order[ends]]
         starts, ends = starts[repeated], ends[repeated]
         names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
-        first, second = (decoded(values[order[at]], self.grade) for at in (starts, ends))
+        first, second = (decoded(values[order[at]], self.scale) for at in (starts, ends))
         return RatedTwice(ids[starts], names, first, second, self._groups(ids[starts]))
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of answers, NaN if there is none."""
         labels = gold(self.source.graded.reviews, self.scale)
-        return values_at(ids, labels.response_ids, positions(decoded(labels.values, self.grade), self.scale))
+        return values_at(ids, labels.response_ids, positions(decoded(labels.values, self.scale), self.scale))
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
@@ -233,7 +254,8 @@ class AnswerRatings:
 
     def compared(self, version: StoredVersion) -> RatingPairs:
         """Return the rating pairs of a judge version's current verdicts, and how many answers are left out."""
-        pairs, people = self.source.pairs(version.id, self.grade), self.source.people(self.grade)
+        pairs = self.source.pairs(version.id, self.grade)
+        people = self.source.people(self.grade, pairs.scale)
         without_verdict = len(people.response_ids) - pairs.n
         counts = {"ties": people.ties, "only_gold": people.only_gold, "without_verdict": without_verdict}
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
@@ -249,19 +271,21 @@ class AnswerRatings:
             slices = slices_of(self._connection, self.unit, by, pairs.response_ids)
             yield from ((name, RatingPairs(pairs.at(inside), {})) for name, inside in slices)
 
-    def judge_on(self, version: StoredVersion, ids: IntArray) -> FloatArray:
-        """Return a judge version's current verdicts on answers."""
+    def judge_on(self, version: StoredVersion, ids: IntArray, scale: Scale | None = None) -> FloatArray:
+        """Return a judge version's current verdicts on answers, on ``scale`` (default: the scale of people)."""
+        scale = scale or self.scale
         graded = self.source.graded
         verdicts = graded.verdicts.get(version.id)
         if verdicts is None:
             return np.full(len(ids), np.nan)
         values, _ = judge_values(verdicts, self.grade, self.source.cut)
         rows = is_given(values)
-        return values_at(ids, graded.response_ids[rows], positions(decoded(values[rows], self.grade), self.scale))
+        return values_at(ids, graded.response_ids[rows], positions(decoded(values[rows], scale), scale))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
+        scale = self.source.scale_with([each.id for each in versions], self.grade, people=False)
         verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
         cut = cuts_of(self.source.cuts, verdicts.query_types.names, verdicts.query_types.codes)
         values, _ = judge_values(verdicts.grades, self.grade, cut)
@@ -271,8 +295,8 @@ class AnswerRatings:
         return item_ratings(
             verdicts.response_ids[rows],
             verdicts.version_ids[rows],
-            decoded(values[rows], self.grade),
-            self.scale,
+            decoded(values[rows], scale),
+            scale,
             verdicts.evidence_groups[rows],
             {each.id: each.title for each in versions},
         )
@@ -297,15 +321,39 @@ class AnswerRatings:
         return groups
 
 
-def _scale_of(connection: Connection, dimension: str) -> Scale:
-    scales, whole = scales_of_dimension(connection, dimension)
-    if not scales:
-        known = ", ".join((*GRADES, *dimensions_scored(connection)))
-        raise NotFound(f"there is no grade {dimension!r}; known grades: {known}")
-    if len(scales) > 1:
-        raise BadInput(f"{dimension} has scores on different scales: {' and '.join(scales)}")
-    levels = _levels(scales[0]) if whole else None
-    return Scale(dimension) if levels is None else Scale(dimension, levels, weights="quadratic")
+class Dimension:
+    """A dimension of scores, or a category of a label schema, and the scale on which its raters are compared.
+
+    ``classes`` has the options of a category; it is empty if people gave scores. Raises NotFound if no one used it.
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.name = name
+        self._written = scales_of_dimension(connection, name)
+        by_people = any(each.version_id is None for each in self._written)
+        self.classes = () if by_people else classes_of(connection, name)
+        if not self._written and not self.classes:
+            known = ", ".join((*GRADES, *dimensions_scored(connection)))
+            raise NotFound(f"there is no grade {name!r}; known grades: {known}")
+
+    def scale(self, version_ids: Iterable[int] = (), *, people: bool = True) -> Scale:
+        """Return the scale of judge versions and ``people``; without their scores, that of all scores.
+
+        If all scores are whole numbers on one scale of few levels, the levels are categories. Raises BadInput if people
+        have scores on several scales.
+        """
+        if self.classes:
+            return Scale(self.name, self.classes)
+        raters = {*version_ids, *((None,) if people else ())}
+        written = [each for each in self._written if each.version_id in raters] or self._written
+        scales = sorted({each.text for each in written})
+        of_people = sorted({each.text for each in written if each.version_id is None})
+        if len(of_people) > 1:
+            raise BadInput(f"people have scores of {self.name} on different scales: {' and '.join(of_people)}")
+        if len(scales) > 1:
+            return Scale(self.name, different=True)
+        levels = _levels(scales[0]) if all(each.whole for each in written) else None
+        return Scale(self.name) if levels is None else Scale(self.name, levels, weights="quadratic")
 
 
 def _levels(written: str) -> tuple[int, ...] | None:

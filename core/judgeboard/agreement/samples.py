@@ -178,7 +178,7 @@ class LabelledAnswers:
         ids = self.answers.response_ids
         # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
         self.labelled: BoolArray = np.isin(ids, people.response_ids)
-        values = decoded(people.values, grade)
+        values = decoded(people.values, scale)
         numbers = (values == Label.HALLUCINATED.value) if combined_as(scale) == "label" else values
         at = np.searchsorted(people.response_ids, ids[self.labelled])
         self.values: FloatArray = np.full(len(ids), np.nan)
@@ -273,7 +273,7 @@ class LabelledAnswers:
         ids = self.answers.response_ids[kept]
         rows = among(self._grades.response_ids, ids)
         of_rows = self._grades.response_ids[rows]
-        values = decoded(self._grades.values[rows], self.grade)
+        values = decoded(self._grades.values[rows], SCALES[self.grade])
         groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")

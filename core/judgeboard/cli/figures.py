@@ -47,17 +47,18 @@ if TYPE_CHECKING:
 @click.option("--aspect", help="Aspect of the preference, for --unit pairs (default: overall).")
 @click.option(
     "--grade",
-    metavar="label|groundedness|quality|preference|DIMENSION",
-    help="Grade to compare, or the name of a rubric dimension (default: label; preference for --unit pairs). Only "
-    "--grade label shows how many bad answers a judge misses. The output has the number of reviews without a label.",
+    metavar="label|groundedness|quality|preference|NAME",
+    help="Grade to compare, or the name of a score, of a rubric dimension or of a label set (default: label; "
+    "preference for --unit pairs). Only --grade label shows how many bad answers a judge misses. The output has the "
+    "number of reviews without a label.",
 )
 @options.with_default(
     "--human",
-    type=click.Choice(["gold", "majority", "each"]),
+    type=click.Choice(["gold", "majority", "mean", "each"]),
     default="gold",
     help="Grades by people to compare with. gold: the adjudication; without one, the majority (label), the lower "
-    "median (quality) or the mean (groundedness). majority: as gold, but without adjudications. each: every person's "
-    "grade separately.",
+    "median (quality) or the mean (groundedness). majority: as gold, but without adjudications. mean: the mean of "
+    "people's scores. each: every person's grade separately.",
 )
 @options.pair_verdicts("with --unit pairs")
 @click.option(

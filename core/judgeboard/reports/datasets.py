@@ -88,7 +88,9 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
         differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
         differing -= set(gold(reviews, scale).response_ids.tolist())
         conflicts |= differing
-        for response_id, value in zip(people.response_ids.tolist(), decoded(people.values, name).tolist(), strict=True):
+        for response_id, value in zip(
+            people.response_ids.tolist(), decoded(people.values, scale).tolist(), strict=True
+        ):
             if response_id not in differing:
                 grades[response_id][name] = value
     return grades, conflicts - set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())

@@ -87,7 +87,8 @@ class Statistic:
     """A statistic of agreement: its ``name`` on pages, whether a scale has it, and how it is computed.
 
     If it is ``symmetric``, neither side counts as the truth, so it applies to two people or two judges too. A ``share``
-    is shown in percent. Short tables show only the statistics with ``leads``.
+    is shown in percent. Short tables show only the statistics with ``leads``. A correlation compares different
+    ``scales`` too.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Statistic:
     symmetric: bool = False
     share: bool = False
     leads: bool = False
+    scales: bool = False
 
 
 class NamedEstimates:
@@ -156,10 +158,17 @@ def pair_statistics(
 def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:
     """Return the statistics of two sides that apply to the scale, or only those in ``names``."""
     return {
-        name: row.of_pairs(pairs) if pairs.n >= MIN_PAIRS else unmeasured(pairs.n, too_few(pairs.n))
+        name: unmeasured(pairs.n, reason) if (reason := why_not(row, pairs.scale, pairs.n)) else row.of_pairs(pairs)
         for name, row in STATISTICS.items()
         if row.of_pairs is not None and row.applies(pairs.scale) and (names is None or name in names)
     }
+
+
+def why_not(row: Statistic, scale: Scale, n: int) -> str | None:
+    """Return why a statistic of ``n`` items is not available, whatever their values; None if it may be."""
+    if n < MIN_PAIRS:
+        return too_few(n)
+    return "scores on different scales" if scale.different and not row.scales else None
 
 
 def _categorical(scale: Scale) -> bool:
@@ -306,14 +315,24 @@ STATISTICS: Mapping[str, Statistic] = {
         _detects,
         lambda pairs: _of_score(pairs, lambda score, bad, groups: brier(score, ~bad, groups)),
     ),
-    "pearson": Statistic("Pearson correlation", _ranked, _of_values(pearson), symmetric=True, leads=True),
-    "spearman": Statistic("Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True),
-    "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True),
+    "pearson": Statistic("Pearson correlation", _ranked, _of_values(pearson), symmetric=True, leads=True, scales=True),
+    "spearman": Statistic(
+        "Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True, scales=True
+    ),
+    "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True, scales=True),
     "pearson_within": Statistic(
-        "Pearson within queries", _ranked, _of_values(partial(within_queries, ranked=False)), symmetric=True
+        "Pearson within queries",
+        _ranked,
+        _of_values(partial(within_queries, ranked=False)),
+        symmetric=True,
+        scales=True,
     ),
     "spearman_within": Statistic(
-        "Spearman within queries", _ranked, _of_values(partial(within_queries, ranked=True)), symmetric=True
+        "Spearman within queries",
+        _ranked,
+        _of_values(partial(within_queries, ranked=True)),
+        symmetric=True,
+        scales=True,
     ),
     "mean_absolute_difference": Statistic(
         "Mean absolute difference",

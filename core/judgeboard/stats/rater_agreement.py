@@ -12,9 +12,9 @@ from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, same_length
 from judgeboard.stats.chance_corrected import few_ratings
 from judgeboard.stats.confusion import kappa
 from judgeboard.stats.correlation import constant_side, rank_correlation
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, unmeasured
 from judgeboard.stats.intervals import WithoutOne, bootstrapped, influence_estimate, patterns, resampled
-from judgeboard.stats.pair_statistics import STATISTICS, SYMMETRIC, NamedEstimates, Pairs, estimates
+from judgeboard.stats.pair_statistics import STATISTICS, SYMMETRIC, NamedEstimates, Pairs, estimates, why_not
 from judgeboard.stats.ratings import Ratings, Scale, positions
 
 PAIR_RESAMPLES = 1_000
@@ -66,9 +66,10 @@ class JudgesAndPeople:
 def overall_agreement(ratings: Ratings) -> OverallAgreement:
     """Return how far all raters agree; undefined under ten items with two ratings."""
     items = int((ratings.per_item >= 2).sum())
-    not_measured = leaving_out(unmeasured(items, too_few(items)), *few_ratings(ratings))
     estimates = {
-        name: row.of_raters(ratings) if items >= MIN_PAIRS else not_measured
+        name: leaving_out(unmeasured(items, reason), *few_ratings(ratings))
+        if (reason := why_not(row, ratings.scale, items))
+        else row.of_raters(ratings)
         for name, row in STATISTICS.items()
         if row.of_raters is not None and row.applies(ratings.scale)
     }

@@ -25,18 +25,25 @@ from judgeboard.stats.confusion import Weights, category_codes
 class Scale:
     """A grade with its declared ``categories`` in order; None is a continuous score.
 
-    ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the category to detect.
+    ``weights`` names the weighted kappa of ordered categories. ``bad`` is the position of the category to detect. If
+    the sides have ``different`` scales, only correlations compare them.
     """
 
     grade: str
     categories: tuple[Any, ...] | None = None
     weights: Weights | None = None
     bad: int | None = None
+    different: bool = False
 
     @property
     def k(self) -> int:
         """The number of declared categories; 0 for a continuous scale."""
         return len(self.categories or ())
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether its categories are unordered."""
+        return self.categories is not None and self.weights is None
 
 
 LABEL = Scale("label", (Label.HALLUCINATED.value, Label.GROUNDED.value), bad=0)
@@ -138,8 +145,9 @@ def positions(values: AnyArray, scale: Scale) -> FloatArray:
 
 Kind = Literal["label", "quality", "groundedness"]
 
-Human = Literal["gold", "majority", "each"]
-"""The grades that count: ``gold`` labels, else people combined; the ``majority`` of people; ``each`` person's."""
+Human = Literal["gold", "majority", "mean", "each"]
+"""The grades that count: ``gold`` labels, else people combined; the ``majority`` or the ``mean`` of people without gold
+labels; ``each`` person's."""
 
 HUMANS: tuple[Human, ...] = get_args(Human)
 
@@ -186,7 +194,7 @@ def human_values(
         return replace(together, gold=int(among(together.response_ids, of_lead).sum()))
     only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
     ids, who, grades = response_ids[by_people], reviewers[by_people], values[by_people]
-    if human == "majority":
+    if human in {"majority", "mean"}:
         return replace(one_value_per_response(ids, who, grades, kind), only_gold=only_gold)
     _check_values(grades)
     order = _check_one_review_each(ids, who)

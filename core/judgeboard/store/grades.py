@@ -66,18 +66,27 @@ class GradedReviews(Columns):
 
 
 def graded_reviews(
-    connection: Connection, dimension: str | None = None, *, implied_labels: bool = True
+    connection: Connection,
+    dimension: str | None = None,
+    *,
+    implied_labels: bool = True,
+    classes: Sequence[str] = (),
 ) -> GradedReviews:
     """Return the current reviews with a grade, or with a score on a rubric's ``dimension``.
 
-    Reviews given after the judge was revealed are left out; reviews with the decision "unsure" count. If
+    With ``classes``, the dimension is a category of a label schema. Then the score is the number of the chosen class,
+    from 1. Reviews given after the judge was revealed are left out; reviews with the decision "unsure" count. If
     ``implied_labels`` is False, a label that only a decision implies counts as missing.
     """
     again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
     stage = case(*stages, else_=NO_STAGE)
     columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, stage)
-    if dimension is None:
+    if dimension is not None and classes:
+        chosen = REVIEW.c.choices[dimension].as_string()
+        number = cast(case(*((chosen == name, literal(place)) for place, name in enumerate(classes, start=1))), Float)
+        query = select(*columns, *grade_columns(REVIEW.c, number)).where(number.is_not(None))
+    elif dimension is None:
         label, *others = grade_columns(REVIEW.c)
         counted = label if implied_labels else case((REVIEW.c.label_implied, literal(0)), else_=label)
         query = select(*columns, counted, *others).where(has_grade())
@@ -157,18 +166,30 @@ def _number(column: ColumnElement[Any], grade: str) -> ColumnElement[Any]:
     return cast(column, Float)
 
 
-def scales_of_dimension(connection: Connection, dimension: str) -> tuple[list[str], bool]:
-    """Return a dimension's scales (as written) in current reviews and verdicts, and whether all scores are integers."""
-    rows: list[tuple[str, int]] = []
+@dataclass(frozen=True, slots=True)
+class WrittenScale:
+    """A scale as written ("1-5") with scores of a judge version (None: of people). ``whole``: all are integers."""
+
+    version_id: int | None
+    text: str
+    whole: bool
+
+
+def scales_of_dimension(connection: Connection, dimension: str) -> tuple[WrittenScale, ...]:
+    """Return the scales of a dimension's scores in current reviews and verdicts."""
+    scales: list[WrittenScale] = []
     for scores in (REVIEW_SCORE, JUDGMENT_SCORE):
         has_fraction = func.max(case((func.round(scores.c.value) != scores.c.value, 1), else_=0))
-        query = select(scores.c.scale, has_fraction).where(scores.c.dimension == dimension, scores.c.value.is_not(None))
+        by: list[ColumnElement[Any]] = [scores.c.scale]
+        query = select(has_fraction).where(scores.c.dimension == dimension, scores.c.value.is_not(None))
         if scores is REVIEW_SCORE:
             query = query.join(REVIEW, REVIEW.c.id == scores.c.review_id).where(is_current())
         else:
             query = query.join(CURRENT, CURRENT.c.judgment_id == scores.c.judgment_id)
-        rows += [tuple(row) for row in connection.execute(query.group_by(scores.c.scale))]
-    return sorted({scale for scale, _ in rows}), not any(fraction for _, fraction in rows)
+            by.append(CURRENT.c.judge_version_id)
+        for fraction, text, *version in connection.execute(query.add_columns(*by).group_by(*by)):
+            scales.append(WrittenScale(next(iter(version), None), text, not fraction))
+    return tuple(scales)
 
 
 def dimensions_scored(connection: Connection) -> tuple[str, ...]:

@@ -95,6 +95,22 @@ def list_label_sets(connection: Connection) -> dict[str, StoredSchema]:
     return {name: each for name, each in sorted(newest.items()) if each.schema.is_label_set}
 
 
+def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
+    """Return the options of the categories with this name, those of the newest schemas first; empty if there are none.
+
+    Categories with several options per answer are left out.
+    """
+    from judgeboard.formats.label_schema import FieldType
+
+    newest = {each.schema.name: each for each in reversed(list_schemas(connection))}
+    named = [each for stored in newest.values() for each in stored.schema.fields if each.name == field]
+    return tuple(
+        dict.fromkeys(
+            option for each in named if each.type is FieldType.CATEGORY and not each.many for option in each.values
+        )
+    )
+
+
 def _stored(row: Row[Any]) -> StoredSchema:
     schema = _parsed(row.name, json.dumps(row.fields))
     return StoredSchema(row.id, row.number, schema, row.created_by, row.created_at)

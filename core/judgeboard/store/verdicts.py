@@ -335,14 +335,19 @@ class GradedAnswers:
 
 
 def load_graded(
-    connection: Connection, dimension: str | None = None, *, implied_labels: bool = True, where: RowFilter | None = None
+    connection: Connection,
+    dimension: str | None = None,
+    *,
+    implied_labels: bool = True,
+    where: RowFilter | None = None,
+    classes: Sequence[str] = (),
 ) -> GradedAnswers:
     """Return every current review of a logged answer (that matches) with the current verdicts of all judge versions.
 
     An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
-    dimension of a rubric are read instead of the three grades. `graded_reviews` explains ``implied_labels``.
+    dimension of a rubric are read instead of the three grades. `graded_reviews` explains the other arguments.
     """
-    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels)
+    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=classes)
     if where is not None and where != RowFilter():
         reviews = reviews.at(among(reviews.response_ids, matching_answers(connection, where)))
     current = current_verdicts(connection, dimension, of_reviewed=True)

@@ -285,7 +285,7 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         ({"unit": "pairs", "by": "length"}, "pairs have no length"),
         ({"of": "people", "by": "judge_version"}, "--of judge"),
         ({"unusable": "tie"}, "--unit pairs"),
-        ({"human": "all"}, "human must be one of gold, majority, each, not 'all'"),
+        ({"human": "all"}, "human must be one of gold, majority, mean, each, not 'all'"),
         ({"epsilon": 2.0}, "epsilon must be between 0 and 1"),
         ({"judge_versions": ["a", "b"]}, "--of judges several"),
     ],
