@@ -228,10 +228,12 @@ def confidence_sequence(
         squares += (x - (0.5 + seen) / (t + 1)) ** 2
         variance = squares / (t + 1)
         inside = np.flatnonzero(possible & (np.maximum(up, down) < limit))
-        lows[t - 1], highs[t - 1] = seen / total, (seen + total - t) / total
+        low, high = seen / total, (seen + total - t) / total  # certain: the values that are left are 0 to 1
         if inside.size:  # one step wider, because the ends of the interval lie between two means
-            lows[t - 1] = max(lows[t - 1], means[max(inside[0] - 1, 0)])
-            highs[t - 1] = min(highs[t - 1], means[min(inside[-1] + 1, steps)])
+            lower, upper = means[max(inside[0] - 1, 0)], means[min(inside[-1] + 1, steps)]
+            if lower <= high and low <= upper:  # else the bets leave only means that are not possible
+                low, high = max(low, lower), min(high, upper)
+        lows[t - 1], highs[t - 1] = low, high
     return lows, highs
 
 

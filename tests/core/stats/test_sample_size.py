@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judgeboard.flags.rules import sampling_number
@@ -291,6 +291,7 @@ def test_few_pairs_of_labels_in_a_group_say_nothing_about_groups() -> None:
     assert correlation_in_groups(values, grouping(np.arange(40) // 4, 40)) == 0
 
 
+@example(107, 0.9375, 45796)  # the bets exclude the share itself
 @given(st.integers(1, 120), st.floats(0, 1), st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None)
 def test_a_confidence_sequence_stays_possible_and_ends_at_the_share(total: int, share: float, seed: int) -> None:
