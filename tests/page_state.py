@@ -32,9 +32,10 @@ DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
 
 
 def idle(page: Page) -> None:
-    """Wait until the server draws nothing more, and no part of the page waits for its code."""
+    """Wait until the server draws nothing more, and no part of the page waits for its code or its font."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
+    page.wait_for_function("document.fonts.status === 'loaded'")  # else texts become wider or narrower later
 
 
 def visit(page: Page, address: str) -> None:
@@ -79,12 +80,14 @@ def hold(page: Page, key: str, repeats: int = 60) -> None:
     page.keyboard.up(key)
 
 
-def mash(page: Page, key: str) -> bool:
-    """Press a key three times; whether all came before anybody could have read the next row.
+def mash(page: Page, key: str) -> None:
+    """Press the key of a letter three times in 0.6 s, before anybody could have read the next row.
 
-    A busy machine may take so long that the last presses come to a row that was read.
+    The presses have these times also if a busy browser takes them later.
     """
-    begun = time.monotonic()
-    for _ in range(3):
-        page.keyboard.press(key)
-    return time.monotonic() - begun < FRESH_ROW
+    devtools, begun = page.context.new_cdp_session(page), time.time()
+    for number in range(3):
+        press = {"key": key, "code": f"Key{key.upper()}", "timestamp": begun + 0.3 * number}
+        devtools.send("Input.dispatchKeyEvent", {**press, "type": "keyDown", "text": key})
+        devtools.send("Input.dispatchKeyEvent", {**press, "type": "keyUp"})
+    devtools.detach()

@@ -1,6 +1,7 @@
 """A person decides a pair with keys, sees what was hidden, and overrules the judge."""
 
 import re
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +13,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.pairs import store_pairs
 from page_fit import looks, misfits
 from page_rows import HOSTILE
-from page_state import hold, idle, settled, visit
+from page_state import hold, idle, in_the_end, settled, visit
 from pair_log import add_pairs, record
 
 pytestmark = pytest.mark.browser
@@ -131,8 +132,7 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
     for pair_id, given in zip(ids, HOSTILE.values(), strict=True):
         visit(page, f"/pairs?pair={pair_id}&in=overall")
         settled(page, ANSWERS)
-        shown = page.locator(".jb-answers .jb-evidence").all()
-        texts = {each.evaluate("node => node.textContent") for each in shown}
+        texts = page.locator(".jb-answers .jb-evidence").evaluate_all("shown => shown.map((node) => node.textContent)")
         assert given.replace("\r\n", "\n").replace("\r", "\n") in {
             each.replace("\r\n", "\n").replace("\r", "\n") for each in texts if each
         }
@@ -153,7 +153,6 @@ def test_list_pair_and_reveal_fit(reviewer, site, pair_ids) -> None:
     expect(page.locator(".jb-revealed")).to_be_visible()
     settled(page, ANSWERS)
     assert misfits(page) == {}
-    for _ in looks(page):
-        bar = page.locator(".st-key-bar").bounding_box()
-        assert bar is not None
-        assert bar["y"] + bar["height"] <= 900
+    within = "bar => bar.getBoundingClientRect().bottom <= 900"
+    for look in looks(page):
+        assert in_the_end(partial(page.locator(".st-key-bar").evaluate, within), expected=True), look

@@ -278,7 +278,13 @@ def test_as_many_calls_are_in_flight_as_were_allowed() -> None:
     async def together(chat: EndpointChat) -> list[Reply | NoReply]:
         return await asyncio.gather(*(chat.complete(REQUEST) for _ in range(128)))
 
-    with RecordingEndpoint(always(replace(verdict(), delay_s=1.0))) as endpoint:
+    async def once_all_are_here(_request: dict[str, Any], _number: int) -> ScriptedReply:
+        async with asyncio.timeout(60):
+            while endpoint.most_at_once < 128:  # noqa: ASYNC110 - the server's own figure
+                await asyncio.sleep(0.01)
+        return verdict()
+
+    with RecordingEndpoint(once_all_are_here) as endpoint:
         replies = ask(endpoint, what=together, concurrency=128)
     assert all(isinstance(reply, Reply) for reply in replies)
     assert endpoint.most_at_once == 128

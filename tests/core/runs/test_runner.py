@@ -185,12 +185,12 @@ def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_coun
     def locked(_batch: list[Step], _ended: list[Ask]) -> None:
         raise OperationalError("INSERT", {}, Exception("database is locked"))
 
-    runner = Runner(asking(judge), Rows(100).read, locked, concurrency=4)
+    runner = Runner(asking(judge), Rows(1000).read, locked, concurrency=4)
     with pytest.raises(OperationalError, match="locked"):
         asyncio.run(runner.run())
     assert runner.stopped_because is not None
     assert "replies could not be stored" in runner.stopped_because
-    assert len(judge.asked) < 20
+    assert len(judge.asked) < 100  # few, also where a busy machine tells the runner late
 
 
 def test_a_store_that_cannot_write_ends_the_run() -> None:
