@@ -10,7 +10,8 @@ import pytest
 import judging_log
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.domain import Decision, DimensionScore, Label, ResponseKind, RunState, Status
+from held_endpoint import HeldEndpoint
+from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, ResponseKind, RunState, Status, Verdict
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -30,8 +31,12 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
+from judging_log import runs, store_answers
+from killed_command import AT_ONCE, killed_then_repeated, stored
 from stored_rows import rows_of
 
 REVIEWED = JUDGMENT_REVIEW
@@ -436,3 +441,25 @@ def test_a_stopped_audit_goes_on_though_answers_were_made_and_have_been_stored(s
     assert (len(endpoint.requests), second.account.asked, len(rows_of(sqlite_log.store, RUN))) == (2, 4, 1)
     third, endpoint = how(sqlite_log.store, always(said))
     assert (asked(endpoint), third.audited) == ([6], 5)
+
+
+ANSWERS = 24
+
+
+@pytest.mark.parametrize("approach", ["1", "2"])
+def test_an_audit_goes_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint, approach: str) -> None:
+    endpoint.reply = completion("incorrect 0")
+    store_answers(sqlite_store, ANSWERS)
+    with sqlite_store.writing() as connection:
+        teacher = ensure_version(connection, JudgeVersion("teacher", "grade"))
+        verdict = Verdict(Status.OK, label=Label.GROUNDED)
+        store_judgments(
+            connection, teacher, None, [NewJudgment(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)]
+        )
+    table = REVIEWED if approach == "1" else JUDGMENT
+    words = ["audit", "--judge-version", "teacher", "--supreme-model", "m", "--sample", "1", "--approach", approach]
+    killed_then_repeated(sqlite_store, endpoint, table, *words)
+    assert stored(sqlite_store, table) == ANSWERS
+    assert len(endpoint.asked) == ANSWERS
+    assert endpoint.asked.total() <= ANSWERS + AT_ONCE
+    assert [row["state"] for row in runs(sqlite_store)] == ["done"]

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
+from held_endpoint import HeldEndpoint
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
@@ -30,8 +31,9 @@ from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import FLAG, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
+from killed_command import AT_ONCE, killed_then_repeated, stored
 
 
 def repeat(store: Store, script: Script, times: int = 3, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
@@ -273,3 +275,16 @@ def test_prometheus_says_the_same_on_half_of_the_items(sqlite_store: Store, shar
     assert report.main.krippendorff_alpha.value == pytest.approx(0.8516, abs=5e-5)
     (same,) = (each for each in measure_health(sqlite_store, name).checks if each.name == "self_consistency")
     assert same.statistic == report.main.self_consistency
+
+
+ANSWERS, REPEATS = 8, 3
+
+
+def test_repeats_go_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint) -> None:
+    store_answers(sqlite_store, ANSWERS)
+    words = ["judge", "--judge", "grade", "--model", "m", "--repeats", str(REPEATS)]
+    endpoint.reply = completion("incorrect 0")
+    killed_then_repeated(sqlite_store, endpoint, JUDGMENT, *words)
+    assert stored(sqlite_store, JUDGMENT) == ANSWERS * REPEATS
+    assert endpoint.asked.total() <= ANSWERS * REPEATS + AT_ONCE
+    assert [row["state"] for row in runs(sqlite_store)] == ["done"]

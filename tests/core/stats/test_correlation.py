@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.correlation import pearson, spearman, within_queries
+from judgeboard.stats.correlation import kendall, limit_of_agreement, pearson, spearman, within_queries
 from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS
@@ -146,3 +146,96 @@ def test_intervals_of_few_queries_end_at_the_ends_of_the_range() -> None:
     one_apart = np.array([0.9, *[0.0] * 9])
     difference = pair_statistics(one_apart, np.zeros(10), GROUNDEDNESS).estimates["mean_absolute_difference"]
     assert (difference.value, difference.low) == (pytest.approx(0.09), 0)
+
+
+def limits_of_agreement(judge, people, groups):
+    return [limit_of_agreement(judge, people, groups, upper=upper) for upper in (False, True)]
+
+
+def test_they_are_the_bias_plus_and_minus_two_deviations():
+    from statsmodels.stats.weightstats import DescrStatsW
+
+    rng = np.random.default_rng(1)
+    people = rng.random(80)
+    judge = people + rng.normal(0.1, 0.2, 80)
+    apart = DescrStatsW(judge - people)
+    for limit, side in zip(limits_of_agreement(judge, people, grouping(None, 80)), (-1, 1), strict=True):
+        assert limit.value == pytest.approx(apart.mean + side * 1.959964 * apart.std_ddof(1), abs=1e-6)
+        # Bland and Altman 1999, 3.1: the variance of a limit is about 1.71 squared times that of the mean.
+        assert (limit.high - limit.low) / 2 == pytest.approx(1.99 * 1.71 * apart.std_mean, rel=0.2)
+        assert (limit.n, limit.unit) == (80, "response")
+
+
+@pytest.mark.parametrize("clusters", [None, 60])
+def test_their_intervals_are_those_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
+    rng = np.random.default_rng(3)
+    groups = np.arange(240) if clusters is None else rng.integers(0, clusters, 240)
+    people = rng.random(240)
+    judge = people + rng.normal(0, 0.2, 240)[groups] + rng.normal(0, 0.2, 240)
+    for side in (0, 1):
+
+        def plain(judge, people, side=side):
+            return limits_of_agreement(judge, people, grouping(None, len(judge)))[side].value
+
+        got = limits_of_agreement(judge, people, grouping(groups, 240))[side]
+        agrees_with_plain_bootstrap(got, plain, (judge, people), groups, resamples=400, extra=0.01)
+
+
+@pytest.mark.parametrize(("n", "reason"), [(0, "no pairs"), (1, "a single difference has no spread")])
+def test_without_two_differences_they_are_undefined(n, reason):
+    for limit in limits_of_agreement(np.full(n, 0.5), np.full(n, 0.4), grouping(None, n)):
+        assert (limit.value, limit.n, limit.reason) == (None, n, reason)
+
+
+def test_equal_differences_have_limits_without_an_interval():
+    lower, upper = limits_of_agreement(np.full(9, 0.5), np.full(9, 0.25), grouping(None, 9))
+    assert (lower.value, upper.value, lower.low) == (0.25, 0.25, None)
+    assert lower.reason == "no interval: all values are equal"
+
+
+tied_pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=60)
+
+
+@given(tied_pairs)
+@settings(max_examples=100, deadline=None)
+def test_it_equals_scipy_or_is_undefined(rows):
+    from scipy.stats import kendalltau
+
+    judge, people = np.array(rows, dtype=float).T / 6
+    got = kendall(judge, people, grouping(None, len(rows)))
+    if np.ptp(judge) == 0 or np.ptp(people) == 0:
+        side = "the judge" if np.ptp(judge) == 0 else "people"
+        assert (got.value, got.reason) == (None, f"{side} gave the same score to all answers")
+        return
+    assert got.value == pytest.approx(kendalltau(judge, people).statistic, abs=1e-9)
+    assert got.n == len(rows)
+
+
+def test_many_distinct_scores_too():
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(4)
+    people = rng.normal(size=3001)
+    judge = people + rng.normal(size=3001)
+    got = kendall(judge, people, grouping(None, 3001))
+    assert got.value == pytest.approx(kendalltau(judge, people).statistic, abs=1e-9)
+
+
+def test_float_noise_neither_makes_nor_breaks_ties():
+    judge, people = np.array([0.1 + 0.2, 0.3, 0.5, 0.7]), np.array([0.1, 0.1, 0.4, 0.9])
+    assert kendall(judge, people, grouping(None, 4)).value == 1
+
+
+@pytest.mark.parametrize("clusters", [None, 70])
+def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
+    rng = np.random.default_rng(3)
+    groups = np.arange(250) if clusters is None else rng.integers(0, clusters, 250)
+    truth = rng.random(250)[groups]
+    judge, people = (np.clip(truth + rng.normal(0, 0.3, 250), 0, 1).round(1) for _ in range(2))
+
+    def plain(judge, people):
+        return kendall(judge, people, grouping(None, len(judge))).value
+
+    got = kendall(judge, people, grouping(groups, 250))
+    agrees_with_plain_bootstrap(got, plain, (judge, people), groups, resamples=400, extra=0.01)
+    assert got.method == "influence function on Fisher's z"

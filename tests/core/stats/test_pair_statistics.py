@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import brier_score_loss, f1_score, root_mean_squared_error
 
+from judgeboard.stats.arrays import FloatArray, grouping
 from judgeboard.stats.estimates import measured
-from judgeboard.stats.pair_statistics import pair_statistics
-from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY
+from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY
+from judgeboard.stats.repeats import cronbach_alpha, intraclass_correlation
 
 CATEGORIES = {"agreement", "kappa", "scott_pi", "alpha_nominal", "ac1", "mcc"} | {
     *("macro_precision", "macro_recall", "macro_f1")
@@ -110,3 +114,154 @@ def test_the_same_rows_in_any_order_give_the_same_bytes():
 def test_a_number_that_is_none_never_reaches_a_page():
     with pytest.raises(ValueError, match="finite or undefined"):
         measured(float("nan"), 3)
+
+
+LABELS = np.array(LABEL.categories)
+
+
+def of_table(table: list[list[int]]) -> PairStatistics:
+    """Two raters by how often they gave each pair of labels."""
+    cells = [(row, column) for row, counts in enumerate(table) for column, n in enumerate(counts) for _ in range(n)]
+    people, judge = (LABELS[[cell[side] for cell in cells]] for side in (0, 1))
+    return pair_statistics(judge, people, LABEL)
+
+
+def test_scotts_pi_of_artstein_and_poesio() -> None:
+    """R. Artstein, M. Poesio, "Inter-Coder Agreement for Computational Linguistics" (2008): pi 0.341, kappa 0.348."""
+    statistics = of_table([[20, 20], [10, 50]])
+    assert statistics.scott_pi.value == pytest.approx(0.341, abs=5e-4)
+    assert statistics.kappa.value == pytest.approx(0.348, abs=5e-4)
+    low, high = statistics.scott_pi.low, statistics.scott_pi.high
+    assert low is not None
+    assert high is not None
+    assert low < 0.341 < high
+
+
+def test_scotts_pi_is_fleiss_kappa_of_two_raters_and_alpha_without_its_correction() -> None:
+    statistics = of_table([[7, 3], [2, 12]])
+    pi, alpha, values = statistics.scott_pi.value, statistics.alpha_nominal.value, 48
+    assert pi is not None
+    assert alpha is not None
+    assert 1 - alpha == pytest.approx((1 - pi) * (values - 1) / values)
+
+
+@pytest.mark.parametrize("table", [[[12, 0], [0, 0]], [[0, 0], [0, 12]]])
+def test_one_category_has_no_pi(table: list[list[int]]) -> None:
+    assert of_table(table).scott_pi.value is None
+    assert of_table(table).scott_pi.reason == "both sides gave only one category, the same one"
+
+
+def test_f1_of_the_bad_class_is_not_the_macro_f1() -> None:
+    statistics = of_table([[7, 3], [2, 12]])
+    assert statistics.f1.value == pytest.approx(2 * 7 / (2 * 7 + 3 + 2))
+    assert of_table([[0, 0], [0, 12]]).f1.reason == "neither side called an answer bad"
+    draws = np.random.default_rng(1)
+    judge, people = (LABELS[draws.integers(0, 2, 200)] for _ in range(2))
+    expected = f1_score(people == "hallucinated", judge == "hallucinated")
+    assert pair_statistics(judge, people, LABEL).f1.value == pytest.approx(expected)
+
+
+def test_brier_and_rmse_are_those_of_scikit_learn() -> None:
+    draws = np.random.default_rng(2)
+    scores, people = draws.random(150), draws.random(150)
+    labels = LABELS[(people > 0.4).astype(int)]
+    of_labels = pair_statistics(labels, labels, LABEL, scores=scores)
+    assert of_labels.brier.value == pytest.approx(brier_score_loss(labels == "grounded", scores))
+    of_scores = pair_statistics(scores, people, GROUNDEDNESS)
+    assert of_scores.rmse.value == pytest.approx(root_mean_squared_error(people, scores))
+    for estimate in (of_labels.brier, of_scores.rmse):
+        assert estimate.low is not None
+        assert estimate.value is not None
+        assert estimate.high is not None
+        assert 0 <= estimate.low < estimate.value < estimate.high
+    assert pair_statistics(scores, scores, GROUNDEDNESS).rmse.value == 0
+
+
+def test_levels_have_pearsons_correlation_too() -> None:
+    draws = np.random.default_rng(3)
+    judge, people = draws.integers(1, 5, (2, 80))
+    assert pair_statistics(judge, people, QUALITY).pearson.value == pytest.approx(pearsonr(judge, people).statistic)
+
+
+def within(judge: FloatArray, people: FloatArray, queries: FloatArray) -> tuple[float, float]:
+    """The mean of each query's Pearson and Spearman correlation."""
+    rows = [queries == query for query in np.unique(queries)]
+    rows = [each for each in rows if np.ptp(judge[each]) > 0 and np.ptp(people[each]) > 0]
+    pearsons = [pearsonr(judge[each], people[each]).statistic for each in rows]
+    spearmans = [spearmanr(judge[each], people[each]).statistic for each in rows]
+    return float(np.mean(pearsons)), float(np.mean(spearmans))
+
+
+def test_correlation_within_queries_ignores_differences_between_queries() -> None:
+    draws = np.random.default_rng(4)
+    queries = draws.integers(0, 30, 160)
+    people = draws.integers(0, 4, 160) / 4
+    judge = np.round(people + draws.normal(0, 0.4, 160), 1)
+    statistics = pair_statistics(judge, people, GROUNDEDNESS, queries)
+    assert (statistics.pearson_within.value, statistics.spearman_within.value) == pytest.approx(
+        within(judge, people, queries)
+    )
+    moved = pair_statistics(judge + 5 * queries, people + 7 * queries, GROUNDEDNESS, queries)
+    assert moved.spearman_within.value == pytest.approx(statistics.spearman_within.value)
+    assert moved.pearson.value != pytest.approx(statistics.pearson.value)
+    assert statistics.spearman_within.unit == "evidence group"
+
+
+def test_correlation_within_queries_names_what_it_leaves_out() -> None:
+    judge = np.array([0.1, 0.9, 0.5, 0.5, 0.3, 0.2, 0.8, 0.4, 0.6, 0.7, 0.1])
+    people = np.array([0.2, 0.8, 0.1, 0.9, 0.3, 0.1, 0.9, 0.2, 0.7, 0.9, 0.3])
+    queries = np.array([0, 0, 1, 1, 2, 3, 3, 4, 4, 5, 5])
+    estimate = pair_statistics(judge, people, GROUNDEDNESS, queries).pearson_within
+    assert (estimate.n, estimate.left_out) == (4, (("queries with one answer", 1), ("constant queries", 1)))
+    alone = pair_statistics(judge, people, GROUNDEDNESS).pearson_within
+    assert alone.reason == "no query has two answers"
+
+
+def test_statistics_belong_to_their_scales() -> None:
+    sides = np.array(PREFERENCE.categories)[np.arange(30) % 3]
+    names = pair_statistics(sides, sides[::-1], PREFERENCE).estimates.keys()
+    assert "scott_pi" in names
+    assert not names & {"f1", "brier", "rmse", "pearson", "spearman_within"}
+
+
+SHROUT_AND_FLEISS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=np.float64
+)
+"""Six targets and four judges, of P. E. Shrout, J. L. Fleiss, "Intraclass correlations" (1979): .17 and .91."""
+
+
+def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> None:
+    groups = grouping(None, 6)
+    icc, alpha = intraclass_correlation(SHROUT_AND_FLEISS, groups), cronbach_alpha(SHROUT_AND_FLEISS, groups)
+    assert (icc.value, alpha.value) == pytest.approx((0.17, 0.91), abs=5e-3)
+    for estimate in (icc, alpha):
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.low < 0.91
+        assert estimate.high > 0.17
+    moved = intraclass_correlation(SHROUT_AND_FLEISS * 3 + 100, groups)
+    assert moved.value == pytest.approx(icc.value)
+
+
+def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_not_measured() -> None:
+    same = np.repeat(np.arange(12.0)[:, None], 3, axis=1)
+    groups = grouping(None, 12)
+    for statistic in (intraclass_correlation, cronbach_alpha):
+        assert statistic(same, groups).value == 1
+        assert statistic(np.ones((12, 3)), groups).reason == "every value is the same"
+        assert statistic(same[:1], grouping(None, 1)).value is None
+        gaps = same + np.random.default_rng(5).normal(0, 1, same.shape)
+        gaps[0, 2] = np.nan
+        assert statistic(gaps, groups).left_out == (("items with fewer repeats", 1),)
+
+
+def test_the_interval_of_the_intraclass_correlation_covers_it() -> None:
+    draws = np.random.default_rng(6)
+    inside = 0
+    for _ in range(200):
+        items = draws.normal(0, 1, (60, 1)) + draws.normal(0, 1, (60, 3))
+        estimate = intraclass_correlation(items, grouping(None, 60))
+        assert estimate.low is not None
+        assert estimate.high is not None
+        inside += estimate.low <= 0.5 <= estimate.high
+    assert inside >= 182  # 95 % of 200, less two standard errors

@@ -1,8 +1,22 @@
+from collections import Counter
+from statistics import median_low
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, ratings_of
+from judgeboard.stats.ratings import (
+    GROUNDEDNESS,
+    HUMANS,
+    LABEL,
+    QUALITY,
+    Ratings,
+    human_values,
+    one_value_per_response,
+    ratings_of,
+)
 
 
 def test_ratings_one_by_one_become_a_matrix_with_gaps():
@@ -42,3 +56,113 @@ def test_a_column_belongs_to_one_rater():
     for raters in (("a",), ("a", "a")):
         with pytest.raises(ValueError, match="column"):
             Ratings(np.zeros((1, 2)), raters, QUALITY, grouping(None, 1))
+
+
+reviews = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(1, 4)),
+    min_size=1,
+    max_size=40,
+    unique_by=lambda row: row[:2],
+)
+
+
+def by_response(rows):
+    said = {}
+    for response, _, value in rows:
+        said.setdefault(response, []).append(value)
+    return dict(sorted(said.items()))
+
+
+@given(reviews)
+@settings(max_examples=60, deadline=None)
+def test_the_majority_is_taken_and_ties_are_left_out_and_counted(rows):
+    ids, who, values = map(np.array, zip(*rows, strict=True))
+    got = one_value_per_response(ids, who, values, "label")
+    expected, ties = {}, 0
+    for response, said in by_response(rows).items():
+        top = Counter(said).most_common()
+        if len(top) > 1 and top[0][1] == top[1][1]:
+            ties += 1
+        else:
+            expected[response] = (top[0][0], len(said))
+    assert got.ties == ties
+    kept = dict(zip(got.response_ids, zip(got.values, got.people, strict=True), strict=True))
+    assert kept == expected
+
+
+@given(reviews)
+@settings(max_examples=40, deadline=None)
+def test_quality_is_the_lower_median_and_groundedness_the_mean(rows):
+    ids, who, values = map(np.array, zip(*rows, strict=True))
+    quality = one_value_per_response(ids, who, values, "quality")
+    assert quality.values.tolist() == [median_low(said) for said in by_response(rows).values()]
+    groundedness = one_value_per_response(ids, who, values / 4, "groundedness")
+    assert groundedness.values == pytest.approx([np.mean(said) / 4 for said in by_response(rows).values()])
+    assert groundedness.response_ids.tolist() == list(by_response(rows))
+
+
+def test_labels_are_given_back_as_they_came():
+    ids, who = np.array([7, 7, 7, 3]), np.array(["ann", "ben", "cy", "ann"])
+    labels = np.array(["grounded", "hallucinated", "grounded", "hallucinated"])
+    got = one_value_per_response(ids, who, labels, "label")
+    assert got.response_ids.tolist() == [3, 7]
+    assert got.values.tolist() == ["hallucinated", "grounded"]
+    assert got.people.tolist() == [1, 3]
+
+
+def test_a_person_counts_once_per_response():
+    with pytest.raises(ValueError, match="two reviews of one response"):
+        one_value_per_response(np.array([1, 1]), np.array([5, 5]), np.array([1, 2]), "quality")
+
+
+def test_a_missing_grade_is_refused_not_averaged():
+    with pytest.raises(ValueError, match="must be left out"):
+        one_value_per_response(np.array([1, 2]), np.array([5, 5]), np.array([0.5, np.nan]), "groundedness")
+
+
+def test_no_reviews_give_no_values():
+    got = one_value_per_response(np.empty(0, dtype=int), np.empty(0, dtype=int), np.empty(0), "groundedness")
+    assert (len(got.values), got.ties) == (0, 0)
+
+
+IDS, WHO = np.array([1, 1, 1, 2, 2, 3, 4, 4, 4]), np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"])
+SAID = np.array(["good", "bad", "bad", "good", "bad", "good", "good", "good", "bad"])
+GOLD = WHO == "lead"
+
+
+def test_gold_comes_before_the_majority_and_settles_ties():
+    got = human_values(IDS, WHO, SAID, "label", gold=GOLD)
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {1: "bad", 3: "good", 4: "bad"}
+    assert (got.gold, got.ties, got.people.tolist()) == (2, 1, [1, 1, 1])
+
+
+def test_the_majority_leaves_who_adjudicated_out():
+    got = human_values(IDS, WHO, SAID, "label", gold=GOLD, human="majority")
+    assert dict(zip(got.response_ids.tolist(), got.values.tolist(), strict=True)) == {3: "good", 4: "good"}
+    assert (got.gold, got.ties, got.only_gold) == (0, 2, 0)
+
+
+def test_each_person_is_a_row_and_gold_alone_is_counted_out():
+    got = human_values(
+        np.append(IDS, 9),
+        np.append(WHO, "lead"),
+        np.append(SAID, "bad"),
+        "label",
+        gold=np.append(GOLD, True),
+        human="each",
+    )
+    assert got.response_ids.tolist() == [1, 1, 2, 2, 3, 4, 4]
+    assert got.values.tolist() == ["good", "bad", "good", "bad", "good", "good", "good"]
+    assert got.only_gold == 1
+
+
+def test_without_gold_it_is_what_people_say_together():
+    got, plain = human_values(IDS, WHO, SAID, "label"), one_value_per_response(IDS, WHO, SAID, "label")
+    assert (got.response_ids.tolist(), got.values.tolist()) == (plain.response_ids.tolist(), plain.values.tolist())
+    assert (got.ties, got.gold) == (plain.ties, 0)
+
+
+@pytest.mark.parametrize("human", HUMANS)
+def test_no_reviews_have_no_human_value(human):
+    empty = np.empty(0, dtype=int)
+    assert len(human_values(empty, empty, np.empty(0), "groundedness", human=human).values) == 0

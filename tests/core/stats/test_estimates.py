@@ -1,9 +1,15 @@
+"""Estimates in words and in numbers."""
+
+import sys
+
+import numpy as np
 import pytest
 
 from judgeboard.agreement.notes import luck
 from judgeboard.agreement.result import AgreementSlice
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import (
+    Z,
     far_from_others,
     interval,
     kappa_word,
@@ -13,6 +19,7 @@ from judgeboard.stats.estimates import (
     percent,
     percent_interval,
     percent_words,
+    t_quantile,
 )
 
 
@@ -109,3 +116,21 @@ def test_an_undefined_statistic_is_its_reason_never_none() -> None:
     assert number_words(Estimate(None)) == "unknown"
     assert number_words(Estimate(-0.001, -0.1, 0.1)) == "0.00 [-0.10, 0.10]"
     assert percent_words(Estimate(0.5)) == "50 %"
+
+
+def test_quantiles_equal_scipy_from_one_degree_of_freedom_on():
+    from scipy.stats import t
+
+    df = np.concatenate((np.arange(1, 300), [1_000, 50_000, 10**7]))
+    assert t_quantile(df) == pytest.approx(t.ppf(0.975, df), abs=1e-7)
+
+
+@pytest.mark.parametrize("df", [300, 301.5, 1_000, 20_000.25, 10**7])
+def test_one_large_number_needs_no_scipy_and_gives_the_same_quantile(df: float, monkeypatch: pytest.MonkeyPatch):
+    (expected,) = t_quantile([df])
+    monkeypatch.setitem(sys.modules, "scipy.special", None)  # importing it fails
+    assert float(t_quantile(df)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_many_degrees_of_freedom_are_the_normal_distribution():
+    assert float(t_quantile(10**9)) == pytest.approx(Z, abs=1e-8)

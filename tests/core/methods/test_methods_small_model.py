@@ -1,0 +1,198 @@
+"""Every method with a real small model: whatever it says, all of it is accounted for."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from aligned_log import STRONG, measured_routes, numbers_of
+from graded_log import GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import Label, Response, Status, Verdict
+from judgeboard.health.record import State
+from judgeboard.health.report import CHECKS, measure_health
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, forward_to
+from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
+from judgeboard.methods.suite_file import read_suite
+from judgeboard.methods.suite_run import make_candidate, run_suite
+from judgeboard.runs.judging import make_judge
+from judgeboard.store.alignments import EvidenceRole, stored_looks
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, VERSION
+from judging_log import address, judgments
+from refining_log import generations, refinements, store_bad
+from stored_rows import rows_of
+
+INSTRUCTIONS = 'Compare the numbers. Reply "correct 1" if they are equal, "incorrect 0" if not.'
+
+
+@pytest.mark.llm
+def test_a_real_model_proposes_and_judges(
+    small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, ids = measured_routes(sqlite_store, 40)
+    asked, real = itertools.count(), forward_to(small_model)
+    second = completion(json.dumps({"why": "Numbers decide.", "instructions": INSTRUCTIONS}))
+
+    def script(request: dict[str, Any], number: int) -> Any:
+        """Let the model propose once; the second proposal can be used."""
+        return second if request["model"] == STRONG and next(asked) else real(request, number)
+
+    # The judge's verdicts are stored already, because the model is slow. One of them is wrong.
+    wrong, *right = numbers_of(EvidenceRole.DEVELOP, 40)[:3]
+    judged = [wrong, *right, *numbers_of(EvidenceRole.HELD_OUT, 40)[:10]]
+    with RecordingEndpoint(script) as endpoint:
+        judge = make_judge("grade", model="smollm2", base_url=endpoint.base_url, max_output=8)
+        good = {number: (number % 2 == 1) != (number == wrong) for number in judged}
+        labels = {number: Label.GROUNDED if good[number] else Label.HALLUCINATED for number in judged}
+        with sqlite_store.writing() as connection:
+            version = ensure_version(connection, judge.version)
+            judgments = [NewJudgment(ids[n], 0, 0, Verdict(Status.OK, label=labels[n])) for n in judged]
+            store_judgments(connection, version, None, judgments)
+        words = ["--base-url", endpoint.base_url, "--db", address(sqlite_store), "--timeout", "120"]
+        words += ["--max-output", "16", "--candidates", "2", "--json"]
+        code = run(["align", "--judge-version", "grade", "--model", STRONG, *words])
+    shown = json.loads(capsys.readouterr().out)
+    assert code == shown["exit_code"]
+    assert code in {0, 1, 2}
+    assert shown["labelled"] == {"held_out": 10, "develop": 3, "examples": 0}
+    assert [each["number"] for each in shown["candidates"]] == [1, 2]
+    assert all((each["right"] is None) == (each["refused"] is not None) for each in shown["candidates"])
+    assert any(each["right"] is not None for each in shown["candidates"])
+    assert len(rows_of(sqlite_store, JUDGMENT)) == 13
+    with sqlite_store.reading() as connection:
+        assert len(stored_looks(connection)) == (shown["look"] is not None)
+
+
+@pytest.mark.llm
+def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: str, sqlite_store: Store) -> None:
+    answer = Response("log", "a", "When does Dyneema melt?", "Dyneema melts at 145 degrees.", ("It melts at 145.",))
+    with sqlite_store.writing() as connection:
+        (original,) = store_responses(connection, [answer]).new
+    assert [each.made for each in make_control_answers(sqlite_store, kinds=["passages_removed"])] == [1]
+    with RecordingEndpoint(forward_to(small_model)) as endpoint:
+        judge = make_judge(
+            "rag", model="smollm2", base_url=endpoint.base_url, max_output=24, timeout_s=120, concurrency=2
+        )
+        # The original has its verdict already: the model is slow, and one answer shows as much as two.
+        with sqlite_store.writing() as connection:
+            judgment = NewJudgment(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
+            store_judgments(connection, ensure_version(connection, judge.version), None, [judgment])
+        asked = judge_control_answers(sqlite_store, judge, concurrency=2)
+    assert asked.selected == asked.asked == 1
+    assert asked.asked == asked.ok + asked.unparsable + asked.refused + asked.error
+    assert len(endpoint.requests) >= 1
+    checks = measure_health(sqlite_store, "rag").checks
+    assert len(checks) == len(CHECKS)
+    assert {check.state for check in checks} <= {State.NOT_MEASURED, State.OK}, "one control is no evidence"
+
+
+SUITE = """
+name: real
+max_unmeasured: 1
+rubric:
+  name: colours
+  dimensions:
+    - name: accuracy
+      levels: {1: Wrong., 2: Poor., 3: Fair., 4: Good., 5: Right.}
+cases: [{query: Name a colour., reference: Red.}]
+"""
+
+
+@pytest.mark.llm
+def test_whatever_a_real_model_says_every_case_is_accounted_for(
+    small_model: str, sqlite_store: Store, tmp_path: Path
+) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(SUITE)
+    suite = read_suite(file)
+    with RecordingEndpoint(forward_to(small_model)) as endpoint:
+        given = {"base_url": endpoint.base_url, "timeout_s": 120}
+        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, **given)
+        candidate = make_candidate("model:smollm2", max_output=16, **given)
+        result = run_suite(sqlite_store, suite, candidate, judge=judge)
+    account = result.account
+    assert account.asked == account.ok + account.unparsable + account.refused + account.error
+    assert result.measured + result.unmeasured == 1
+    (case,) = result.cases
+    assert (case.score is None) == (case.reason is not None)
+    assert result.gate.code in {0, 1, 2}
+    assert len(endpoint.requests) >= account.asked >= 1
+
+
+REVIEWED = JUDGMENT_REVIEW
+
+
+@pytest.fixture
+def graded(sqlite_store: Store) -> GradedLog:
+    graded = GradedLog(sqlite_store)
+    graded.say_all(graded.version("teacher"), graded.answers(1), label=GOOD)
+    return graded
+
+
+def asked(graded: GradedLog, small_model: str, *words: str) -> int:
+    """Run a command against the model; 0 or 1 is its exit code: everything came back."""
+    model = ["--base-url", small_model, "--max-output", "8", "--timeout", "120", "--db", address(graded.store)]
+    code = run([*words, *model])
+    assert code in {0, 1}
+    return code
+
+
+def statuses(graded: GradedLog, table: Any) -> list[Any]:
+    with graded.store.reading() as connection:
+        return list(connection.execute(select(table.c.status).where(table.c.run_id.is_not(None))).scalars())
+
+
+@pytest.mark.llm
+def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: str) -> None:
+    asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2")
+    asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2", "--repeats", "2")
+    asked(graded, small_model, "audit", "--judge-version", "teacher", "--supreme-model", "smollm2", "--sample", "1")
+    assert run(["jury", "--recorded", "--members", "teacher,grade", "--db", address(graded.store)]) == 0
+    said = [*statuses(graded, JUDGMENT), *statuses(graded, REVIEWED)]
+    assert len(said) == 3
+    assert set(said) <= {Status.OK.value, Status.UNPARSABLE.value}
+    with graded.store.reading() as connection:
+        row = connection.execute(select(REVIEWED)).one()
+        of_kind = select(func.count()).select_from(JUDGMENT).join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
+        for kind in ("jury", "repeats"):
+            assert connection.execute(of_kind.where(VERSION.c.kind == kind)).scalar_one() == 1
+    assert (row.correct is not None) == (row.status == Status.OK.value)
+    assert row.raw
+
+
+def play(store: Store, base_url: str, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    generator = ["--generator", "smollm2", "--generator-base-url", base_url, "--generator-max-output", "24"]
+    assert run([*words, *generator, "--timeout", "200", "--json", "--db", address(store)]) == 0
+    output = json.loads(capsys.readouterr().out)
+    assert isinstance(output, dict)
+    return output
+
+
+@pytest.mark.llm
+@pytest.mark.timeout(300)
+def test_one_answer_is_reflected_on_and_refined(
+    small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_bad(sqlite_store)
+    with RecordingEndpoint(forward_to(small_model, timeout_s=200)) as endpoint:
+        url = endpoint.base_url
+        # The offline judge, since a real one's calls are what the second command makes.
+        reflected = play(sqlite_store, url, capsys, "reflect", "--judge", "lexical", "--max-quality", "4")
+        first = len(endpoint.requests)
+        judge = ("--judge-model", "smollm2", "--base-url", url, "--max-output", "64")
+        refined = play(sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0")
+        assert (reflected["calls"], refined["calls"]) == (first, len(endpoint.requests) - first)
+    for said in (reflected, refined):
+        account = said["account"]
+        assert account["asked"] == sum(int(account[name]) for name in ("ok", "unparsable", "refused", "error"))
+        assert (account["error"], account["not_reached"]) == (0, 0)
+    assert (reflected["eligible"], refined["prompts"]) == (1, 1)
+    assert {row["status"] for row in (*judgments(sqlite_store), *generations(sqlite_store))} <= {"ok", "unparsable"}
+    assert all(row["rating"] is None for row in refinements(sqlite_store) if row["outcome"] == "unrated")

@@ -1,0 +1,362 @@
+"""Fleiss' kappa, Gwet's AC1 and Krippendorff's alpha, against published values and plain loops."""
+
+import warnings
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.chance_corrected import (
+    alpha,
+    alpha_of_tables,
+    fleiss,
+    fleiss_kappa,
+    gwet,
+    gwet_of_tables,
+    interval_alpha,
+    masi_distance,
+    percent_agreement,
+    ranking_agreement,
+    set_alpha,
+    span_f1,
+)
+from judgeboard.stats.estimates import t_quantile
+from judgeboard.stats.ratings import Scale, ratings_of
+from rating_tables import made_ratings, ratings, tables
+
+
+@given(case=tables(gaps=False))
+@settings(max_examples=60, deadline=None)
+def test_it_equals_statsmodels_or_is_undefined(case):
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    k, table = case
+    rated = ratings(table, k)
+    got = fleiss(rated)
+    if np.unique(rated.values).size == 1:
+        assert (got.value, got.reason) == (None, "all raters gave only one category, the same one")
+        return
+    assert got.value == pytest.approx(fleiss_kappa(rated.votes), abs=1e-9)
+
+
+def test_items_that_more_or_fewer_rated_are_counted_out():
+    table = [[0, 0, 1], [1, 1, None], [0, None, 0], [1, 0, None], [None, None, 1], [0, 0, None]]
+    got = fleiss(ratings(table, 2))
+    assert got.n == 4
+    assert got.left_out == (("items without exactly 2 ratings", 2),)
+    assert got.value == pytest.approx(fleiss(ratings([[1, 1], [0, 0], [1, 0], [0, 0]], 2)).value)
+
+
+def test_of_two_numbers_as_common_the_larger_counts():
+    got = fleiss(ratings([[0, 0, 1], [1, 1, 1], [0, 1, None], [1, 1, None]], 2))
+    assert (got.n, got.left_out) == (2, (("items without exactly 3 ratings", 2),))
+
+
+def test_without_two_ratings_of_anything_it_is_undefined():
+    got = fleiss(ratings([[0, None], [None, 1]], 2))
+    assert (got.value, got.n, got.reason) == (None, 0, "no item with two ratings")
+
+
+@given(case=tables())
+@settings(max_examples=50, deadline=None)
+def test_percent_agreement_is_that_of_pairs_counted_one_by_one(case):
+    from itertools import combinations
+
+    k, table = case
+    shares = []
+    for row in table:
+        pairs = list(combinations([each for each in row if each is not None], 2))
+        if pairs:
+            shares.append(np.mean([first == second for first, second in pairs]))
+    got = percent_agreement(ratings(table, k))
+    assert got.n == len(shares)
+    if shares:
+        assert got.value == pytest.approx(np.mean(shares), abs=1e-9)
+        assert got.low is None or 0 <= got.low <= got.value <= got.high <= 1
+
+
+def test_full_agreement_has_the_interval_of_a_share_on_groups():
+    got = percent_agreement(ratings([[1, 1, None]] * 20, 2, groups=np.arange(20) // 2))
+    assert (got.value, got.high, got.method) == (1, 1, "Wilson on 10 evidence groups")
+    assert 0.6 < got.low < 0.8
+
+
+NAMES = {"nominal": "identity", "linear": "linear", "quadratic": "quadratic"}
+
+
+def by_irrcac(table, k, weights):
+    import pandas as pd
+    from irrCAC.raw import CAC
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame = pd.DataFrame(table, dtype=float)
+        return CAC(frame, weights=NAMES[weights], categories=[float(each) for each in range(k)], digits=12).gwet()[
+            "est"
+        ]
+
+
+@pytest.mark.parametrize("weights", NAMES)
+@given(case=tables())
+@settings(max_examples=12, deadline=None)
+def test_it_equals_irrcac_also_with_gaps_and_categories_that_never_occur(weights, case):
+    k, table = case
+    got = gwet(ratings(table, k), weights)
+    rated = [[each for each in row if each is not None] for row in table]
+    assert got.n == sum(len(row) > 1 for row in rated)
+    if not got.n:
+        assert (got.value, got.reason) == (None, "no item with two ratings")
+        return
+    if len(list(filter(None, rated))) == 1:
+        return  # irrCAC divides by 0 there
+    assert got.value == pytest.approx(by_irrcac(table, k, weights)["coefficient_value"], abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", NAMES)
+def test_without_single_ratings_its_error_is_near_that_of_irrcac(weights):
+    said, _ = made_ratings(n=80, share_missing=0)
+    said[::3, 0] = np.nan
+    got = gwet(ratings(said, 4), weights)
+    error = (np.arctanh(got.high) - np.arctanh(got.low)) / 2 * (1 - got.value**2) / float(t_quantile(79))
+    assert error == pytest.approx(by_irrcac(said, 4, weights)["se"], rel=0.02)
+
+
+@given(case=tables(gaps=False))
+@settings(max_examples=30, deadline=None)
+def test_two_raters_give_from_their_table_what_they_give_as_a_matrix(case):
+    k, table = case
+    two = np.array(table)[:, :2]
+    counts = np.bincount(two[:, 0] * k + two[:, 1], minlength=k * k).reshape(k, k).astype(float)
+    for weights in NAMES:
+        assert float(gwet_of_tables(counts, weights)) == pytest.approx(gwet(ratings(two, k), weights).value, abs=1e-9)
+
+
+def test_the_skewed_example_of_its_author_is_not_low_as_kappa_is():
+    # Gwet 2008, table 2: 118 and 5 agree, 2 do not; kappa 0.79 of 125, and agreement of 98 %.
+    table = [[0, 0]] * 118 + [[1, 1]] * 5 + [[0, 1]] * 2
+    assert gwet(ratings(table, 2)).value == pytest.approx(0.9820, abs=5e-4)
+
+
+def test_declared_categories_count_not_those_that_occur():
+    table = [[0, 0], [1, 1], [0, 1], [1, 0]] * 5
+    assert gwet(ratings(table, 2)).value == 0
+    assert gwet(ratings(table, 5)).value > 0.2
+
+
+def test_all_alike_is_one_without_an_interval_not_undefined():
+    got = gwet(ratings([[0, 0, None]] * 12, 3))
+    assert (got.value, got.low, got.reason) == (1, None, "no interval: the raters never differ")
+
+
+def test_what_is_left_out_is_counted():
+    got = gwet(ratings([[0, 0], [1, None], [None, None], [1, 0], [1, 1]], 2))
+    assert got.n == 3
+    assert got.left_out == (
+        ("items with one rating: used only for the agreement by chance", 1),
+        ("items without a rating", 1),
+    )
+
+
+@pytest.mark.parametrize("clusters", [None, 80])
+def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
+    said, groups = made_ratings(clusters=clusters)
+
+    def plain(rows):
+        return gwet(ratings(rows, 4), "quadratic").value
+
+    got = gwet(ratings(said, 4, groups), "quadratic")
+    agrees_with_plain_bootstrap(got, plain, (said,), groups, resamples=400, extra=0.01)
+    assert got.unit == ("response" if clusters is None else "evidence group")
+
+
+GROUPS = np.arange(20)
+
+
+def test_masi_weighs_containment_more_than_overlap() -> None:
+    a, b, c = frozenset("ab"), frozenset("a"), frozenset("bc")
+    assert masi_distance(a, a) == 0
+    assert masi_distance(a, b) == pytest.approx(1 - 2 / 3 * 1 / 2)
+    assert masi_distance(a, c) == pytest.approx(1 - 1 / 3 * 1 / 3)
+    assert masi_distance(b, frozenset()) == 1
+
+
+def test_alpha_of_sets_with_one_element_is_the_nominal_alpha() -> None:
+    rng = np.random.default_rng(1)
+    first = rng.integers(0, 3, 20)
+    second = np.where(rng.random(20) < 0.7, first, rng.integers(0, 3, 20))
+    sets = [[frozenset([int(a)]), frozenset([int(b)])] for a, b in zip(first, second, strict=True)]
+    values = np.concatenate((first, second))
+    _, ratings = ratings_of(np.tile(GROUPS, 2), np.repeat(["a", "b"], 20), values, Scale("s", (0, 1, 2)))
+    expected = alpha(ratings, "nominal")
+    estimate = set_alpha(sets, GROUPS)
+    assert estimate.value == pytest.approx(expected.value)
+    assert (estimate.low, estimate.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+def test_span_f1_counts_marked_characters_and_leaves_out_unmarked_items() -> None:
+    marked = [frozenset(range(10)), frozenset(range(5, 15))]
+    items = [marked] * 10 + [[frozenset(), frozenset()]] * 10
+    estimate = span_f1(items, GROUPS)
+    assert (estimate.value, estimate.n) == (pytest.approx(2 * 5 / 20), 10)
+
+
+def test_rankings_that_are_equal_agree_and_reversed_ones_disagree() -> None:
+    equal = [[[1, 2, 3], [1, 2, 3]]] * 10
+    assert ranking_agreement(equal, [3] * 10, GROUPS[:10]).value == pytest.approx(1)
+    reversed_ = [[[1, 2, 3], [3, 2, 1]]] * 10
+    assert ranking_agreement(reversed_, [3] * 10, GROUPS[:10]).value == pytest.approx(-1)
+    partial = [[[2], [2, 1]]] * 10  # what a ranking leaves out shares the last place
+    assert ranking_agreement(partial, [3] * 10, GROUPS[:10]).value == pytest.approx(2 / np.sqrt(2 * 3))
+
+
+def test_few_items_have_a_reason_in_place_of_a_value() -> None:
+    assert set_alpha([[frozenset("a"), frozenset("b")]], GROUPS[:1]).reason == "too few (n = 1, at least 10 needed)"
+    assert span_f1([], GROUPS[:0]).value is None
+
+
+def alone(n: int):
+    return grouping(None, n)
+
+
+def alpha_by_hand(table: np.ndarray) -> float:
+    """Coincidences counted one by one, as Krippendorff does on paper."""
+    units = [row[~np.isnan(row)] for row in table]
+    units = [row for row in units if len(row) > 1]
+    values = np.concatenate(units)
+    within = sum((a - b) ** 2 / (len(row) - 1) for row in units for a, b in permutations(row, 2)) / len(values)
+    between = sum((a - b) ** 2 for a, b in permutations(values, 2)) / (len(values) * (len(values) - 1))
+    return 1 - within / between
+
+
+def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it() -> None:
+    votes = [
+        *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
+        *([7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]),
+    ]
+    estimate = fleiss_kappa(np.array(votes), alone(10))
+    assert estimate.value == pytest.approx(0.20993, abs=1e-5)
+    assert estimate.n == 10
+
+
+def test_alpha_is_what_counting_by_hand_gives_also_with_gaps() -> None:
+    rng = np.random.default_rng(7)
+    table = rng.integers(1, 6, (40, 4)).astype(float) + rng.normal(0, 2, (40, 1)).round()
+    table[rng.random(table.shape) < 0.3] = np.nan
+    estimate = interval_alpha(table, alone(40))
+    assert estimate.value == pytest.approx(alpha_by_hand(table), abs=1e-9)
+    assert estimate.n == int(((~np.isnan(table)).sum(axis=1) > 1).sum())
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered: bool) -> None:
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(100), 3) if clustered else np.arange(300)
+    true = rng.normal(3, 1, 100)[groups % 100]
+    table = np.clip((true[:, None] + rng.normal(0, 0.7, (300, 3))).round(), 1, 5)
+    votes = np.stack([(table >= 3).sum(axis=1), (table < 3).sum(axis=1)], axis=1)
+    for statistic, rows in ((interval_alpha, table), (fleiss_kappa, votes)):
+        estimate = statistic(rows, grouping(groups, 300))
+        ids = np.unique(groups)
+        members = [np.flatnonzero(groups == each) for each in ids]
+        draws = []
+        for _ in range(300):
+            drawn = np.concatenate([members[each] for each in rng.integers(0, len(ids), len(ids))])
+            draws.append(statistic(rows[drawn], alone(300)).value)
+        low, high = np.quantile(draws, (0.025, 0.975))
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert (estimate.low, estimate.high) == (pytest.approx(low, abs=0.03), pytest.approx(high, abs=0.03))
+
+
+def test_what_cannot_be_computed_says_why() -> None:
+    assert fleiss_kappa(np.empty((0, 2), dtype=np.int64), alone(0)).value is None
+    same = fleiss_kappa(np.array([[3, 0], [3, 0]]), alone(2))
+    assert (same.value, same.reason) == (None, "all raters gave only one category, the same one")
+    never = fleiss_kappa(np.array([[3, 0], [0, 3]]), alone(2))
+    assert (never.value, never.low, never.reason) == (1.0, None, "no interval: the raters never differ")
+    with pytest.raises(ValueError, match="the same number of raters"):
+        fleiss_kappa(np.array([[3, 0], [1, 1]]), alone(2))
+    assert interval_alpha(np.full((4, 2), np.nan), alone(4)).reason == "no item with two values"
+    assert interval_alpha(np.full((4, 2), 2.0), alone(4)).reason == "every value is the same"
+    equal = interval_alpha(np.array([[1.0, 1.0], [4.0, 4.0]]), alone(2))
+    assert (equal.value, equal.low) == (1.0, None)
+
+
+METRICS = ("nominal", "ordinal", "interval")
+
+
+def by_krippendorff(values, metric):
+    import krippendorff
+
+    return krippendorff.alpha(reliability_data=values.T, level_of_measurement=metric)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(case=tables())
+@settings(max_examples=50, deadline=None)
+def test_it_equals_the_krippendorff_package_or_is_undefined(metric, case):
+    k, table = case
+    rated = ratings(table, k)
+    got = alpha(rated, metric)
+    pairable = rated.values[rated.per_item > 1]  # noqa: PD011 - an array of ratings
+    if np.unique(pairable[~np.isnan(pairable)]).size < 2:
+        assert got.value is None
+        assert got.reason in {"no item with two values", "every value is the same"}
+        return
+    assert got.value == pytest.approx(by_krippendorff(rated.values, metric), abs=1e-9)
+    assert got.n == len(pairable)
+
+
+@pytest.mark.parametrize("metric", ["ordinal", "interval"])
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_scores_too(metric, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(0, 1, (20, 1)).round(1) + rng.normal(0, 0.5, (20, 3)).round(1)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    assume(((~np.isnan(values)).sum(axis=1) > 1).any())
+    assert alpha(ratings(values), metric).value == pytest.approx(by_krippendorff(values.round(9), metric), abs=1e-9)
+
+
+def test_the_worked_example_of_its_author():
+    # K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units with gaps.
+    said = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+        [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+    ]
+    rated = ratings([[None if each is None else each - 1 for each in unit] for unit in zip(*said, strict=True)], 5)
+    published = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
+    assert {metric: round(alpha(rated, metric).value, 3) for metric in METRICS} == published
+    assert alpha(rated, "nominal").n == 11
+    assert alpha(rated, "nominal").left_out == (("items with one rating", 1),)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(case=tables(gaps=False))
+@settings(max_examples=30, deadline=None)
+def test_alpha_of_two_raters_is_the_same_from_their_table_as_from_a_matrix(metric, case):
+    k, table = case
+    two = np.array(table)[:, :2]
+    counts = np.bincount(two[:, 0] * k + two[:, 1], minlength=k * k).reshape(k, k).astype(float)
+    matrix, of_table = alpha(ratings(two, k), metric).value, float(alpha_of_tables(counts, metric))
+    assert np.isnan(of_table) if matrix is None else of_table == pytest.approx(matrix, abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("clusters", [None, 80])
+def test_the_interval_of_alpha_is_that_of_resampling_whole_groups(metric, clusters, agrees_with_plain_bootstrap):
+    said, groups = made_ratings(clusters=clusters)
+    got = alpha(ratings(said, 4, groups), metric)
+    agrees_with_plain_bootstrap(
+        got, lambda rows: alpha(ratings(rows, 4), metric).value, (said,), groups, resamples=400, extra=0.01
+    )
+
+
+def test_a_continuous_score_has_no_nominal_alpha():
+    with pytest.raises(ValueError, match="declared categories"):
+        alpha(ratings([[0.1, 0.2]]), "nominal")

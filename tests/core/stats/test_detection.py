@@ -1,0 +1,168 @@
+"""AUROC, AUPRC and calibration errors, against scikit-learn and values computed by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.detection import auprc, auroc, calibration, expected_calibration_error
+
+rows = st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2, max_size=60)
+
+
+@given(rows)
+@settings(max_examples=60, deadline=None)
+def test_the_value_equals_scikit_learn(rows):
+    from sklearn.metrics import roc_auc_score
+
+    score, bad = np.array([row[0] / 10 for row in rows]), np.array([row[1] for row in rows])
+    got = auroc(score, bad, grouping(None, len(rows)))
+    if bad.all() or not bad.any():
+        assert got.value is None
+        assert got.reason.startswith("people found no")
+        return
+    assert got.value == pytest.approx(roc_auc_score(bad, -score), abs=1e-9)
+
+
+def plain(score, bad):
+    good, worse = score[~bad], score[bad]
+    return ((good[:, None] > worse).mean() + (good[:, None] == worse).mean() / 2) if bad.any() else np.nan
+
+
+def test_the_variance_is_delongs_by_its_definition():
+    rng = np.random.default_rng(0)
+    bad = rng.random(80) < 0.4
+    score = np.round(rng.normal(0.6 - 0.15 * bad, 0.2), 1)
+    better = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (score[~bad][None, :] == score[bad][:, None])
+    variance = better.mean(axis=1).var(ddof=1) / bad.sum() + better.mean(axis=0).var(ddof=1) / (~bad).sum()
+    got = auroc(score, bad, grouping(None, 80))
+    assert got.method == "DeLong"
+    assert (got.high - got.low) / 2 == pytest.approx(1.959964 * np.sqrt(variance), abs=1e-6)
+
+
+def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootstrap):
+    rng = np.random.default_rng(1)
+    ids = rng.integers(0, 110, 500)
+    shift = rng.normal(0, 0.2, 110)[ids]
+    bad = rng.random(500) < 0.4 - shift / 2
+    score = np.round(0.6 + shift - 0.2 * bad + rng.normal(0, 0.2, 500), 2)
+    got = auroc(score, bad, grouping(ids, 500))
+    assert got.method == "DeLong, clustered (Obuchowski)"
+    agrees_with_plain_bootstrap(got, plain, (score, bad), ids)
+    alone = auroc(score, bad, grouping(None, 500))
+    assert alone.value == got.value
+    agrees_with_plain_bootstrap(alone, plain, (score, bad), np.arange(500))
+
+
+def test_complete_separation_has_no_interval():
+    got = auroc(np.array([0.1] * 10 + [0.9] * 10), np.array([True] * 10 + [False] * 10), grouping(None, 20))
+    assert (got.value, got.low) == (1, None)
+    assert got.reason == "no interval: the scores separate the classes completely"
+
+
+def test_a_class_in_a_single_group_has_no_interval():
+    bad = np.array([True, True] + [False] * 18)
+    ids = np.array([0, 0, *range(1, 19)])
+    got = auroc(np.linspace(0, 1, 20), bad, grouping(ids, 20))
+    assert got.reason == "no interval: all answers of one class are in one evidence group"
+
+
+def test_each_tenth_has_its_share_n_and_mean_score():
+    rng = np.random.default_rng(0)
+    score = rng.random(400)
+    grounded = rng.random(400) < score
+    tenths = calibration(score, grounded)
+    assert len(tenths) == 10
+    assert sum(tenth.share_grounded.n for tenth in tenths) == 400
+    for tenth in tenths:
+        inside = (score >= tenth.low) & (score < tenth.high)
+        assert tenth.share_grounded.value == pytest.approx(grounded[inside].mean())
+        assert tenth.mean_score == pytest.approx(score[inside].mean())
+        assert tenth.share_grounded.low < tenth.share_grounded.value < tenth.share_grounded.high
+
+
+def test_edges_belong_to_the_tenth_they_open_and_one_to_the_last():
+    tenths = calibration(np.array([0.3, 0.1 + 0.2, 0.7 - 0.4, 1.0, 0.0]), np.ones(5, dtype=bool))
+    assert [tenth.share_grounded.n for tenth in tenths] == [1, 0, 0, 3, 0, 0, 0, 0, 0, 1]
+
+
+def test_an_empty_tenth_is_undefined():
+    empty = calibration(np.array([0.95]), np.array([True]))[0]
+    assert (empty.mean_score, empty.share_grounded.value, empty.share_grounded.reason) == (None, None, "no answers")
+
+
+def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share():
+    rng = np.random.default_rng(1)
+    score = rng.random(500)
+    grounded = rng.random(500) < score**2
+    distances = [
+        abs(tenth.share_grounded.value - tenth.mean_score) * tenth.share_grounded.n
+        for tenth in calibration(score, grounded)
+    ]
+    got = expected_calibration_error(score, grounded, grouping(None, 500))
+    assert got.value == pytest.approx(sum(distances) / 500, abs=1e-9)
+    assert 0 <= got.low < got.value < got.high
+
+
+@pytest.mark.parametrize("clusters", [None, 150])
+def test_its_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
+    rng = np.random.default_rng(1)
+    groups = np.arange(2000) if clusters is None else rng.integers(0, clusters, 2000)
+    score = rng.random(2000)
+    grounded = rng.random(2000)[groups] < score**3
+
+    def plain(score, grounded):
+        return expected_calibration_error(score, grounded, grouping(None, len(score))).value
+
+    got = expected_calibration_error(score, grounded, grouping(groups, 2000))
+    agrees_with_plain_bootstrap(got, plain, (score, grounded), groups, resamples=300, extra=0.02)
+
+
+def test_without_answers_there_is_no_calibration_error():
+    assert expected_calibration_error(np.empty(0), np.empty(0, dtype=bool), grouping(None, 0)).reason == "no pairs"
+
+
+ranked_rows = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=60)
+
+
+@given(ranked_rows)
+@settings(max_examples=100, deadline=None)
+def test_auprc_is_the_average_precision_of_scikit_learn_or_undefined(ranked_rows):
+    from sklearn.metrics import average_precision_score
+
+    score, bad = np.array([row[0] / 5 for row in ranked_rows]), np.array([row[1] for row in ranked_rows])
+    got = auprc(score, bad, grouping(None, len(ranked_rows)))
+    if bad.all() or not bad.any():
+        missing = "good" if bad.all() else "bad"
+        assert (got.value, got.reason) == (None, f"people found no {missing} answer here")
+        return
+    assert got.value == pytest.approx(average_precision_score(bad, -score), abs=1e-9)
+    assert got.low is None or 0 <= got.low <= got.value <= got.high <= 1
+
+
+def test_nothing_at_all_is_undefined():
+    assert auprc(np.empty(0), np.empty(0, dtype=bool), grouping(None, 0)).reason == "no pairs"
+
+
+@pytest.mark.parametrize("of", [auprc, auroc])
+def test_scores_that_separate_the_classes_have_no_interval_and_say_so(of):
+    bad = np.arange(40) < 12
+    got = of(np.where(bad, 0.2, 0.8), bad, grouping(None, 40))
+    assert (got.value, got.low, got.reason) == (1, None, "no interval: the scores separate the classes completely")
+
+
+@pytest.mark.parametrize("clusters", [None, 90])
+def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
+    rng = np.random.default_rng(3)
+    groups = np.arange(400) if clusters is None else rng.integers(0, clusters, 400)
+    truth = rng.random(400)[groups]
+    score = np.clip(truth + rng.normal(0, 0.4, 400), 0, 1).round(1)
+    bad = rng.random(400) > truth
+
+    def plain(score, bad):
+        return auprc(score, bad, grouping(None, len(score))).value
+
+    got = auprc(score, bad, grouping(groups, 400))
+    agrees_with_plain_bootstrap(got, plain, (score, bad), groups, resamples=400, extra=0.01)
+    assert got.method == "influence function on the logit"
