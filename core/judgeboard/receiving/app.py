@@ -39,13 +39,21 @@ from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, READ, REVIEW, UNKNOWN, Door, Sender
 from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
-from judgeboard.receiving.records import feedback_in_body, langfuse_scores_in, responses_in_body, store_records
+from judgeboard.receiving.records import (
+    feedback_in_body,
+    langfuse_scores_in,
+    langsmith_feedback_in,
+    langsmith_records_in,
+    responses_in_body,
+    store_records,
+    store_score_records,
+)
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
 from judgeboard.store.engine import Store, check_usable
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import NewSpan, store_feedback, store_spans, take_feedback
-from judgeboard.traces import langsmith_runs, otlp, telemetry
+from judgeboard.traces import otlp, telemetry
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -74,11 +82,14 @@ STATUSES = {
     503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
 }
 
+_TOO_DEEP = "an attribute has a value that cannot be stored, for example one nested too deeply"
+
 # The statuses of errors whose text is for the sender.
 _REFUSALS: dict[type[Exception], int] = {BadInput: 400, NotAllowed: 403, NotFound: 404, DecisionRefused: 409}
 
 T = TypeVar("T")
 Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
+ReadScores = Callable[[bytes], tuple[list[LogRecord], Any]]
 Handle = Callable[[Sender, Request, Body], Awaitable[Reply]]
 
 
@@ -154,8 +165,10 @@ class Receiver:
 
     def endpoints(self) -> list[Endpoint]:
         """Return what can be sent and read."""
-        readers = (otlp.traces_in, otlp.logs_in, langsmith_runs.runs_in)
+        readers = (otlp.traces_in, otlp.logs_in, langsmith_records_in)
         traces, logs, runs = (partial(self._take_spans, read) for read in readers)
+        of_langfuse = partial(self._take_scores, langfuse_scores_in)
+        of_langsmith = partial(self._take_scores, langsmith_feedback_in)
         return [
             *(
                 Endpoint(f"{prefix}/v1/traces", "Send spans (OTLP)", "ExportTraceServiceRequest", traces)
@@ -169,8 +182,9 @@ class Receiver:
             Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
             Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses, only_json=True),
             Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, only_json=True),
+            Endpoint("/feedback", "Send feedback (LangSmith)", "A feedback on a run", of_langsmith),
             *(
-                Endpoint(f"/api/public/{name}", "Send scores (Langfuse)", what, self._take_scores, only_json=True)
+                Endpoint(f"/api/public/{name}", "Send scores (Langfuse)", what, of_langfuse, only_json=True)
                 for name, what in (("scores", "A score or a list"), ("ingestion", "Events of the type score-create"))
             ),
             Endpoint(
@@ -339,12 +353,11 @@ class Receiver:
         write = partial(store_records, records=records, now=datetime.now(UTC))
         return _json(await self._written(request, len(records.responses), write))
 
-    async def _take_scores(self, sender: Sender, request: Request, body: Body) -> Reply:
-        records, reply = await self._decoded(langfuse_scores_in, body)
+    async def _take_scores(self, read: ReadScores, sender: Sender, request: Request, body: Body) -> Reply:
+        records, reply = await self._decoded(lambda content: _scores_in(read, sender, content), body)
         if records:
-            spans = [NewSpan.of(record, sender.source_of({})) for record in records]
-            write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
-            await self._written(request, len(spans), write)
+            write = partial(store_score_records, records=records, owner=sender.owner, now=datetime.now(UTC))
+            await self._written(request, len(records), write)
         return Reply(json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)  # with any id
 
     async def _take_feedback(self, sender: Sender, request: Request, body: Body) -> Reply:
@@ -396,7 +409,15 @@ def _spans_in(read: Read, sender: Sender, body: bytes, content_type: str) -> lis
             if not (isinstance(record, Span) and record.scope == telemetry.SCOPE)
         ]
     except (TypeError, RecursionError):
-        raise BadInput("an attribute has a value that cannot be stored, for example one nested too deeply") from None
+        raise BadInput(_TOO_DEEP) from None
+
+
+def _scores_in(read: ReadScores, sender: Sender, body: bytes) -> tuple[list[NewSpan], Any]:
+    try:
+        records, reply = read(body)
+        return [NewSpan.of(record, sender.source_of({})) for record in records], reply
+    except (TypeError, RecursionError):
+        raise BadInput(_TOO_DEEP) from None
 
 
 def _is_stalled(error: Exception) -> bool:

@@ -1,8 +1,8 @@
 """Reads answers, feedback and scores of other evaluators in requests.
 
 Answers and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of evaluations
-(OpenTelemetry) and scores of Langfuse are log records of their trace, and wait with it. When the trace has an answer,
-thumbs become its feedback, and other scores a verdict of the evaluator.
+(OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with it. When the
+trace has an answer, thumbs become its feedback, and other scores a verdict of the evaluator.
 """
 
 import io
@@ -17,8 +17,8 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Rejected, Response, RunState
 from judgeboard.errors import BadInput
+from judgeboard.imports.exports import langfuse, langsmith
 from judgeboard.imports.exports.entry import as_object, objects
-from judgeboard.imports.exports.langfuse import score_of
 from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, nanoseconds, scored
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
 from judgeboard.imports.history.pages import is_own
@@ -31,8 +31,9 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.runs import finish_run, import_run_since, start_import_run
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
-from judgeboard.store.traces import NewFeedback
-from judgeboard.traces.spans import LogRecord
+from judgeboard.store.traces import NewFeedback, NewSpan, store_spans, traces_of_spans
+from judgeboard.traces import langsmith_runs
+from judgeboard.traces.spans import LogRecord, Span
 
 MOST_LISTED = 100  # rejected rows in a reply
 _GZIP = b"\x1f\x8b"
@@ -155,6 +156,7 @@ def _key(value: Any) -> str:
 
 
 ACTOR = "receiver"
+_OF_PEOPLE = "annotations of people are not taken here: import them with"
 _TRACE_DIGITS = 32
 
 
@@ -200,18 +202,61 @@ def _record(score: Mapping[str, Any]) -> LogRecord | str:
         return "only scores are taken here, and a score needs a name: send traces to /v1/traces"
     if not isinstance(trace_id, str) or len(trace_id) != _TRACE_DIGITS:
         return "a score needs the traceId of an answer: scores of sessions are not stored"
-    read = score_of(score)
+    read = langfuse.score_of(score)
     if read.human:
-        return "annotations of people are not taken here: import them with `judgeboard pull langfuse`"
+        return f"{_OF_PEOPLE} `judgeboard pull langfuse`"
+    own = score.get("id") if is_own(score.get("metadata")) else None
+    return _log_record(trace_id.lower(), span_id if isinstance(span_id, str) else "", read, own)
+
+
+def langsmith_feedback_in(body: bytes) -> tuple[list[LogRecord], Any]:
+    """Return the log record of the feedback in a body, and the reply to it. Raises BadInput."""
+    content = json_in_body(body)
+    if not isinstance(content, dict):
+        raise BadInput("the body is no feedback of LangSmith")
+    return [_feedback_record(content)], {"id": content.get("id")}
+
+
+def langsmith_records_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
+    """Return the spans and log records of the runs and the feedback in a body. Raises BadInput."""
+    feedback = langsmith_runs.feedback_in(body, content_type)
+    return [*langsmith_runs.runs_in(body, content_type), *map(_feedback_record, feedback)]
+
+
+def _feedback_record(feedback: Mapping[str, Any]) -> LogRecord:
+    if fault := fault_in(dict(feedback)):
+        raise BadInput(f"{fault[0]}: {fault[1]}")
+    if not isinstance(feedback.get("key"), str) or not feedback["key"]:
+        raise BadInput("a feedback needs a key")
+    read = langsmith.score_of(feedback)
+    if read.human:
+        raise BadInput(f"{_OF_PEOPLE} `judgeboard pull langsmith`")
+    source = as_object(feedback.get("feedback_source"))
+    own = feedback.get("id") if is_own(source.get("metadata")) else None
+    return _log_record(*langsmith_runs.ids_of_feedback(feedback), read, own)
+
+
+def _log_record(trace_id: str, span_id: str, score: Score, pushed: Any) -> LogRecord:
     attributes = {
-        EVALUATION + "name": read.name,
-        EVALUATION + "score.value": read.value,
-        EVALUATION + "explanation": read.reason,
-        BY: read.by,
-        **({PUSHED: score.get("id")} if is_own(score.get("metadata")) else {}),
+        EVALUATION + "name": score.name,
+        EVALUATION + "score.value": score.value,
+        EVALUATION + "explanation": score.reason,
+        BY: score.by,
+        PUSHED: pushed,
     }
-    at = nanoseconds(score.get("timestamp"))
-    return LogRecord(trace_id.lower(), span_id if isinstance(span_id, str) else "", EVENT, at, attributes=attributes)
+    known = {name: value for name, value in attributes.items() if value is not None}
+    return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
+
+
+def store_score_records(connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime) -> None:
+    """Store the log records of scores with their traces. A score of a run may not name its trace, but the run."""
+    runs = [record.span_id.partition(":")[0] for record in records]
+    of_root = {run for record, run in zip(records, runs, strict=True) if run and record.trace_id.endswith(run)}
+    known = traces_of_spans(connection, of_root, owner) if of_root else {}
+    placed = [
+        replace(record, trace_id=known.get(run, record.trace_id)) for record, run in zip(records, runs, strict=True)
+    ]
+    store_spans(connection, placed, owner, now)
 
 
 class _ReceivedVerdicts(VerdictImport):

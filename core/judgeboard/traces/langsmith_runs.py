@@ -21,16 +21,36 @@ STARTED = "langsmith.run"
 """The event of a log record with what a run had at its start; its attributes are those of the span."""
 
 _PART_NAME = re.compile(
-    rb'name="(post|patch)\.([0-9a-fA-F-]{32,36})(?:\.(inputs|outputs|events|error|extra|serialized))?"'
+    rb'name="(post|patch|feedback)\.([0-9a-fA-F-]{32,36})(?:\.(inputs|outputs|events|error|extra|serialized))?"'
 )
+_FEEDBACK = "feedback"
 _BOUNDARY = re.compile(r'boundary="?([^";\s]{1,200})"?')
 _START = re.compile(r"(\d{8}T\d{6})(\d{6})Z")
 
 
 def runs_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
     """Return the spans of the runs that ended and the log records of those that started. Raises BadInput."""
-    pieces = _multipart(body, content_type) if "multipart/" in content_type else _json(body)
+    parts = _parts(body, content_type) if "multipart/" in content_type else (("post", run) for run in _json(body))
+    pieces = (piece for kind, piece in parts if kind != _FEEDBACK)
     return [_span(run) if run.get("end_time") else _started(run) for run in _merged(pieces)]
+
+
+def feedback_in(body: bytes, content_type: str) -> list[dict[str, Any]]:
+    """Return the feedback in a multipart body, which SDKs send among the runs. Raises BadInput."""
+    if _FEEDBACK.encode() not in body or "multipart/" not in content_type:
+        return []
+    return [piece for kind, piece in _parts(body, content_type) if kind == _FEEDBACK]
+
+
+def ids_of_feedback(feedback: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the ids of the trace and the span that a feedback is on; without a trace, its run is the root.
+
+    Raises BadInput if it names no run and no trace.
+    """
+    trace, run = feedback.get("trace_id"), feedback.get("run_id")
+    if trace is None and run is None:
+        raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")
+    return _uuid(trace or run).hex, _uuid(run or trace).hex[16:]
 
 
 def _json(body: bytes) -> Iterator[dict[str, Any]]:
@@ -44,8 +64,11 @@ def _json(body: bytes) -> Iterator[dict[str, Any]]:
         yield run
 
 
-def _multipart(body: bytes, content_type: str) -> Iterator[dict[str, Any]]:
-    """Yield the runs of a body with the parts ``post.ID`` and ``post.ID.inputs``; other parts are left out."""
+def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a body has in parts ``post.ID``, ``post.ID.inputs`` and ``feedback.ID``, each with its first word.
+
+    Other parts are left out.
+    """
     boundary = _BOUNDARY.search(content_type)
     if boundary is None:
         raise BadInput("the multipart body names no boundary")
@@ -57,7 +80,7 @@ def _multipart(body: bytes, content_type: str) -> Iterator[dict[str, Any]]:
             if name[3] is None and not isinstance(value, dict):
                 raise BadInput("a run of LangSmith is no JSON object")
             fields = {name[3].decode(): value} if name[3] else value
-            yield {**fields, "id": name[2].decode()}
+            yield name[1].decode(), {**fields, "id": name[2].decode()}
 
 
 def _loaded(text: bytes) -> Any:

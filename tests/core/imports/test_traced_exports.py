@@ -270,9 +270,13 @@ def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: 
         ("feedback_on_style", 1, []),
         ("feedback_on_style", True, [1]),
         ("user_feedback", 3, []),
+        ("user-stars", 3, [3]),
+        ("gold_star", 1, []),
     ],
 )
-def test_only_scores_that_say_up_or_down_are_thumbs(tmp_path: Path, name: str, value: Any, feedback: list[int]) -> None:
+def test_the_name_of_a_score_tells_feedback_of_users(
+    tmp_path: Path, name: str, value: Any, feedback: list[int]
+) -> None:
     file = tmp_path / "export.json"
     file.write_text(
         json.dumps([*OBSERVATIONS[:2], observation("root", "SPAN", None, input="q?", output="a.") | {name: [value]}])

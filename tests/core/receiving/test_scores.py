@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import func, select
 
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.targets.target import OWN, SENT_BY
 from sent_traces import JSON, PROTOBUF, gathered, receiving
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
@@ -91,3 +93,40 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
         assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
     gathered(sqlite_store)
     assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
+
+
+def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: Store) -> None:
+    root, child = "01a1fc34-4344-777a-bc12-0e905259d0e1", "01a1fc34-4345-74d1-9fe5-be88059afb65"
+    trace_id = root.replace("-", "")
+
+    def sent(key: str, score: Any, run: str | None = root, kind: str = "api", **more: Any) -> dict[str, Any]:
+        about = {"created_at": "2026-11-21T04:00:00+00:00", "feedback_source": {"type": kind, "metadata": {}}}
+        return {"id": str(uuid4()), "run_id": run, "key": key, "score": score, "value": None, **about, **more}
+
+    first, of_child = sent("user_feedback", 0), sent("groundedness", 0.3, child, "model", comment="one claim is new")
+    stars = sent("star_rating", 4, None, trace_id=root)
+    pushed = sent("quality", 1, feedback_source={"type": "api", "metadata": {SENT_BY: OWN}})
+    common = {"trace_id": root, "run_type": "chain", "end_time": "2026-11-21T03:46:28Z"}
+    runs = [
+        common | {"id": root, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}, "name": "rag"},
+        common | {"id": child, "parent_run_id": root, "inputs": {"step": 1}, "outputs": {"step": 2}, "name": "step"},
+    ]
+    with receiving(store) as http:
+        for _ in range(2):  # the first feedback comes before its run; the second time, all is known
+            assert http.post("/feedback", json=first).json() == {"id": first["id"]}
+            assert http.post("/runs/batch", json={"post": runs, "patch": []}).status_code == 200
+            for each in (of_child, pushed):
+                assert http.post("/feedback", json=each).status_code == 200
+            part = {f"feedback.{stars['id']}": (None, json.dumps(stars), "application/json")}
+            assert http.post("/runs/multipart", files=part).status_code == 200
+            gathered(store, after=100)
+            assert sorted(feedback(store)) == [(trace_id, "stars", 4.0), (trace_id, "thumbs", 0.0)]
+            assert verdicts(store) == [(trace_id, "LangSmith", 0.3, None)]
+        for wrong in (
+            [1],
+            sent("note", 1, None),
+            sent("note", 1, "no id"),
+            sent("", 1),
+            sent("x", 1, kind="app"),
+        ):
+            assert http.post("/feedback", json=wrong).status_code == 400

@@ -192,8 +192,10 @@ _THUMBS = {"thumb", "thumbs", "like", "liked"}
 _FEEDBACK = _THUMBS | {"user", "feedback", "up", "down"}
 
 
-def thumbs(name: str, value: Any) -> dict[str, str] | None:
-    """Return the user's feedback in a score with such a name and 0 or 1 as value, else None."""
+def user_feedback(name: str, value: Any) -> dict[str, Any] | None:
+    """Return the user's feedback in a score with such a name: thumbs (0 or 1) or stars (1 to 5); else None."""
+    if simple_name(name) in ResponseImport.columns["stars"] and type(value) in {int, float} and 1 <= value <= 5:
+        return {"stars": value}
     words = set(simple_name(name).split("_"))
     # Other kinds of feedback may have scales that begin with 0 or 1.
     plain = "feedback" in words and (isinstance(value, bool) or words <= _FEEDBACK)

@@ -53,13 +53,13 @@ def _as_received(trace_id: str) -> str:
 def _scores(values: Mapping[str, Any]) -> list[Score]:
     """Return the feedback on a run, or else its mean scores."""
     if isinstance(values.get("feedback"), list):
-        return [_score(each) for each in objects(values["feedback"]) if each.get("key")]
+        return [score_of(each) for each in objects(values["feedback"]) if each.get("key")]
     feedback = as_object(values.get("feedback_stats"))
     means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
     return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
 
 
-def _score(feedback: Mapping[str, Any]) -> Score:
+def score_of(feedback: Mapping[str, Any]) -> Score:
     """Return one feedback. What people enter on LangSmith's pages has the source "app"."""
     source = as_object(feedback.get("feedback_source"))
     human = source.get("type") == "app"

@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.domain import Response
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_row, thumbs, verdict_row
+from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_row, user_feedback, verdict_row
 from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.text import EPOCH, as_utc
@@ -110,7 +110,7 @@ def scored(scores: Iterable[Score]) -> Entry:
     judges: dict[str, list[Score]] = {}
     people: dict[str, list[Score]] = {}
     for score in scores:
-        feedback = thumbs(score.name, score.value)
+        feedback = user_feedback(score.name, score.value)
         if feedback is not None:
             answer.setdefault("feedback", []).append(feedback)
         elif score.human and score.name in {*REFERENCE, "expected_response"} and isinstance(score.value, str):
