@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     "judgeboard compare --a shop-v1 --b shop-v2 --model gpt-4o-mini",
     "judgeboard compare --pairs pairs.jsonl --model gpt-4o-mini --aspect overall --aspect style",
     "judgeboard compare --recorded --judge-version GPT-4 --by query_type --json",
+    "judgeboard compare --recorded",
 )
 @click.option(
     "--a", "source_a", metavar="SOURCE", help="With --b: compare the logged answers of two sources, paired by question."
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
 @click.option("--b", "source_b", metavar="SOURCE", help="The second source.")
 @click.option("--pairs", "file", type=options.FILE, help="Import this file of pairs and compare them.")
 @click.option(
-    "--recorded", is_flag=True, help="Measure the stored comparisons of --judge-version; make no model calls."
+    "--recorded",
+    is_flag=True,
+    help="Measure the stored comparisons of --judge-version and people's preferences; make no model calls.",
 )
-@options.judge_version(help="With --recorded: the judge version.")
+@options.judge_version(help="With --recorded: the judge version (default: only rank models, by people and gold).")
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
 @options.where
@@ -84,8 +87,8 @@ def compare_command(
     ways = (source_a is not None or source_b is not None, file is not None, recorded)
     if sum(ways) != 1 or (source_a is None) != (source_b is None):
         raise BadInput("choose the pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded")
-    if recorded != (judge_version is not None):
-        raise BadInput("give --recorded and --judge-version together, or --model")
+    if judge_version is not None and not recorded:
+        raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
     if recorded:
         nobody_asked(context, "domain", "source")
     if file is not None:
@@ -96,7 +99,9 @@ def compare_command(
     if recorded:
         with store.reading() as connection:
             known = versions_that_compared(connection)
-            version_id = choose_version(connection, judge_version or "", known, "compared pairs").id
+            version_id = (
+                None if judge_version is None else choose_version(connection, judge_version, known, "compared pairs").id
+            )
         report = measure_pairs(options.seen(store), version_id, **figures)
         options.show(report, _lines(report))
         return 0

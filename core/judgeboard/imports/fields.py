@@ -25,6 +25,9 @@ EXTRA = "extra"  # with --map COLUMN=extra, the column is not recognised as a fi
 # "source" can be the address of a document, and a "kind" can be anything.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
 
+PER_PERSON = frozenset({"human"})
+"""Fields with one column per person: --map COLUMN=human.NAME."""
+
 MAX_COLUMNS = 1000  # limits memory if every row has other keys; the report can have one more, to show the excess
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"\W+")
@@ -170,7 +173,8 @@ class Columns:
     def report(self) -> tuple[ColumnUse, ...]:
         """Return a line for every field, and for every column that is not a field."""
         lines = []
-        for ours in self._fields:
+        persons = [ours for ours in self._mapping.values() if ours.partition(".")[1]]
+        for ours in (*self._fields, *persons):
             uses = [_line(ours, theirs, column) for theirs, column in self._seen.items() if column.use == ours]
             lines += uses or [ColumnUse(ours, None, "not in the file")]
         read = self._reads_left_over({column.use for column in self._seen.values() if column.use is not None})
@@ -220,6 +224,9 @@ class Columns:
 
 def _field(fields: ColumnNames, theirs: str, ours: str) -> str:
     if ours in fields or ours == EXTRA:
+        return ours
+    field, _, person = ours.partition(".")
+    if field in PER_PERSON and field in fields and person.strip():
         return ours
     meant = [name for name, called in fields.items() if ours in called]
     if not meant:
@@ -292,8 +299,8 @@ class Cells:
 
     def get(self, field: str) -> Any:
         """Return the value of a field, None if it is absent. A value replaces a word that has a meaning."""
-        value = self.raw(field)
-        return self.meanings[field].get(word_of(value) or "", value) if field in self.meanings else value
+        value, meanings = self.raw(field), self.meanings.get(field.partition(".")[0], {})
+        return meanings.get(word_of(value) or "", value) if meanings else value
 
     def text(self, field: str) -> str | None:
         """Return a text, unchanged."""

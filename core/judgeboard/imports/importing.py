@@ -29,6 +29,7 @@ from judgeboard.text import MAX_NAME, counted
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
 DEFAULT_SOURCE = "default"
+IDS_FROM_CONTENT = ("responses", "pairs")
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
 MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
@@ -97,7 +98,9 @@ class ImportSummary:
     @property
     def id_from_content(self) -> bool:
         """Whether the ids are derived from the content, so that another mapping would import these rows again."""
-        return self.kind == "responses" and "external_id" in {use.ours for use in self.columns if use.theirs is None}
+        return self.kind in IDS_FROM_CONTENT and "external_id" in {
+            use.ours for use in self.columns if use.theirs is None
+        }
 
     @property
     def not_found(self) -> tuple[str, ...]:

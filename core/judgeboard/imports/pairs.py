@@ -1,9 +1,12 @@
 """Pairs of answers with people's preferences and judges' verdicts, and files of verdicts on stored pairs."""
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
@@ -21,6 +24,7 @@ from judgeboard.imports.fields import (
     json_text,
     metadata_in,
     parsed_json,
+    simple_name,
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
@@ -31,71 +35,137 @@ from judgeboard.store.pairs import ids_of_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
 from judgeboard.text import MAX_NAME, as_utc
 
-_WORDS = {word.value: word for word in Preference} | dict.fromkeys(("n", "equal"), Preference.TIE)
+_ANSWERS = ("answer", "response", "output", "model", "assistant", "completion", "candidate")
+_WORDS = {
+    "n": Preference.TIE,
+    **dict.fromkeys(("equal", "same", "draw", "both", "neither", "both good", "both bad", "bothbad"), Preference.TIE),
+    **dict.fromkeys(("tie (bothbad)", "tie (both bad)", "a=b", "b=a"), Preference.TIE),
+    **{word.value: word for word in Preference},
+    **dict.fromkeys(("left", "first", "a>b", "a>>b", "b<a", "b<<a"), Preference.A),
+    **dict.fromkeys(("right", "second", "b>a", "b>>a", "a<b", "a<<b"), Preference.B),
+    **{f"{answer} {place}": Preference.A for answer in _ANSWERS for place in ("a", "1")},
+    **{f"{answer} {place}": Preference.B for answer in _ANSWERS for place in ("b", "2")},
+}
+_NO_WORDS = frozenset({"", "error", "invalid", "none", "null", "na", "n/a", "unparsable"})
 _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
 
 
-def preference_word(field: str, value: Any) -> Preference:
-    """Return the preference of a word: a, b, or tie (also n, equal), in any case."""
-    preference = _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
-    if preference is None:
-        shown = repr(value)[:60] if isinstance(value, str) else json_kind(value)
-        raise Unusable(field, f"{shown} is not A, B or tie")
-    return preference
+def preference_word(field: str, value: Any, models: Mapping[str, Preference] | None = None) -> Preference:
+    """Return the preference of a word: a, b, tie, another word like model_a or "tie (bothbad)", or a model's name.
 
-
-def verdict_in(cells: Cells, field: str) -> dict[str, Preference]:
-    """Return a judge's preferences by aspect; a single word is for ``overall``."""
-    value = cells.get(field)
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = parsed_json(field, value)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        return {OVERALL: preference_word(field, value)}
-    return {_aspect(field, aspect): preference_word(field, word) for aspect, word in value.items() if word is not None}
-
-
-def human_in(cells: Cells) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
-    """Return the gold label (a letter) or the people's preferences (a list of objects) in the field ``human``.
-
-    A person's object has ``annotator`` and optional ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is about
-    the aspect ``overall``. Every other key is an aspect. People without a preference are left out.
+    ``models`` has the side of each model of the pair, by its name in lower case.
     """
-    value = cells.get("human")
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        value = parsed_json("human", value)
-    if value is None:
-        return None, ()
-    if isinstance(value, str):
-        return preference_word("human", value), ()
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise Unusable("human", f"expected a letter or a list of objects, found {json_kind(value)}")
-    people = tuple(person for person in map(_person, value) if person.aspects)
+    word = value.strip().strip("[]").casefold() if isinstance(value, str) else ""
+    sides = {(models or {}).get(word), _WORDS.get(" ".join(word.replace("_", " ").split()))} - {None}
+    if len(sides) == 1:
+        return next(each for each in sides if each is not None)
+    shown = repr(value)[:60] if isinstance(value, str) else json_kind(value)
+    if sides:
+        raise Unusable(field, f"{shown} is both a side and the name of a model on the other side")
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        spelled = str(value)[:20]
+        shown = f"{spelled!r} is not A, B or tie: say what it means, for example --map-value {field}:{spelled}=A"
+        raise Unusable(field, shown)
+    raise Unusable(field, f"{shown} is not A, B or tie")
+
+
+def verdict_in(cells: Cells, field: str, models: Mapping[str, Preference] | None = None) -> dict[str, Preference]:
+    """Return a judge's preferences by aspect; a single word is for ``overall``.
+
+    Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such as "error", and the
+    scores -1 and -1 that scripts write for them, are no verdict. ``models`` is as in `preference_word`.
+    """
+    value = cells.get(field)
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")) and not value.lstrip().startswith("[["):
+        value = parsed_json(field, value)
+    if isinstance(value, str) and (scores := _TWO_NUMBERS.fullmatch(value)):
+        value = [float(scores[1]), float(scores[2])]
+    if value is None or (isinstance(value, str) and value.strip().casefold() in _NO_WORDS):
+        return {}
+    if isinstance(value, list):
+        return {} if value == [-1, -1] else {OVERALL: _higher(field, value)}
+    if not isinstance(value, dict):
+        return {OVERALL: preference_word(field, value, models)}
+    return {
+        _aspect(field, aspect): preference_word(field, word, models)
+        for aspect, word in value.items()
+        if word is not None
+    }
+
+
+_TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*")
+
+
+def _higher(field: str, scores: Sequence[Any]) -> Preference:
+    """Return which of two scores is higher. Differences below 1e-9 are ties, because they are rounding errors."""
+    if len(scores) != 2 or any(isinstance(each, bool) or not isinstance(each, int | float) for each in scores):
+        raise Unusable(field, "expected two numbers, the scores of A and B")
+    difference = round(scores[0] - scores[1], 9)
+    return Preference.A if difference > 0 else Preference.B if difference < 0 else Preference.TIE
+
+
+def human_in(
+    cells: Cells, field: str = "human", models: Mapping[str, Preference] | None = None
+) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
+    """Return the gold label and the people's preferences of a row.
+
+    The ``field`` has a word (the gold label) or a list of objects. A person's object has ``annotator`` and optional
+    ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is about the aspect ``overall``. Every other key is an
+    aspect. People without a preference are left out. A column mapped to ``human.NAME`` has the preference of this
+    person. With the field ``annotator``, the word is the preference of this person. Their numbers need a ``scale``,
+    because 1 may mean that the first answer is better, or that the second one is better by 1.
+    """
+    value = cells.get(field)
+    if isinstance(value, str) and value.lstrip().startswith("[") and not value.lstrip().startswith("[["):
+        value = parsed_json(field, value)
+    words = {(name, name.partition(".")[2]): cells.get(name) for name in cells.taken if name.startswith("human.")}
+    annotator = cells.name("annotator")
+    if annotator is not None and not isinstance(value, list):
+        words[field, annotator], value = value, None
+    people = tuple(
+        GivenPreference(name, {OVERALL: _side_or_grade(place, word, cells, models)})
+        for (place, name), word in words.items()
+        if word is not None
+    )
+    if isinstance(value, list):
+        if not all(isinstance(item, dict) for item in value):
+            raise Unusable(field, "expected a word or a list of objects, found another list")
+        people += tuple(person for person in (_person(entry, models) for entry in value) if person.aspects)
     if len({(person.annotator, person.shown) for person in people}) < len(people):
-        raise Unusable("human", "a person occurs twice with the same order shown")
-    return None, people
+        raise Unusable(field, "a person occurs twice with the same order shown")
+    return None if value is None or isinstance(value, list) else preference_word(field, value, models), people
+
+
+def _side_or_grade(field: str, value: Any, cells: Cells, models: Mapping[str, Preference] | None) -> AspectPreference:
+    scale = cells.text("scale")
+    if scale is None:
+        return AspectPreference(preference_word(field, value, models))
+    return _preference(field, value, scale_of_pairs("scale", scale), models)
 
 
 def aspects_in(
-    field: str, cells: Mapping[str, Any], scale: NumberScale, preference: Any = None
+    field: str,
+    cells: Mapping[str, Any],
+    scale: NumberScale,
+    preference: Any = None,
+    models: Mapping[str, Preference] | None = None,
 ) -> dict[str, AspectPreference]:
     """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
 
     ``preference`` is the word for the aspect ``overall``, which may also have a grade.
     """
     aspects = {
-        _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale)
+        _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale, models)
         for aspect, value in cells.items()
         if value is not None
     }
     if preference is not None:
         grade = aspects.get(OVERALL) or AspectPreference(Preference.TIE)
-        aspects[OVERALL] = replace(grade, preference=preference_word(field or "preference", preference))
+        aspects[OVERALL] = replace(grade, preference=preference_word(field or "preference", preference, models))
     return aspects
 
 
-def _person(entry: Mapping[str, Any]) -> GivenPreference:
+def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -> GivenPreference:
     name = entry.get("annotator")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
         raise Unusable("human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters")
@@ -103,16 +173,18 @@ def _person(entry: Mapping[str, Any]) -> GivenPreference:
     if not all(value is None or isinstance(value, str) for value in (scale, note)):
         raise Unusable("human", f"scale and note of {name} must be texts")
     aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
-    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"))
+    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models)
     at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
     return GivenPreference(name, preferences, chosen("human", entry.get("shown"), Shown), note, at)
 
 
-def _preference(field: str, value: Any, scale: NumberScale) -> AspectPreference:
+def _preference(
+    field: str, value: Any, scale: NumberScale, models: Mapping[str, Preference] | None = None
+) -> AspectPreference:
     number = spelled_number(value) if isinstance(value, str) else value
     if isinstance(number, int | float) and not isinstance(number, bool):
         return AspectPreference(None, scale.checked(field, number), str(scale))
-    return AspectPreference(preference_word(field, value))
+    return AspectPreference(preference_word(field, value, models))
 
 
 def _aspect(field: str, name: str) -> str:
@@ -123,6 +195,7 @@ def _aspect(field: str, name: str) -> str:
 
 _ORDERS = {"verdict_order_ab": Shown.AB, "verdict_order_ba": Shown.BA}
 _RAWS = {"raw_ab": Shown.AB, "raw_ba": Shown.BA}
+_OF_JUDGE = {*_ORDERS, *_RAWS, "raw", "winner", "score_a", "score_b"}
 PAIR_COLUMNS: ColumnNames = {
     "external_id": ("external_id", "pair_id", "id", "item_id", "question_id", "record_id", "sample_id", "uuid"),
     "source": ("source",),
@@ -166,37 +239,58 @@ class _JudgeRows:
 
 
 class PairImport(RecordedImport[ImportedPair]):
-    """Pairs with recorded verdicts of judges and people's preferences. A pair has one row per judge.
+    """Pairs with recorded verdicts of judges and people's preferences. A pair has a row per judge or per person.
 
     ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first. Both
-    name the stored answers A and B. A judge was asked in the orders in which it has a verdict on any pair of the file,
-    or with A first if it has no verdict. Comparisons without a usable verdict are therefore stored after all others.
+    name the stored answers: A, B, tie, another word like `model_a` or `tie (bothbad)`, the name of a model, or two
+    numbers (the scores of A and B). ``winner`` is the preference of the ``annotator``, else the verdict of the
+    ``judge`` with A shown first, else the gold label. ``score_a`` and ``score_b`` are a judge's scores of both answers.
+    Map a column of each person to `human.NAME`. Numbers of people are on ``scale`` (default: -2..2, above 0 B is
+    better).
+
+    Without an id column, ids are derived from the content. A `question_id` is not the id of a pair if the row names two
+    models: then the rest of the id is derived. A judge was asked in the orders in which it has a verdict on any pair of
+    the file, or with A first if it has no verdict, unless the file has no column of verdicts. Comparisons without a
+    usable verdict are therefore stored after all others.
     """
 
     columns: ClassVar[ColumnNames] = {
         **PAIR_COLUMNS,
         "judge": known_names.JUDGE,
-        "verdict_order_ab": ("verdict_order_ab", "verdict_ab"),
-        "verdict_order_ba": ("verdict_order_ba", "verdict_ba"),
+        "verdict_order_ab": ("verdict_order_ab", "verdict_ab", "g1_winner"),
+        "verdict_order_ba": ("verdict_order_ba", "verdict_ba", "g2_winner"),
         "raw": known_names.RAW,
         "raw_ab": ("raw_ab",),
         "raw_ba": ("raw_ba",),
+        "score_a": ("score_a", "score_1", "scores_a", "rating_a"),
+        "score_b": ("score_b", "score_2", "scores_b", "rating_b"),
         "human": ("human", "human_preference", "annotations"),
+        "annotator": ("annotator", "annotator_id", "annotated_by", "labeler", "rater"),
+        "winner": ("winner", "preference", "preferred"),
+        "scale": ("scale",),
     }
-    needed = ("external_id", "question", "answer_a", "answer_b")
+    needed = ("question", "answer_a", "answer_b")
     left_over = "kept with the pair"
     brings_answers = True
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._rows_of_judges: dict[str, _JudgeRows] = {}
+        self._verdict_columns = False
 
     def build(self, cells: Cells) -> ImportedPair:
         """Return the pair of a row."""
-        letter, people = human_in(cells)
-        pair = pair_in(cells, self.source or "", letter)
-        judge = cells.name("judge")
-        verdicts = {shown: verdict for name, shown in _ORDERS.items() if (verdict := verdict_in(cells, name))}
+        models = models_in(cells)
+        judge, annotator = cells.name("judge"), cells.name("annotator")
+        of_judge = judge is not None and annotator is None
+        self._verdict_columns |= not cells.taken.keys().isdisjoint(_OF_JUDGE)
+        letter, people = human_in(cells, "human" if of_judge or "human" in cells.taken else "winner", models)
+        pair = pair_in(cells, self.source or "", letter, external_id=_id_in(cells, models))
+        verdicts = {shown: verdict for name, shown in _ORDERS.items() if (verdict := verdict_in(cells, name, models))}
+        if of_judge and not cells.taken.keys() & _ORDERS.keys():
+            scores = [cells.number("score_a"), cells.number("score_b")]
+            by_score = {} if None in scores or scores == [-1, -1] else {OVERALL: _higher("score_a", scores)}
+            verdicts = {Shown.AB: verdict} if (verdict := verdict_in(cells, "winner", models) or by_score) else {}
         if verdicts and judge is None:
             raise Unusable("judge", "a verdict without a judge: give the column judge")
         return ImportedPair(pair, judge, verdicts, _raws(cells), people)
@@ -219,7 +313,7 @@ class PairImport(RecordedImport[ImportedPair]):
     def finish(self, connection: Connection, now: datetime) -> int:
         """Store the comparisons without a usable verdict. Return how many rows are new only because of these."""
         late: set[tuple[str, tuple[str, str]]] = set()
-        for judge, rows in self._rows_of_judges.items():
+        for judge, rows in self._rows_of_judges.items() if self._verdict_columns else ():
             asked = rows.orders or {Shown.AB}
             missing = {key: raw for key, raw in rows.missing.items() if key[1] in asked}
             if not missing:
@@ -275,7 +369,24 @@ class PairImport(RecordedImport[ImportedPair]):
                             rows_of_judge.known.add(key)
 
 
-def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answers: bool = True) -> Pair:
+def _id_in(cells: Cells, models: Mapping[str, Preference]) -> str:
+    """Return the id of a pair, derived from its content if the row has no id, or only that of its question."""
+    given = cells.required_name("external_id", MAX_ID - len("pair::a")) if "external_id" in cells.taken else None
+    if given is not None and not (models and simple_name(cells.taken["external_id"]) == "question_id"):
+        return given
+    content = [*models, *map(cells.get, ("question", "answer_a", "answer_b")), cells.values.get("turn")]
+    digest = blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
+    return digest if given is None else f"{given[:400]}-{digest}"
+
+
+def pair_in(
+    cells: Cells,
+    source: str,
+    letter: Preference | None = None,
+    *,
+    answers: bool = True,
+    external_id: str | None = None,
+) -> Pair:
     """Return the pair of a row; ``source`` and the gold ``letter`` are defaults for a row without its own."""
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):
@@ -284,7 +395,7 @@ def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answ
     gold = cells.get("gold")
     return Pair(
         source=cells.name("source") or source,
-        external_id=cells.required_name("external_id", MAX_ID - len("pair::a")),
+        external_id=external_id or cells.required_name("external_id", MAX_ID - len("pair::a")),
         question=cells.required_text("question"),
         answer_a=a,
         answer_b=b,
@@ -298,6 +409,13 @@ def pair_in(cells: Cells, source: str, letter: Preference | None = None, *, answ
         gold=letter if gold is None else preference_word("gold", gold),
         metadata=metadata_in(cells),
     )
+
+
+def models_in(cells: Cells) -> dict[str, Preference]:
+    """Return the side of each model, by its name in lower case; empty if both answers are of one model."""
+    sides = {"model_a": Preference.A, "model_b": Preference.B}
+    names = {name.strip().casefold(): side for field, side in sides.items() if (name := cells.name(field)) is not None}
+    return names if len(names) == len(sides) else {}
 
 
 def _raws(cells: Cells) -> dict[Shown, str]:

@@ -1,7 +1,7 @@
 """A judge's comparisons of pairs: figures by slice and aspect, rankings of models, and lists of pairs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from judgeboard.errors import NotFound, check_known
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import IntArray, grouping
 from judgeboard.stats.estimates import number_words, percent_words
-from judgeboard.stats.model_ranking import RankedModel, rank_models
+from judgeboard.stats.model_ranking import RankedModel, rank_models, ranking_correlations
 from judgeboard.stats.pair_orders import (
     INCONSISTENT,
     INCONSISTENT_AS,
@@ -37,10 +37,12 @@ from judgeboard.text import counted
 
 ALL = "all"
 
-BY_WORDS = {"judge": "the judge", "gold": "gold", "people": "people"}
+BY_WORDS = {"judge": "the judge", "gold": "gold", "people": "people", "votes": "each person's vote"}
 
 NO_GOLD = "these pairs have no gold preference"
 NO_PEOPLE = "people have not compared these pairs"
+
+CORRELATIONS = ("Pearson", "Spearman", "Kendall's tau-b")
 
 _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
 
@@ -49,10 +51,11 @@ _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
 class PairGroup:
     """The figures of one slice and aspect.
 
-    ``changed_with_order`` is the share of pairs with different verdicts in the two orders. ``inconsistent_as`` is how
-    these count in ``accuracy`` (agreement with gold) and ``people`` (agreement with their majority). ``people_split``
-    counts verdicts on pairs without a majority. With ``one_order``, each pair was compared in one order only; that
-    preference is the verdict.
+    ``changed_with_order`` is the share of pairs with different verdicts in the two orders; ``leans_first`` and
+    ``leans_second`` are its parts by the place of the preferred answer. ``inconsistent_as`` is how these pairs count in
+    ``accuracy`` (agreement with gold) and ``people`` (agreement with their majority). ``people_split`` counts verdicts
+    on pairs without a majority. With ``one_order``, each pair was compared in one order only; that preference is the
+    verdict.
     """
 
     slice: str
@@ -63,34 +66,48 @@ class PairGroup:
     changed_with_order: Estimate
     self_consistency: Estimate
     first_position: Estimate
+    leans_first: Estimate
+    leans_second: Estimate
     accuracy: Estimate
     accuracy_orders_mean: Estimate
     accuracy_consistent: Estimate
     people: Estimate
+    people_orders_mean: Estimate
+    people_consistent: Estimate
     people_split: int
+
+
+Ranker = Literal["judge", "gold", "people", "votes"]
+"""Whose preferences rank the models."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRanking:
     """The models that wrote the answers, the strongest first, by the preferences of ``by`` on one aspect.
 
-    ``left_out`` pairs have no such preference, or two answers of one model. An answer without a model counts for its
-    source.
+    ``people`` is their majority on a pair; ``votes`` counts every person's preference. ``left_out`` pairs have no such
+    preference, or two answers of one model. An answer without a model counts for its source. The
+    judge's ranking has the ``correlations`` of its win rates with those by people (``compared_with``; else by gold).
     """
 
     aspect: str
-    by: Literal["judge", "gold", "people"]
+    by: Ranker
     pairs: int
     left_out: int
     models: tuple[RankedModel, ...]
+    compared_with: Ranker | None = None
+    correlations: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PairReport:
-    """The comparisons of a judge version on the pairs that match ``where``: account of its calls, and figures."""
+    """The comparisons of a judge version on the pairs that match ``where``: account of its calls, and figures.
 
-    judge: str
-    fingerprint: str
+    Without a judge version (``judge`` is None) there are only the rankings of models by gold and people.
+    """
+
+    judge: str | None
+    fingerprint: str | None
     account: RunAccount
     unusable_as: UnusableAs
     where: Mapping[str, Any]
@@ -171,6 +188,7 @@ class ComparedPairs:
         wanted = None if pair_ids is None else set(pair_ids)
         self._rows = [row for row in rows if wanted is None or row.pair_id in wanted]
         self._preferences = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
+        self._single = preferences.counted_preferences(self._preferences)
         self._votes = preferences.votes_by_pair(self._preferences)
         self._reviewer_id = reviewer_id
         self._models = comparisons.pair_models(connection, {row.pair_id for row in self._rows})
@@ -208,23 +226,32 @@ class ComparedPairs:
         """Return the models of each aspect by the preferences of the judge, of gold and of people, if there are any."""
         rankings = []
         for aspect in sorted(self.aspects):
-            if self.version is None or (aspects and aspect not in aspects):
+            if aspects and aspect not in aspects:
                 continue
             rows = self._of_aspect(aspect)
-            votes = [self._votes.get((row.pair_id, aspect)) for row in rows]
             verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
-            sides: dict[Literal["judge", "gold", "people"], IntArray] = {
-                "judge": verdicts.counted(inconsistent, unusable),
-                "gold": preferences.codes(row.gold for row in rows),
-                "people": preferences.codes(None if vote is None else vote.majority for vote in votes),
+            votes = [self._votes.get((row.pair_id, aspect)) for row in rows]
+            single = [self._single.get((row.pair_id, aspect), {}).values() for row in rows]
+            every, places = np.arange(len(rows)), np.repeat(np.arange(len(rows)), [len(each) for each in single])
+            preferred: dict[Ranker, tuple[IntArray, IntArray]] = {
+                "judge": (every, verdicts.counted(inconsistent, unusable)),
+                "gold": (every, preferences.codes(row.gold for row in rows)),
+                "people": (every, preferences.codes(None if vote is None else vote.majority for vote in votes)),
             }
+            if len(np.unique(places)) < len(places):
+                sides = (preferences.side_of(each) for of_pair in single for each in of_pair)
+                preferred["votes"] = places, preferences.codes(sides)
             first, second = np.array([self._models[row.pair_id] for row in rows], dtype=np.str_).T
-            for by, preferred in sides.items():
-                known = (preferred >= A) & (preferred <= TIE) & (first != second)
-                n = int(known.sum())
-                questions = grouping(verdicts.questions[known], n, row="pair", group="question")
-                ranked = rank_models(first[known], second[known], preferred[known], questions)
-                rankings += [ModelRanking(aspect, by, n, len(rows) - n, ranked)] if n else []
+            of_aspect: dict[Ranker, ModelRanking] = {}
+            for by, (at, chosen) in preferred.items():
+                known = (chosen >= A) & (chosen <= TIE) & (first != second)[at]
+                if known.any():
+                    rated = at[known]
+                    questions = grouping(verdicts.questions[rated], rated.size, row="pair", group="question")
+                    ranked = rank_models(first[rated], second[rated], chosen[known], questions)
+                    pairs = len(np.unique(rated))
+                    of_aspect[by] = ModelRanking(aspect, by, pairs, len(rows) - pairs, ranked)
+            rankings += _with_correlations(of_aspect)
         return tuple(rankings)
 
     def known_aspect(self, aspect: str | None) -> str:
@@ -267,9 +294,21 @@ class ComparedPairs:
         return [row._replace(gold=None) for row in rows]
 
 
+def _with_correlations(rankings: Mapping[Ranker, ModelRanking]) -> list[ModelRanking]:
+    """Return the rankings; that of the judge gets the correlations of its win rates with those by people or gold."""
+    by_judge = rankings.get("judge")
+    truth = rankings.get("people") or rankings.get("gold")
+    if by_judge is None or truth is None:
+        return list(rankings.values())
+    compared = replace(
+        by_judge, compared_with=truth.by, correlations=ranking_correlations(by_judge.models, truth.models)
+    )
+    return [compared, *(ranking for ranking in rankings.values() if ranking.by != "judge")]
+
+
 def measure_pairs(
     store: Readable,
-    judge_version: int | str,
+    judge_version: int | str | None,
     *,
     pair_ids: Collection[int] | None = None,
     by_query_type: bool = False,
@@ -284,12 +323,14 @@ def measure_pairs(
     Agreement with gold and people counts pairs with different verdicts in the two orders as ``inconsistent`` tells, and
     pairs without a usable verdict as ``unusable`` tells; both as in `measure_agreement`. ``account`` is that of a run
     (default: all comparisons of the version on these pairs). Only pairs that match ``where`` count: query type, source
-    and id. Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
+    and id. Without a judge version, only models are ranked, by gold and people.
+
+    Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """
     check_known("--inconsistent", inconsistent, INCONSISTENT_AS)
     check_known("--unusable", unusable, UNUSABLE_AS)
     with store.reading() as connection:
-        version = get_version(connection, judge_version)
+        version = None if judge_version is None else get_version(connection, judge_version)
         if (wanted := matching_pairs(connection, where or RowFilter())) is not None:
             pair_ids = wanted if pair_ids is None else wanted.intersection(pair_ids)
         pairs = ComparedPairs(connection, version, pair_ids=pair_ids)
@@ -297,12 +338,16 @@ def measure_pairs(
         if account is None:
             if not pairs.aspects or missing:
                 what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
+                if version is None:
+                    raise NotFound("no such pairs are stored: `judgeboard import --kind pairs FILE`")
                 raise NotFound(f"{version.title} has no comparison {what}")
-            account = RunAccount.of(comparisons.status_counts(connection, version.id, pair_ids))
+            counts = {} if version is None else comparisons.status_counts(connection, version.id, pair_ids)
+            account = RunAccount.of(counts)
     groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     rankings = pairs.rankings(aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     kept = (where or RowFilter()).as_dict()
-    return PairReport(version.title, version.fingerprint, account, unusable, kept, groups, rankings)
+    title, fingerprint = (None, None) if version is None else (version.title, version.fingerprint)
+    return PairReport(title, fingerprint, account, unusable, kept, groups, rankings)
 
 
 def _group(
@@ -326,10 +371,14 @@ def _group(
         changed_with_order=verdicts.changed_with_order(),
         self_consistency=verdicts.self_consistency(),
         first_position=verdicts.first_position(),
+        leans_first=verdicts.leans("first"),
+        leans_second=verdicts.leans("second"),
         accuracy=verdicts.accuracy(gold, inconsistent, unusable, unknown=NO_GOLD),
         accuracy_orders_mean=verdicts.accuracy_of_orders(gold, unusable, unknown=NO_GOLD),
         accuracy_consistent=verdicts.accuracy(gold, "drop", unusable, unknown=NO_GOLD),
         people=verdicts.accuracy(people, inconsistent, unusable, unknown=NO_PEOPLE),
+        people_orders_mean=verdicts.accuracy_of_orders(people, unusable, unknown=NO_PEOPLE),
+        people_consistent=verdicts.accuracy(people, "drop", unusable, unknown=NO_PEOPLE),
         people_split=sum(
             bool(counts) and vote is not None and vote.majority is None
             for counts, vote in zip(verdicts.counted(inconsistent, unusable) >= 0, row_votes, strict=True)
@@ -362,18 +411,21 @@ def outcome_words(group: PairGroup) -> str:
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
     """Return the statistics of a group with their names."""
+    one, known = group.one_order, group.people.value is not None
     figures = [
         ("preference changed with the order", group.changed_with_order),
+        ("changed, prefers the answer shown first", None if one else group.leans_first),
+        ("changed, prefers the answer shown second", None if one else group.leans_second),
         ("same preference in both orders", group.self_consistency),
         ("prefers the answer shown first", group.first_position),
         ("accuracy by gold", group.accuracy),
-        ("accuracy by gold, mean of both orders", group.accuracy_orders_mean),
-        ("accuracy by gold, consistent verdicts", group.accuracy_consistent),
+        ("accuracy by gold, mean of both orders", None if one else group.accuracy_orders_mean),
+        ("accuracy by gold, consistent verdicts", None if one else group.accuracy_consistent),
         ("agrees with the majority of people", group.people),
+        ("agrees with people, mean of both orders", group.people_orders_mean if known and not one else None),
+        ("agrees with people, consistent verdicts", group.people_consistent if known and not one else None),
     ]
-    if group.one_order:  # then the three accuracies are the same
-        del figures[4:6]
-    return figures
+    return [(name, estimate) for name, estimate in figures if estimate is not None]
 
 
 def group_lines(group: PairGroup) -> list[str]:
@@ -393,11 +445,28 @@ def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
     """Yield a ranking of models in lines for a terminal."""
     left_out = f", {ranking.left_out:,} left out" if ranking.left_out else ""
     yield f"models on {ranking.aspect}, by {BY_WORDS[ranking.by]}: {counted(ranking.pairs, 'pair')}{left_out}"
+    unit = "vote" if ranking.by == "votes" else "pair"
     for each in ranking.models:
         strength = number_words(each.strength, sign=True)
-        yield f"  {each.model}: wins {percent_words(each.win_rate)} of {counted(each.n, 'pair')}, strength {strength}"
+        yield f"  {each.model}: wins {percent_words(each.win_rate)} of {counted(each.n, unit)}, strength {strength}"
+    if ranking.compared_with is not None and ranking.correlations:
+        yield f"  {correlations_sentence(ranking)}"
+
+
+def correlations_sentence(ranking: ModelRanking) -> str:
+    """Return how far the win rates of a ranking follow those that it is compared with."""
+    figures = ", ".join(
+        f"{name} {number_words(estimate)}"
+        for name, estimate in zip(CORRELATIONS, ranking.correlations.values(), strict=True)
+    )
+    by = BY_WORDS[ranking.compared_with or "people"]
+    return f"Correlation of the win rates with those by {by}, {counted(len(ranking.models), 'model')}: {figures}."
 
 
 def report_sentence(report: PairReport) -> str:
     """Return the counts of calls by status, and how unusable verdicts count."""
+    if report.judge is None:
+        if not report.rankings:
+            return "No ranking: these pairs have no preference of people or gold, or no answers of two models."
+        return "Preferences of people and gold. For the figures of a judge, add --judge-version."
     return f"{report.judge}: {report.account.words('comparisons asked')}.{_UNUSABLE[report.unusable_as]}"

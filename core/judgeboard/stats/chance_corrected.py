@@ -4,6 +4,7 @@ Values may also be sets, spans of a text and rankings.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -61,6 +62,25 @@ def percent_agreement(ratings: Ratings) -> Estimate:
     else:
         estimate = share_estimate(float(alike.mean()), alike, groups)
     return leaving_out(estimate, *few_ratings(ratings))
+
+
+def pooled_agreement(ratings: Ratings, without: int | None = None) -> Estimate:
+    """Return the share of equal pairs of ratings, each pair counted once; n is the number of these pairs.
+
+    Items with many ratings therefore count more than in `percent_agreement`. Ratings of the category at position
+    ``without`` are left out. Source: L. Zheng et al., "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena" (2023).
+    """
+    votes = ratings.votes if without is None else np.delete(ratings.votes, without, axis=1)
+    of_item = votes.sum(axis=1)
+    usable = of_item >= 2
+    alike, pairs = (votes * (votes - 1)).sum(axis=1)[usable] / 2, (of_item * (of_item - 1))[usable] / 2
+    n = int(pairs.sum())
+    if not n:
+        return unmeasured(0, NO_ITEM)
+    value, groups = float(alike.sum() / n), ratings.groups.at(usable)
+    if value in {0, 1}:
+        return wilson_on_groups(value, n, groups.count, groups.unit)
+    return replace(share_estimate(value, (alike - value * pairs) / pairs.mean(), groups), n=n)
 
 
 def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:

@@ -117,6 +117,13 @@ def at_most_apart(k: int, steps: int) -> TableShare:
     return TableShare(apart <= steps, np.ones((k, k), dtype=np.bool_), "no pairs")
 
 
+def alike_without(k: int, category: int) -> TableShare:
+    """Return the share of equal pairs among those in which neither side has the ``category``."""
+    other = np.arange(k) != category
+    both = np.logical_and.outer(other, other)
+    return TableShare(both & np.eye(k, dtype=np.bool_), both, "one side has a tie on every pair")
+
+
 def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
     """Return sensitivity, specificity and precision for the category at position ``bad`` of ``k``."""
     people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)

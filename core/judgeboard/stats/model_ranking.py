@@ -1,17 +1,32 @@
 """How often each model's answer is preferred: win rates, and the ranking of Bradley and Terry."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, ratio, row_sums, same_length
-from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.arrays import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    Grouping,
+    IntArray,
+    grouping,
+    ratio,
+    row_sums,
+    same_length,
+)
+from judgeboard.stats.correlation import kendall, pearson, spearman
+from judgeboard.stats.estimates import MIN_PAIRS, measured, unmeasured
 from judgeboard.stats.intervals import bootstrapped, resampled_tables
 from judgeboard.stats.pair_orders import TIE, A, B
 
 RANKING_RESAMPLES = 500
 """Lower than usual, because every resample is a fit of its own."""
+
+MIN_MODELS = 3
+"""The smallest number of models whose win rates are correlated: two models always give 1 or -1."""
 
 _NOT_CONNECTED = "some models won all or none of their pairs against the others"
 
@@ -73,6 +88,32 @@ def rank_models(first: AnyArray, second: AnyArray, sides: IntArray, questions: G
     return tuple(
         sorted(ranked, key=lambda each: (-(each.strength.value or 0.0), -(each.win_rate.value or 0.0), each.model))
     )
+
+
+def ranking_correlations(first: Sequence[RankedModel], second: Sequence[RankedModel]) -> dict[str, Estimate]:
+    """Return Pearson's, Spearman's and Kendall's correlation of two win rates of the same models, by name.
+
+    It is empty with fewer than three models in both. n is the number of models.
+    """
+    others = {each.model: each.win_rate.value for each in second}
+    both = [
+        (each.win_rate.value, others[each.model])
+        for each in first
+        if each.win_rate.value is not None and others.get(each.model) is not None
+    ]
+    if len(both) < MIN_MODELS:
+        return {}
+    x, y = np.array(both, dtype=np.float64).T
+    models = grouping(None, len(both), row="model")
+    known = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
+    estimates = {name: compute(x, y, models) for name, compute in known.items()}
+    if len(both) >= MIN_PAIRS:
+        return estimates
+    few = f"no interval: fewer than {MIN_PAIRS} models"
+    return {
+        name: each if each.value is None else measured(each.value, each.n, reason=few)
+        for name, each in estimates.items()
+    }
 
 
 def win_rates(wins: FloatArray) -> FloatArray:

@@ -142,6 +142,18 @@ class OrderVerdicts:
             return unmeasured(0, "all usable verdicts in both orders are ties")
         return self._share(first[decided], np.tile(pairs, 2)[decided])
 
+    def leans(self, place: Literal["first", "second"]) -> Estimate:
+        """Return the share of pairs whose verdicts differ and prefer the answer shown at this place.
+
+        A tie in one order and a win in the other prefer a place too. Both places add up to `changed_with_order`. n is
+        the number of pairs with both orders usable. Source: L. Zheng et al. (2023), table 2.
+        """
+        if self.one_order or not self.both.any():
+            return self.self_consistency()
+        towards_first = (self.ab == A) * 1 - (self.ab == B) + (self.ba == B) - (self.ba == A)
+        hits = towards_first > 0 if place == "first" else towards_first < 0
+        return self._share(hits[self.both], np.flatnonzero(self.both))
+
     def accuracy_of_orders(self, truth: IntArray, unusable: UnusableAs = "drop", *, unknown: str) -> Estimate:
         """Return how often a single verdict is right, as the mean of both orders.
 

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from judgeboard.domain import Estimate
+from judgeboard.domain import Estimate, Preference
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
 from judgeboard.stats.chance_corrected import (
     EVERY_VALUE_THE_SAME,
@@ -18,12 +18,14 @@ from judgeboard.stats.chance_corrected import (
     gwet,
     gwet_of_tables,
     percent_agreement,
+    pooled_agreement,
     scott_of_tables,
 )
 from judgeboard.stats.confusion import (
     ONE_CATEGORY,
     Confusion,
     TableEstimates,
+    alike_without,
     at_most_apart,
     confusion_of_cells,
     detection_shares,
@@ -44,7 +46,7 @@ from judgeboard.stats.correlation import (
 from judgeboard.stats.detection import auprc, auroc, brier, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
-from judgeboard.stats.ratings import Ratings, Scale, positions
+from judgeboard.stats.ratings import PREFERENCE, Ratings, Scale, positions
 
 
 class Pairs:
@@ -175,6 +177,13 @@ def _categorical(scale: Scale) -> bool:
     return scale.categories is not None
 
 
+_TIE = (PREFERENCE.categories or ()).index(Preference.TIE.value)
+
+
+def _prefers(scale: Scale) -> bool:
+    return scale.grade == PREFERENCE.grade
+
+
 def _ordered(scale: Scale) -> bool:
     return scale.weights is not None
 
@@ -253,6 +262,17 @@ STATISTICS: Mapping[str, Statistic] = {
         symmetric=True,
         share=True,
         leads=True,
+    ),
+    "pooled_agreement": Statistic(
+        "Same grade, all pairs of ratings", _categorical, of_raters=pooled_agreement, share=True
+    ),
+    "agreement_without_ties": Statistic(
+        "Same preference, ties excluded",
+        _prefers,
+        lambda pairs: pairs.table.share(alike_without(pairs.scale.k, _TIE)),
+        partial(pooled_agreement, without=_TIE),
+        symmetric=True,
+        share=True,
     ),
     "accuracy": Statistic("Accuracy", share=True),
     "at_most_one_apart": Statistic(

@@ -295,10 +295,9 @@ def uncompared(connection: Connection) -> list[BothOrders]:
         .where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
         .order_by(PAIR.c.id)
     )
+    questions, asked = question_groups(connection), {"asked_ab": False, "asked_ba": False}
     return [
-        BothOrders(
-            0, PLAIN, id_, query_type, OVERALL, None, None, asked_ab=False, asked_ba=False, gold=gold, question=id_
-        )
+        BothOrders(0, PLAIN, id_, query_type, OVERALL, None, None, **asked, gold=gold, question=questions[id_])
         for id_, query_type, gold in connection.execute(query)
     ]
 

@@ -14,6 +14,7 @@ from judgeboard.methods.pair_report import (
     ModelRanking,
     PairGroup,
     PairLine,
+    correlations_sentence,
     figures_of,
     outcome_words,
 )
@@ -104,6 +105,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
     version, groups = pairs.compared.version, pairs.groups
     if version is None:
         sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
+        _models(pairs.rankings)
         return
     group = next(group for group in groups if (group.slice, group.aspect) == (ALL, aspect))
     sentence(outcome_words(group), lead=f"{version.title}, {aspect}.")
@@ -135,6 +137,7 @@ def _models(rankings: Sequence[ModelRanking]) -> None:
         under=(
             "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.",
             "Intervals: 95 % CI, bootstrap over questions.",
+            *(correlations_sentence(ranking) for ranking in rankings if ranking.correlations),
         ),
         csv=file_of(
             ("Model", "Preferences of", "Statistic"),

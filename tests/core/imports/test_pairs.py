@@ -102,3 +102,64 @@ def test_a_csv_says_the_same(reading):
     (got,) = reading((head + row).encode(), name="pairs.csv", kind="pairs")
     assert (got.verdicts, got.pair.options) == ({AB: {"depth": A}}, ("x",))
     assert got.people[0].aspects == {"overall": AspectPreference(B)}
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("model_a", A),
+        ("Model 2", B),
+        ("tie (bothbad)", TIE),
+        ("[[A>>B]]", A),
+        ("right", B),
+        ("Vicuna-13B", B),
+        ("8 9.5", B),
+        ([7, 7.0000000001], TIE),
+        ("error", None),
+        ("-1 -1", None),
+    ],
+)
+def test_words_names_of_models_and_scores_are_verdicts(one, word, meant):
+    row = {"judge": "j", "model_a": "gpt-4", "model_b": "vicuna-13b", "verdict_ab": word}
+    assert pair(one, **row).verdicts == ({AB: {"overall": meant}} if meant else {})
+
+
+def test_the_winner_is_of_the_annotator_else_of_the_judge_else_gold(one):
+    assert pair(one, winner="model_b").pair.gold is B
+    assert pair(one, winner="model_b", judge="gpt-4").verdicts == {AB: {"overall": B}}
+    (ada,) = pair(one, winner="model_b", judge="gpt-4", annotator="ada").people
+    assert (ada.annotator, ada.aspects) == ("ada", {"overall": AspectPreference(B)})
+    assert pair(one, judge="j", score_a=3, score_b=2.5).verdicts == {AB: {"overall": A}}
+    assert pair(one, judge="j", score_a=-1, score_b=-1).verdicts == {}
+
+
+def test_each_person_may_have_a_column(one):
+    options = {
+        "mapping": {"annotator1": "human.ada", "annotator2": "human.bo", "annotator3": "human.cy"},
+        "values": {"human": {"1": "A", "2": "B", "0": "tie"}},
+    }
+    people = one({**ROW, "annotator1": 1, "annotator2": 0, "annotator3": None}, kind="pairs", **options).people
+    assert [(each.annotator, each.aspects) for each in people] == [
+        ("ada", {"overall": AspectPreference(A)}),
+        ("bo", {"overall": AspectPreference(TIE)}),
+    ]
+
+
+def test_a_number_needs_a_meaning_or_a_scale(one, refused):
+    field, reason = refused({**ROW, "annotator": "ada", "winner": 1}, kind="pairs")
+    assert (field, "--map-value winner:1=A" in reason) == ("winner", True)
+    (ada,) = pair(one, annotator="ada", winner=-3, scale="-3..3").people
+    assert ada.aspects == {"overall": AspectPreference(None, -3, "-3..3")}
+
+
+def test_the_id_of_a_question_is_not_the_id_of_its_pairs(one):
+    row = {name: value for name, value in ROW.items() if name != "id"}
+    ids = [
+        one({**row, "question_id": 81, "model_a": "x", "model_b": model, "turn": turn}, kind="pairs").pair.external_id
+        for model, turn in (("y", 1), ("y", 1), ("y", 2), ("z", 1))
+    ]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+    assert ids[0].startswith("81-")
+    assert one(row, kind="pairs").pair.external_id == one(row, kind="pairs").pair.external_id != ids[0]
+    assert one({**row, "question_id": 81}, kind="pairs").pair.external_id == "81"

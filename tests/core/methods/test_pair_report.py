@@ -1,5 +1,7 @@
 """The figures of a judge on pairs: what counts as a verdict, what is set apart, and what is not measured."""
 
+import itertools
+
 import pytest
 
 from engines import on_sqlite
@@ -321,3 +323,27 @@ def test_positions_stay_when_pairs_are_judged() -> None:
     pairs = listed(3, 5, 8)
     pairs.judged(5)
     assert (len(pairs), [pairs.position(each) for each in (3, 5, 8, 4)]) == (3, [1, 2, 3, None])
+
+
+@on_sqlite
+def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compared(store: Store) -> None:
+    ids: list[int] = []
+    for number, (first, second) in enumerate(itertools.permutations("xyz", 2)):
+        ids += add_pairs(store, 1, first=number, model_a=first, model_b=second)
+        people_say(store, ids[-1], *("aab" if first < second else "bba"))
+    by_people, by_votes = measure_pairs(store, None).rankings
+    assert [(each.by, each.pairs, each.left_out) for each in (by_people, by_votes)] == [
+        ("people", 6, 0),
+        ("votes", 6, 0),
+    ]
+    rates = [(each.model, each.n, each.win_rate.value) for each in by_people.models]
+    assert rates == [("x", 4, 1.0), ("y", 4, 0.5), ("z", 4, 0.0)]
+    votes = [(each.n, pytest.approx(each.win_rate.value)) for each in by_votes.models]
+    assert votes == [(12, 2 / 3), (12, 1 / 2), (12, 1 / 3)]
+    version = record(store, ids, {"ab": "aabbba", "ba": "aabbba"})  # the judge prefers z to y
+    by_judge = report(store, version).rankings[0]
+    assert (by_judge.compared_with, by_judge.correlations["spearman"].value) == ("people", 0.5)
+    assert [*ranking_lines(by_judge)][-1] == (
+        "  Correlation of the win rates with those by people, 3 models: Pearson 0.50, Spearman 0.50, "
+        "Kendall's tau-b 0.33."
+    )

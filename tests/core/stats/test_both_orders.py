@@ -47,6 +47,17 @@ def test_the_names_of_the_answers_mean_nothing(rows: Rows) -> None:
 
 @given(rows_of_pairs)
 @settings(max_examples=40, deadline=None)
+def test_verdicts_that_change_lean_to_one_of_the_two_places(rows: Rows) -> None:
+    verdicts, _ = columns(rows)
+    changed, parts = verdicts.changed_with_order(), (verdicts.leans("first"), verdicts.leans("second"))
+    if changed.value is not None:
+        assert sum(each.value or 0 for each in parts) == pytest.approx(changed.value)
+        mirrored = OrderVerdicts(SWAPPED[verdicts.ab], SWAPPED[verdicts.ba]).leans("second")
+        assert (parts[0].value, parts[0].n) == (mirrored.value, changed.n)
+
+
+@given(rows_of_pairs)
+@settings(max_examples=40, deadline=None)
 def test_the_other_place_gets_the_rest(rows: Rows) -> None:
     verdicts, _ = columns(rows)
     first = verdicts.first_position()

@@ -76,10 +76,14 @@ def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[
         "same preference in both orders": "self_consistency",
         "prefers the answer shown first": "first_position",
         "preference changed with the order": "changed_with_order",
+        "changed, prefers the answer shown first": "leans_first",
+        "changed, prefers the answer shown second": "leans_second",
         "accuracy by gold": "accuracy",
         "accuracy by gold, mean of both orders": "accuracy_orders_mean",
         "accuracy by gold, consistent verdicts": "accuracy_consistent",
         "agrees with the majority of people": "people",
+        "agrees with people, mean of both orders": "people_orders_mean",
+        "agrees with people, consistent verdicts": "people_consistent",
     }
     by_slice = {group["slice"]: group for group in printed["groups"]}
     rows = [(where, statistic) for where, _, statistic, *_ in table.rows]
