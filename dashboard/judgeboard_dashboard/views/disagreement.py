@@ -212,6 +212,7 @@ def _cells(
         fin(chart, tall),
         theme=None,
         width="stretch",
+        height=tall,
         key=key,
         on_select=clicked,
         selection_mode=SELECTION,
