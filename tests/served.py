@@ -11,6 +11,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 START_SECONDS = 60
+_HOLDERS: list[socket.socket] = []
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
     "PIL.Image",
@@ -85,10 +86,16 @@ def _serve(database: str, port: int, environment: dict[str, str], folder: Path) 
 
 
 def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a free port, which nobody gets who asks for any port as long as this process runs.
+
+    It is bound until then. Servers may bind it too, because they set one of these options.
+    """
+    holder = socket.socket()
+    for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+        holder.setsockopt(socket.SOL_SOCKET, option, 1)
+    holder.bind(("127.0.0.1", 0))
+    _HOLDERS.append(holder)
+    return int(holder.getsockname()[1])
 
 
 def answers(url: str) -> bool:

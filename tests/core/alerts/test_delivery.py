@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hook_server import hook_server
 from judgeboard.alerts.delivery import checked_addresses, send
 from judgeboard.errors import BadInput, NotSent
+from served import free_port
 
 MESSAGE = {"id": "5d0c", "kind": "opened", "title": "Alert: cost", "text": "<!channel> costs $ 20.", "rule": "cost"}
 
@@ -49,9 +50,7 @@ class Mailbox:
 
 @contextmanager
 def mail_server(mailbox: Mailbox, **options: Any) -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     controller = Controller(mailbox, hostname="localhost", port=port, ready_timeout=60, **options)
     controller.start()
     try:

@@ -1,7 +1,6 @@
 """The client speaks HTTP to a recording endpoint and counts every call."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
+from served import free_port
 
 REQUEST = ChatRequest(
     messages=[{"role": "user", "content": "Judge this."}],
@@ -190,15 +190,13 @@ def test_a_lost_connection_is_tried_again() -> None:
 
 
 def test_a_slow_reply_is_a_timeout_and_tried_again() -> None:
-    reply, _ = asked_with(in_turn([replace(verdict(), delay_s=30), verdict()]), timeout_s=1.0)
+    reply, _ = asked_with(in_turn([replace(verdict(), delay_s=30), verdict()]), timeout_s=2.0)
     assert isinstance(reply, Reply)
     assert [attempt.status for attempt in reply.attempts] == ["timeout", "ok"]
 
 
 def test_an_address_where_nothing_listens_stops_the_run() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+    url = f"http://127.0.0.1:{free_port()}/v1"
     with RecordingEndpoint() as endpoint, pytest.raises(EndpointRefused, match=r"nothing answers at 127\.0\.0\.1"):
         ask(endpoint, base_url=url)
 
