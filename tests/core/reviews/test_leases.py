@@ -1,10 +1,16 @@
 """Items are handed out once, held for a while, and come back."""
 
+import json
+import subprocess
+import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from threading import Barrier
 
 import pytest
+from sqlalchemy import func, select
 
 from engines import on_sqlite
 from judgeboard.domain import ItemState
@@ -12,7 +18,11 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
 from judgeboard.reviews.leases import release, renew, skip, take_item
 from judgeboard.reviews.queues import close_queue
-from queue_case import CONFIRM, DISMISS
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
+from judging_log import address
+from queue_case import CONFIRM, DISMISS, race_case
+from queue_race import Worked, race_threads, work
 
 
 @on_sqlite
@@ -248,3 +258,82 @@ def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> Non
     assert release(case.store, again.token, case.mara, now=case.now)
     assert take_item(case.store, again.item_id, case.jon, now=case.now) is None
     assert take_item(case.store, again.item_id, case.mara, now=case.now) is not None
+
+
+ITEMS, WORKERS, SHARE = 200, 32, 5
+
+
+def check(store: Store, worked: list[Worked], *before: Worked) -> None:
+    sys.stdout.write(f"longest wait for an item: {max(one.longest for one in worked):.2f} s\n")
+    decided = Counter(item for one in (*before, *worked) for item in (*one.share, *one.rest))
+    assert len(decided) == ITEMS, "some item was lost"
+    assert set(decided.values()) == {1}, "some item was decided twice"
+    assert [len(one.share) for one in worked] == [SHARE] * WORKERS, "somebody came away with less than their share"
+    with store.reading() as connection:
+        counts = {
+            table.name: dict(tuple(row) for row in connection.execute(select(column, func.count()).group_by(column)))
+            for table, column in (
+                (FLAG, FLAG.c.state),
+                (QUEUE_ITEM, QUEUE_ITEM.c.state),
+                (LEASE, LEASE.c.done),
+                (REVIEW, REVIEW.c.decision),
+            )
+        }
+    assert counts == {
+        "flag": {"confirmed": ITEMS},
+        "queue_item": {"agreed": ITEMS},
+        "lease": {True: ITEMS},
+        "review": {"confirm": ITEMS},
+    }
+
+
+def test_threads_on_sqlite(sqlite_store: Store) -> None:
+    race_case(sqlite_store, ITEMS)
+    check(sqlite_store, race_threads(sqlite_store, "race", WORKERS, SHARE))
+
+
+@pytest.mark.postgres
+def test_processes_on_postgres(postgres_store: Store) -> None:
+    race_case(postgres_store, ITEMS)
+    script = Path(__file__).parents[2] / "queue_race.py"
+    command = [sys.executable, str(script), address(postgres_store), "race", str(WORKERS), str(SHARE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, *worked = (Worked(**json.loads(line)) for line in done.stdout.splitlines())
+    check(postgres_store, worked, first)
+
+
+KILLED_ITEMS, REVIEWERS = 160, 10
+SCRIPT = Path(__file__).parents[2] / "queue_race.py"
+
+
+def acknowledged(database: str, until: int) -> dict[int, int]:
+    """Let ten reviewers work and kill their process after so many acknowledged reviews; return them with their item."""
+    command = [sys.executable, str(SCRIPT), database, "race", str(REVIEWERS), "acknowledge"]
+    decided: dict[int, int] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.endswith("\n"):
+                review, item = line.split()
+                decided[int(review)] = int(item)
+            if len(decided) == until:
+                process.kill()
+    return decided
+
+
+def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store: Store) -> None:
+    race_case(store, KILLED_ITEMS)
+    decided = acknowledged(address(store), until=40) | acknowledged(address(store), until=60)
+    assert len(decided) >= 100
+    review, lease = REVIEW, LEASE
+    with store.reading() as connection:
+        stored = dict(tuple(row) for row in connection.execute(select(review.c.id, review.c.queue_item_id)))
+        used = dict(tuple(row) for row in connection.execute(select(lease.c.review_id, lease.c.queue_item_id)))
+    assert decided.items() <= stored.items()
+    used.pop(None)
+    assert used == stored  # none half-written
+    with store.writing() as connection:
+        connection.execute(lease.update().where(lease.c.done.is_(False)).values(until=None))  # their time is over
+    done = work(store, "race", "late", KILLED_ITEMS)
+    assert sorted([*stored.values(), *done.share]) == sorted(set(stored.values()) | set(done.share))
+    assert len(stored) + len(done.share) == KILLED_ITEMS

@@ -1,4 +1,4 @@
-"""How a person reviews: pace, agreement with gold labels, themselves and others, streaks, and reassigned queues."""
+"""How a person reviews: pace, agreement, streaks, reassigned queues; the people whom a lead names."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -6,12 +6,18 @@ from datetime import date, timedelta
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Label
-from judgeboard.errors import NotAllowed
+from judgeboard.domain import Label, QueueOrder, Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.people.roster import ensure_reviewer, people_named
+from judgeboard.reviews.changes import comment
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, person_work, reassign, streaks
-from judgeboard.store.own_reviews import GivenReview
-from judgeboard.store.reviewers import Reviewer
-from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase
+from judgeboard.store.engine import Store
+from judgeboard.store.events import notifications
+from judgeboard.store.hidden_rows import hidden_of
+from judgeboard.store.own_reviews import GivenReview, compared_reviews, given_reviews, reviews_by_day
+from judgeboard.store.reviewers import Reviewer, store_reviewer
+from query_plans import plans_of, statements_of
+from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase, queue_case
 
 
 def work(case: QueueCase, who: Reviewer) -> PersonWork:
@@ -99,3 +105,103 @@ def test_agreement_over_time_joins_weeks_until_they_have_ten_comparisons(case: Q
     assert [(point.start, point.end) for point in points] == [(monday, monday + 20), (monday + 21, monday + 41)]
     assert all(point.share.low is not None for point in points)
     assert work(case, case.jon).own_over_time == ()
+
+
+LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "response", "event")
+
+
+def review_all(case: QueueCase, number: int) -> None:
+    for response_id in case.flagged(*(0.1 for _ in range(number))):
+        disputed = [case.review(who, said, "q") for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS))][-1]
+        case.adjudicate(disputed.item_id, CONFIRM, label=Label.HALLUCINATED)
+        key = f"mention {response_id}"
+        comment(case.store, response_id=response_id, reviewer=case.jon, text="@Mara", request_key=key, now=case.now)
+
+
+def test_the_number_of_statements_does_not_depend_on_the_reviews(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2, optional_grades=("label", "groundedness"))
+    counts = []
+    for number in (1, 6):
+        review_all(case, number)
+        with case.store.reading() as connection, statements_of(case.store) as statements:
+            person_work(connection, case.mara, now=case.now)
+            notifications(connection, case.mara.id)
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+
+
+def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store: Store) -> None:
+    case = queue_case(sqlite_store)  # PostgreSQL reads small tables whole: its plans say nothing here
+    case.flagged(0.1)
+    case.queue(needed=2, optional_grades=("label", "groundedness"))
+    review_all(case, 3)
+    with case.store.reading() as connection, plans_of(case.store) as plans:
+        reviews = given_reviews(connection, case.mara.id)
+        assert len(compared_reviews(connection, case.mara.id, reviews)) == len(reviews) == 3
+        reviews_by_day(connection, case.mara.id, case.now)
+        notified = notifications(connection, case.mara.id)
+    assert {each.kind for each in notified} == {"conflict", "mention"}
+    steps = [step.strip() for plan in plans for step in plan.splitlines()]
+    assert [step for step in steps if step.removeprefix("SCAN ").split(" ")[0] in LARGE and "SCAN" in step] == []
+    assert any("ix_review_reviewer" in step for step in steps)
+    assert any("EVENT" in step.upper() and "kind=?" in step for step in steps)
+
+
+def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
+    people = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
+    assert people[:2] == [ann, mara]
+    assert [(one.origin, one.name) for one in people[2:]] == [("cli", "cli:bob"), ("page", "New One")]
+    assert people_named(sqlite_store, ["New One"]) == [people[3]]
+
+
+def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store: Store) -> None:
+    with pytest.raises(NotFound, match=r"eve@example\.org is not a person here"):
+        people_named(sqlite_store, ["eve@example.org"])
+    with pytest.raises(BadInput):
+        people_named(sqlite_store, [" "])
+
+
+@on_sqlite
+def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store: Store) -> None:
+    case = queue_case(store)
+    (response,) = case.flagged(0.1)
+    zoe = ensure_reviewer(store, "page", "Zoë Straße")
+    case.queue(assigned=(zoe,), blind_judge=True, order=QueueOrder.OLDEST)
+    typed = ensure_reviewer(store, "page", "ZOË STRASSE")
+    assert typed == zoe
+    with store.reading() as connection:
+        assert hidden_of(connection, typed.id, response_id=response).judge
+    assert case.lease(typed).response_id == response
+    assert people_named(store, ["zoë straße"], new=False) == [zoe]
+    assert ensure_reviewer(store, "import", "zoë straße") != zoe
+    assert ensure_reviewer(store, "cli", "cli:Bob") == people_named(store, ["CLI:bob"])[0]
+
+
+@on_sqlite
+def test_two_stored_names_that_differ_only_by_case_stay_two_people(store: Store) -> None:
+    with store.writing() as connection:
+        upper, lower = (store_reviewer(connection, "page", name) for name in ("Ann", "ann"))
+    assert [ensure_reviewer(store, "page", name) for name in ("ann", "Ann", "ANN")] == [lower, upper, upper]
+
+
+def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        store_reviewer(connection, "oidc", "strasse@example.org", role=Role.REVIEWER)
+    assert people_named(sqlite_store, ["Strasse@Example.org"])[0].name == "strasse@example.org"
+    with pytest.raises(NotFound):
+        people_named(sqlite_store, ["straße@example.org"])
+
+
+def test_a_name_that_nobody_has_is_refused_with_the_first_twenty_names(sqlite_store: Store) -> None:
+    with pytest.raises(NotFound, match="nobody is named 'Mara'; known: none yet"):
+        people_named(sqlite_store, ["Mara"], new=False)
+    for number in range(21):
+        ensure_reviewer(sqlite_store, "page", f"p{number:02}")
+    ensure_reviewer(sqlite_store, "import", "annotator")
+    for name in ("Mara", "cli:mara"):
+        with pytest.raises(NotFound, match=f"nobody is named '{name}'; known: p00, .*p19 and others$"):
+            people_named(sqlite_store, [name], new=False)

@@ -1,21 +1,32 @@
 """The raw call of a judgment: its prompt is rebuilt by the code that sends it, or not at all."""
 
+import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from endpoint_scripts import in_turn
-from judgeboard.domain import Response
+from held_endpoint import HeldEndpoint
+from job_steps import ANSWERS, ask, ended, rag, working
+from judgeboard.domain import Response, Status
+from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, failure, verdict
+from judgeboard.runs import jobs, rejudge_jobs
+from judgeboard.runs.jobs import forget_key, held_key
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages
+from judgeboard.runs.raw_calls import NO_CALL, NOT_REBUILT, raw_calls, sent_messages, try_judge
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import EVENT, JOB, JUDGMENT, VERSION
 
 
 def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any) -> int:
@@ -80,3 +91,71 @@ def test_an_offline_judge_asked_no_model(store: Store) -> None:
         [judgment] = load_item(connection, response_id).judgments
         [raw] = raw_calls(connection, response_id, [judgment.id])
     assert (raw.messages, raw.note) == ((), NO_CALL)
+
+
+KEY = "sk-typed-by-a-person"
+
+
+def test_an_own_key_reaches_the_address_and_is_stored_nowhere(
+    log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    job_id = ask(log, rag(endpoint), api_key=KEY)
+    assert held_key(job_id) == KEY
+    with working(log):
+        job = ended(log, job_id)
+    assert (job.state, job.ok) == ("done", ANSWERS)
+    assert {request.headers["authorization"] for request in endpoint.server.requests} == {f"Bearer {KEY}"}
+    assert held_key(job_id) is None
+    with log.reading() as connection:
+        stored = [connection.execute(select(table)).all() for table in (JOB, EVENT, VERSION, JUDGMENT)]
+    assert KEY not in str(stored)
+    assert KEY not in caplog.text
+    if log.is_sqlite:
+        folder = Path(str(log.engine.url.database)).parent
+        assert not [file for file in folder.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
+
+
+def test_a_job_whose_key_is_gone_fails_and_says_what_to_do(
+    sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejudge_jobs, "KEY_SECONDS", 0.0)
+    job_id = ask(sqlite_log, rag(endpoint), api_key=KEY)
+    forget_key(job_id)  # as after a restart
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.asked) == ("failed", 0)
+    assert "start the same job again" in (job.why or "")
+    assert not endpoint.server.requests
+
+
+def test_a_refused_job_keeps_no_key(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    ask(sqlite_log, rag(endpoint))
+    with pytest.raises(BadInput, match="started the same job"):
+        ask(sqlite_log, rag(endpoint), api_key=KEY)
+    assert KEY not in jobs._held_keys.values()
+
+
+def test_a_trial_shows_three_answers_with_their_calls_and_stores_nothing(log: Store, endpoint: HeldEndpoint) -> None:
+    trials = try_judge(Seen(log, None), judge=rag(endpoint), where=RowFilter(), api_key=KEY, actor="Mara")
+    assert [trial.verdict.status for trial in trials] == [Status.OK] * 3
+    assert len(endpoint.server.requests) == 3
+    assert endpoint.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    for trial in trials:
+        [request] = trial.requests
+        assert trial.item.answer in request.messages[-1]["content"]
+        assert trial.verdict.raw
+    with log.reading() as connection:
+        assert not connection.execute(select(VERSION)).all()
+        assert not connection.execute(select(JUDGMENT)).all()
+
+
+def test_a_trial_with_a_refused_key_says_so_at_once(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.reply = failure(401, "bad key")
+    with pytest.raises(EndpointRefused, match="401"):
+        try_judge(Seen(sqlite_log, None), judge=rag(endpoint), api_key=KEY, actor="Mara")
+
+
+def test_a_trial_of_the_offline_judge_makes_no_call(sqlite_log: Store) -> None:
+    trials = try_judge(Seen(sqlite_log, None), judge={"kind": "lexical"}, actor="Mara")
+    assert [trial.requests for trial in trials] == [()] * 3

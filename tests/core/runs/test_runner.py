@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import product
+from typing import NamedTuple
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -10,6 +12,7 @@ from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
 from judgeboard.runs import runner as runner_module
 from judgeboard.runs.judging import Ask, Judging
+from judgeboard.runs.method import Again, next_ask
 from judgeboard.runs.runner import Answered, Keep, Runner, Work
 
 Step = Answered[Ask, Verdict]
@@ -222,3 +225,23 @@ def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_
     for row in range(100):
         repeats = [one.task.repeat for one in rows.stored if one.task.item.response_id == row]
         assert repeats == list(range(len(repeats)))
+
+
+class Asked(NamedTuple):
+    ask: int
+    usable: bool
+    run_id: int | None
+
+
+def test_what_was_never_asked_is_asked_and_what_is_usable_never_again() -> None:
+    for again in (None, Again(), Again(7)):
+        assert next_ask(None, again) == 0
+        assert next_ask(Asked(2, usable=True, run_id=1), again) is None
+
+
+def test_what_failed_is_asked_again_where_that_was_wanted_once_in_a_run() -> None:
+    for run_id, own in product((None, 1, 7), (None, 7)):
+        failed = Asked(2, usable=False, run_id=run_id)
+        assert next_ask(failed, None) is None
+        done_in_this_run = own is not None and run_id == own
+        assert next_ask(failed, Again(own)) == (None if done_in_this_run else 3)

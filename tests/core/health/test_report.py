@@ -1,4 +1,4 @@
-"""A check of judges is a file and a line in CHECKS: command, JSON and page then show it."""
+"""The report on a judge's health: planted faults are found; a new check needs a function and a line."""
 
 import json
 import os
@@ -7,7 +7,64 @@ import subprocess
 import sys
 from pathlib import Path
 
+import health_truth as truth
+import pytest
+
 import judgeboard
+from engines import on_sqlite
+from judgeboard.cli.app import run
+from judgeboard.health.record import State
+from judgeboard.health.report import CHECKS, measure_health
+from judgeboard.store.engine import Store
+from judging_log import address
+
+SEEDS = range(20)
+
+
+@pytest.mark.parametrize(
+    "fault", ["first_answer", "wordy", "always_4", "blind", "unparsable", "unstable", "order", "own_family"]
+)
+def test_a_planted_fault_is_warned_of_with_the_truth_inside_its_interval(fault: str) -> None:
+    planted = truth.FAULTS[fault]
+    tally = truth.recovered(planted, SEEDS)
+    assert tally.inside >= 17
+    assert tally.warned[planted.check] >= 19
+
+
+def test_a_sound_judge_is_hardly_ever_warned_of() -> None:
+    tally = truth.false_alarms(SEEDS)
+    assert {name: n for name, n in tally.warned.items() if n > 1} == {}
+    assert {name for name in CHECKS if not tally.measured[name]} == {"weaker"}, "no size of a gpt-4o is known"
+
+
+@on_sqlite
+@pytest.mark.parametrize("fault", ["order", "unstable"])
+def test_a_judge_is_found_out_from_answers_to_report(store: Store, fault: str) -> None:
+    version = truth.fill(store, fault, 0, answers=60)
+    report = measure_health(store, version.name)
+    assert [check.name for check in report.in_state(State.WARNING)] == [truth.FAULTS[fault].check]
+    (found,) = report.in_state(State.WARNING)
+    assert found.statistic.low <= truth.STORED_TRUTH[fault]() <= found.statistic.high
+    assert {check.name for check in report.checks if check.state is State.NOT_MEASURED} == {
+        *("self_enhancement", "weaker", "verbosity_at_equal_grades")
+    }
+
+
+def test_the_command_says_the_same_of_a_sound_judge(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    truth.fill(sqlite_store, None, 1, answers=60)
+    command = ["health", "--judge-version", "sound", "--db", address(sqlite_store)]
+    assert run([*command, "--json", "--gate"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [check["name"] for check in shown["checks"]] == list(CHECKS)
+    assert shown["warnings"] == 0
+    for check in shown["checks"]:
+        assert check.keys() >= {"name", "state", "statistic", "sentence", "command"}
+        assert check["statistic"].keys() >= {"value", "low", "high", "n", "method"}
+        assert (check["statistic"]["value"] is None) == (check["state"] == "not_measured")
+        assert check["state"] != "not_measured" or (check["command"] and check["statistic"]["reason"])
+    assert run(command) == 0
+    assert "not measured  weaker: " in capsys.readouterr().out
+
 
 PACKAGE = Path(judgeboard.__file__).parent
 PAGE = PACKAGE.parents[1] / "dashboard" / "judgeboard_dashboard" / "views" / "judges.py"

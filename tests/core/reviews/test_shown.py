@@ -1,12 +1,14 @@
-"""A review is blind only where its author could not have read of the answer before, as far as is stored."""
+"""What a review's author had seen before: the judge, other people, the same answer."""
 
 from typing import Any
 
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, QueueOrder
+from judgeboard.domain import Decision, Label, QueueOrder
+from judgeboard.store.tables import JUDGMENT
 from queue_case import CONFIRM, DISMISS, QueueCase
+from review_case import ReviewCase
 
 BLIND: dict[str, Any] = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
@@ -61,3 +63,37 @@ def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case: Q
     case.lease(case.mara, "in sight")
     case.review(case.mara, name="blind")
     assert stamp(case) == ("blind", [])
+
+
+def seen(team: ReviewCase) -> list[list[str] | None]:
+    return [row["seen"] for row in team.reviews()]
+
+
+def judged(team: ReviewCase) -> int:
+    team.judge(0.1)
+    return int(team.rows(JUDGMENT)[-1]["id"])
+
+
+@on_sqlite
+def test_the_judge_was_seen_where_a_judgment_was_on_the_screen(team: ReviewCase) -> None:
+    team.grade(team.mara, label=Label.GROUNDED)
+    team.grade(team.mara, label=Label.GROUNDED, judgment_seen_id=judged(team))
+    assert seen(team) == [[], ["judge"]]
+
+
+@on_sqlite
+def test_people_were_seen_where_what_another_said_stood_there(team: ReviewCase) -> None:
+    first = team.grade(team.mara, label=Label.GROUNDED)
+    team.grade(team.jon, label=Label.GROUNDED)
+    team.undo(first, team.mara)
+    team.grade(team.mara, label=Label.HALLUCINATED, judgment_seen_id=judged(team))
+    assert [row for row in seen(team) if row is not None] == [[], ["people"], ["judge", "people"]]
+
+
+@on_sqlite
+def test_a_decision_says_it_too(team: ReviewCase) -> None:
+    team.grade(team.jon, label=Label.GROUNDED)
+    judgment = judged(team)
+    (flag,) = [flag["id"] for flag in team.flags() if flag["state"] == "open"]
+    team.decide(flag, team.mara, Decision.CONFIRM, judgment_seen_id=judgment)
+    assert seen(team)[-1] == ["judge", "people"]

@@ -1,0 +1,398 @@
+"""What a lead asks of a queue: rules, sizes, plans, required grades."""
+
+import json
+
+import numpy as np
+import pytest
+
+from engines import on_sqlite
+from judgeboard.agreement.plans import draw_plan
+from judgeboard.agreement.samples import sampled_labels
+from judgeboard.domain import Decision, DimensionScore, Grade, Label, QueueOrder
+from judgeboard.errors import BadInput
+from judgeboard.judges.rubric_file import SCALE
+from judgeboard.reviews.bundles import export_bundle, merge_bundle
+from judgeboard.reviews.changes import edit
+from judgeboard.reviews.presets import PRESETS
+from judgeboard.reviews.queues import ORDER_LABELS, MissingGrades, QueueRules, create_queue, orders_of, own_queues
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.queue_filling import count_matching
+from judgeboard.store.strata import DrawPlan
+from judgeboard.store.tables import EVENT, QUEUE
+from query_plans import statements_of
+
+GOOD = {
+    "name": "March audit",
+    "order": QueueOrder.SEVERITY,
+    "needed": 2,
+    "overlap": 0.5,
+    "sampling_rate": 0.1,
+    "repeat_rate": 0.05,
+    "lease_seconds": 600,
+    "grades": ("label", "tone"),
+    "guidelines": "Read the passages first.",
+}
+
+
+@pytest.mark.parametrize("grade", ["", "q\x01", "a\nb", "\u202e", " ", "x" * 201])
+def test_a_grade_has_a_name_that_can_be_shown(grade) -> None:
+    with pytest.raises(BadInput, match="a grade must be label"):
+        QueueRules("q", grades=("quality", grade))
+    assert QueueRules("q", grades=("quality", "Stil und Ton")).grades == ("quality", "Stil und Ton")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("name", "   ", "a queue has a name"),
+        ("overlap", 1.5, "the overlap is a share from 0 to 1, not 1.5"),
+        ("sampling_rate", 1.0, "the sampling rate is a share from 0 to below 1"),
+        ("repeat_rate", -0.1, "the repeat rate is a share from 0"),
+        ("lease_seconds", 5, "a lease lasts from 10 seconds to a day"),
+        ("guidelines", "x" * 20_001, "guidelines have at most 20,000 characters"),
+    ],
+)
+def test_what_is_wrong_is_said(field: str, value: object, said: str) -> None:
+    assert QueueRules(**GOOD).needed == 2
+    with pytest.raises(BadInput, match=said):
+        QueueRules(**GOOD | {field: value})
+
+
+@pytest.mark.parametrize("order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY])
+def test_an_order_made_from_scores_in_a_blind_queue_is_explained(order: QueueOrder) -> None:
+    with pytest.raises(BadInput, match="which this queue hides: order by oldest or random") as refused:
+        QueueRules(**GOOD | {"blind_judge": True, "order": order})
+    assert ORDER_LABELS[order] in str(refused.value)
+
+
+def test_what_is_blind_is_not_offered_an_order_made_from_scores_and_is_random_unless_asked_otherwise() -> None:
+    assert orders_of(blind=True) == (QueueOrder.RANDOM, QueueOrder.OLDEST)
+    assert orders_of(blind=False) == tuple(QueueOrder)
+    for blind in (True, False):
+        for order in orders_of(blind=blind):
+            assert QueueRules(**GOOD | {"blind_judge": blind, "order": order}).order is order
+
+
+RANDOM = {"flagged_only": False, "order": QueueOrder.RANDOM}
+
+
+def answers_in(case, name: str) -> list[int]:
+    (queue_id,) = [row["id"] for row in case.rows(QUEUE) if row["name"] == name]
+    return [item["response_id"] for item in case.items() if item["queue_id"] == queue_id]
+
+
+@on_sqlite
+def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case) -> None:
+    ids = case.flagged(0.1, 0.2, 0.8, 0.9, 0.9, 0.9)
+    case.queue("one", **RANDOM, max_items=4)
+    case.queue("two", **RANDOM, max_items=4)
+    case.queue("other", **RANDOM, max_items=4, seed="x")
+    drawn = answers_in(case, "one")
+    assert len(drawn) == 4
+    assert set(drawn) <= set(ids)
+    assert any(id_ in ids[2:] for id_ in drawn), "also answers without a flag"
+    assert drawn == answers_in(case, "two") != answers_in(case, "other"), "the seed alone decides"
+    (row, _, _) = case.rows(QUEUE)
+    assert (row["max_items"], row["drawn_from"], row["seed"]) == (4, 6, "judgeboard")
+    assert all(item["sampled"] for item in case.items())
+    details = next(event["details"] for event in case.rows(EVENT) if event["kind"] == "make_queue")
+    assert (details["items"], details["drawn_from"], details["seed"]) == (4, 6, "judgeboard")
+    assert "4 of 6 that matched (seed 'judgeboard')" in case.progress("one").rules
+
+
+@on_sqlite
+def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settles_the_flag(case) -> None:
+    case.flagged(0.1, 0.9)
+    case.queue(**RANDOM, max_items=2, needed=2)
+    case.queue("flags")
+    (flag,) = case.flags()
+    case.decide(flag["id"], case.ada, Decision.DISMISS)
+    assert case.progress("q").items == 2
+    for who in (case.mara, case.jon):
+        for _ in range(2):
+            case.review(who, Decision.CONFIRM)
+    assert case.progress("q").agreed == 2
+    assert case.take(case.ada) is None
+    assert case.flag_states() == ["open"], "the other queue still holds it"
+    case.review(case.jon, Decision.CONFIRM, "flags")
+    assert case.flag_states() == ["confirmed"]
+
+
+def test_a_queue_of_flagged_answers_takes_the_worst_and_nothing_later(case) -> None:
+    ids = case.flagged(0.4, 0.1, 0.3, 0.2)
+    case.queue(max_items=2)
+    assert answers_in(case, "q") == [ids[1], ids[3]]
+    case.flagged(0.01)
+    assert case.progress().items == 2
+    assert case.rows(QUEUE)[0]["drawn_from"] == 4
+
+
+def test_the_number_of_items_includes_the_random_sample(case) -> None:
+    with case.store.writing() as connection:
+        from judgeboard.store.settings import set_setting
+
+        set_setting(connection, "random_share", 1, "test")
+    case.flagged(*(0.01 * number for number in range(1, 40)), 0.9, 0.9, 0.9, 0.9, 0.9, 0.9)
+    made = case.queue(max_items=10, sampling_rate=0.25, where=RowFilter(rules=("low_groundedness",)))
+    assert (made.joined, made.sampled) == (9, 2)
+
+
+def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
+    case.flagged(0.1, 0.2, 0.9)
+    case.flagged(0.1, query_type="legal")
+    where = RowFilter(query_types=("QA",))
+    with case.store.reading() as connection:
+        counts = [count_matching(connection, where, flagged_only=flagged) for flagged in (True, False)]
+    assert counts == [2, 3]
+    assert case.queue(where=where, **RANDOM, max_items=100).joined == 3
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ({"flagged_only": False, "order": QueueOrder.RANDOM}, "needs a number of items"),
+        (RANDOM | {"max_items": 9, "sampling_rate": 0.1}, "can have a share"),
+        ({"flagged_only": False, "max_items": 9}, "no severity"),
+        (RANDOM | {"max_items": 9, "subject": "pairs"}, "pairs have no flags"),
+        ({"max_items": 0}, "must be 1 to 100,000"),
+    ],
+)
+def test_rules_that_do_not_fit_say_why(rules, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        QueueRules("q", **rules)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_preset_makes_a_queue(case, name: str) -> None:
+    case.flagged(0.1, 0.9)
+    words, rules = PRESETS[name]
+    made = case.queue(**rules)
+    assert made.joined == (1 if name == "worst" else 2)
+    assert str(made.queue.max_items) in words
+
+
+def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(case) -> None:
+    case.flagged(0.1, 0.2, 0.3)
+    case.queue("theirs", assigned=(case.mara,), needed=2)
+    case.queue("of jon", assigned=(case.jon,))
+    case.queue("of all")
+    case.review(case.mara, name="theirs")
+
+    def waits(who) -> int:
+        with case.store.reading() as connection:
+            return queue_page(connection, RowFilter(), reviewer_id=who.id).total
+
+    def left(who) -> list[tuple[str, int, int]]:
+        with case.store.reading() as connection:
+            return [(own.queue.name, own.done, own.left) for own in own_queues(connection, who.id, case.now)]
+
+    assert left(case.mara) == [("theirs", 1, 2)]
+    assert (waits(case.mara), waits(case.jon)) == (2, 3)
+    for _ in range(2):
+        case.review(case.mara, name="theirs")
+    assert left(case.mara) == []
+    assert left(case.ada) == []
+
+
+@on_sqlite
+def test_a_decision_costs_one_statement_for_each_full_queue_without_the_answer(case) -> None:
+    case.flagged(0.4, 0.1, 0.3, 0.2)
+    counts = []
+    mild = sorted(case.flags(), key=lambda flag: flag["severity"])  # each queue holds the worst one alone
+    for names, flag in zip(("a", "bcdef"), mild, strict=False):
+        for name in names:
+            case.queue(name, max_items=1)
+        with statements_of(case.store) as statements:
+            case.decide(flag["id"], case.ada, Decision.DISMISS)
+        counts.append(len(statements))
+    assert counts[1] - counts[0] <= 5
+
+
+LOT = {"flagged_only": False, "order": QueueOrder.RANDOM, "grades": ("label",)}
+
+
+def planned(case, name: str = "q", n: int = 12, where: RowFilter | None = None, **rules):
+    where = where or RowFilter()
+    with case.store.reading() as connection:
+        plan = draw_plan(connection, where)
+    rules = QueueRules(name, where, max_items=n, **(LOT | rules))
+    return create_queue(case.store, rules, by=case.lead, plan=plan, now=case.now)
+
+
+def plan_of(case, name: str = "q") -> dict:
+    return next(row["plan"] for row in case.rows(QUEUE) if row["name"] == name)
+
+
+@on_sqlite
+def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case) -> None:
+    flagged, others = case.flagged(*([0.1] * 20)), case.flagged(*([0.9] * 40))
+    made = planned(case, n=12)
+    assert made.joined == 12
+    items = case.items()
+    assert len({item["response_id"] for item in items} & set(flagged)) == 4
+    assert len({item["response_id"] for item in items} & set(others)) == 8
+    assert all(item["sampled"] for item in items)
+    assert [item["stratum"] for item in items if item["response_id"] in flagged] == [0] * 4
+    of_flagged, of_others = plan_of(case)["strata"]
+    expected = {"picked": True, "verdict": "bad", "answers": 20, "labelled": 0, "drawn": 4}
+    assert of_flagged.items() >= (expected | {"inclusion_probability": 0.2}).items()
+    last = max(item["position"] for item in items if item["stratum"] == 0)
+    assert last < of_flagged["next_position"] < 1
+    assert (of_others["answers"], of_others["drawn"], of_others["verdict"]) == (40, 8, "good")
+    assert any("2 strata" in rule for rule in case.progress().rules)
+    assert case.rows(QUEUE)[0]["drawn_from"] == 60
+
+
+@on_sqlite
+def test_the_seed_decides_and_flagged_answers_are_not_first(case) -> None:
+    case.flagged(*([0.1] * 20), *([0.9] * 20))
+    for name, seed in (("one", "a"), ("two", "a"), ("other", "b")):
+        planned(case, name, seed=seed)
+    by_queue: dict[int, list] = {}
+    for item in sorted(case.items(), key=lambda item: (item["queue_id"], item["position"])):
+        by_queue.setdefault(item["queue_id"], []).append((item["response_id"], item["stratum"]))
+    one, two, other = by_queue.values()
+    assert one == two != other
+    assert [stratum for _, stratum in one] != sorted(stratum for _, stratum in one)
+
+
+@on_sqlite
+def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -> None:
+    case.flagged(*([0.1] * 20), *([0.9] * 40))
+    planned(case, n=12)
+    for _ in range(12):
+        case.review(case.mara, label="grounded")
+    with case.store.reading() as connection:
+        sample = sampled_labels(connection, get_version(connection, "rag"))
+    assert (len(sample.response_ids), sample.extras) == (12, 0)
+    assert sorted((each.answers, each.labelled) for each in sample.counts) == [(20, 4), (40, 8)]
+    made = planned(case, "more", n=48)
+    drawn = {item["response_id"] for item in case.items() if item["queue_id"] == made.queue.id}
+    assert made.joined == 48
+    assert drawn.isdisjoint(sample.response_ids.tolist())
+    assert [each["labelled"] for each in plan_of(case, "more")["strata"]] == [4, 8]
+
+
+def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(case) -> None:
+    case.flagged(*([0.9] * 8))
+    case.judge(case.add("unusable")[0], None)
+    case.add("never judged")
+    made = planned(case, n=9)
+    assert made.joined == 9
+    assert [(each["verdict"], each["answers"]) for each in plan_of(case)["strata"]] == [("good", 8), ("unusable", 1)]
+
+
+def test_a_filter_limits_the_draw_and_more_than_there_are_takes_all(case) -> None:
+    ids = case.flagged(0.1, 0.9, 0.9)
+    case.flagged(0.9, query_type="legal")
+    assert planned(case, n=50, where=RowFilter(query_types=("QA",))).joined == 3
+    assert {item["response_id"] for item in case.items()} == set(ids)
+
+
+def two_versions(case) -> tuple[list[int], list[int]]:
+    """Two versions of a judge that differ on 20 of 60 answers; return these, and the others."""
+    ids = case.flagged(*([0.1] * 30), *([0.9] * 30))
+    scores = {id_: 0.9 if (place < 30) == (place % 3 == 0) else 0.1 for place, id_ in enumerate(ids)}
+    case.judge_all(scores, version=2)
+    return ids[::3], [id_ for place, id_ in enumerate(ids) if place % 3]
+
+
+@on_sqlite
+def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> None:
+    differing, _ = two_versions(case)
+    with case.store.reading() as connection:
+        plan = draw_plan(connection, RowFilter(), ["rag v1", "rag v2"])
+    create_queue(case.store, QueueRules("q", max_items=8, **LOT), by=case.lead, plan=plan, now=case.now)
+    drawn = [item["response_id"] for item in case.items()]
+    assert len(drawn) == 8
+    assert set(drawn) < set(differing)
+    of_bad, of_good = plan_of(case)["strata"]
+    assert [(each["verdict"], each["answers"], each["drawn"]) for each in (of_bad, of_good)] == [
+        ("bad", 10, 4),
+        ("good", 10, 4),
+    ]
+    assert any("on which rag v1 and rag v2 differ" in rule for rule in case.progress().rules)
+    for _ in range(8):
+        case.review(case.mara, label="grounded")
+    with case.store.reading() as connection:
+        sample = sampled_labels(connection, get_version(connection, "rag v1"))
+        again = draw_plan(connection, RowFilter(), ["rag v1", "rag v2"])
+    assert len(sample.response_ids) == 0, "these labels are no sample of all answers"
+    assert sample.extras == 8
+    assert set(again.labelled.tolist()) == set(drawn)
+
+
+def test_a_plan_needs_random_order_and_a_number(case) -> None:
+    rules = QueueRules("q", RowFilter(), order=QueueOrder.OLDEST, flagged_only=False, max_items=3)
+    with pytest.raises(BadInput, match="in random order"):
+        create_queue(case.store, rules, by=case.lead, plan=DrawPlan(labelled=np.empty(0, dtype=np.int64)))
+
+
+ASKS = {"grades": ("label", "groundedness"), "optional_grades": ("quality",)}
+
+
+def test_label_is_required_by_default_and_quality_is_optional() -> None:
+    rules = QueueRules("q")
+    assert (rules.grades, rules.optional_grades) == (("label", "groundedness"), ("quality",))
+    assert QueueRules("q", grades=("quality",)).optional_grades == (), "a grade is either required or optional"
+
+
+@on_sqlite
+def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> None:
+    case.flagged(0.1)
+    case.queue(**ASKS, blind_judge=True, order="random")
+    leased = case.lease(case.mara)
+    with pytest.raises(MissingGrades, match="requires label, groundedness; missing: label"):
+        case.say(leased, case.mara, groundedness=0.0)
+    for decision in (Decision.CONFIRM, Decision.DISMISS, None):
+        with pytest.raises(BadInput, match="missing: label, groundedness"):
+            case.say(leased, case.mara, decision, note="made up")
+    assert case.reviews() == []
+    decided = case.say(leased, case.mara, label=Label.HALLUCINATED, groundedness=0.0)
+    assert decided.reveal, "the same lease still takes the whole review"
+    assert [review["quality"] for review in case.reviews()] == [None]
+
+
+@on_sqlite
+def test_unsure_needs_no_grade_and_a_dimension_can_be_required(case) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue(grades=("tone",), optional_grades=("label",))
+    case.review(case.mara, Decision.UNSURE)
+    leased = case.lease(case.mara)
+    with pytest.raises(MissingGrades, match="missing: tone"):
+        case.say(leased, case.mara, label=Label.GROUNDED)
+    case.say(leased, case.mara, scores=(DimensionScore("tone", 4, SCALE),))
+
+
+@on_sqlite
+def test_an_edit_keeps_the_required_grades(case) -> None:
+    case.flagged(0.1)
+    case.queue(**ASKS)
+    first = case.review(case.mara, label=Label.HALLUCINATED, groundedness=0.0)
+    change = {"review_id": first.review_id, "reviewer": case.mara, "decision": Decision.CONFIRM}
+    with pytest.raises(MissingGrades, match="missing: label"):
+        edit(case.store, **change, grade=Grade(groundedness=0.2), request_key="half")
+    edit(case.store, **change, grade=Grade(label=Label.HALLUCINATED, groundedness=0.2), request_key="whole")
+
+
+@on_sqlite
+def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(case, tmp_path) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue(**ASKS)
+    file = tmp_path / "mara.jsonl"
+    export_bundle(case.store, "q", case.mara, file, items=2, by=case.mara, now=case.now)
+    head, *lines = map(json.loads, file.read_text().splitlines())
+    assert head["required"] == ["decision", "label", "groundedness"]
+    assert list(lines[0])[7:11] == ["decision", "label", "groundedness", "quality"]
+    lines[0] |= {"decision": "confirm", "groundedness": 0.2, "note": "half"}
+    lines[1] |= {"decision": "dismiss", "label": "grounded", "groundedness": 1}
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (head, *lines)))
+    merged = merge_bundle(case.store, file, by=case.mara, now=case.now)
+    [refused] = merged.refused
+    assert (merged.merged, refused.line, refused.kept) == (1, 2, False)
+    assert "missing: label" in refused.reason
+    lines[0]["label"] = "hallucinated"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (head, *lines)))
+    assert merge_bundle(case.store, file, by=case.mara, now=case.now).merged == 1

@@ -1,0 +1,321 @@
+"""Jobs: what can be asked for, and that they go on whatever ends a worker."""
+
+import io
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+
+from held_endpoint import HeldEndpoint
+from job_steps import ANSWERS, WorkerProcess, ask, asked, ended, rag, working
+from judgeboard.domain import JudgeVersion
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.imports.importing import import_file
+from judgeboard.judges.judge import fingerprint
+from judgeboard.reports.stats import VersionAgreement, stats
+from judgeboard.runs import rejudge_jobs
+from judgeboard.runs.jobs import (
+    CallEstimate,
+    cancel_job,
+    estimate_calls,
+    job_progress,
+    judge_spec,
+    recent_jobs,
+    request_rejudge,
+)
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.jobs import get_job, live_workers, register_worker, set_run
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.runs import start_or_continue_run
+from judgeboard.store.tables import WORKER
+from judging_log import time_passes, until
+
+RAG = {"kind": "rag", "model": "gpt-4o-mini"}
+
+
+def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
+    with pytest.raises(BadInput, match="no judge of kind 'magic'"):
+        request_rejudge(sqlite_log, judge={"kind": "magic"}, actor="Mara")
+    with pytest.raises(BadInput, match="cannot use these options of a judge: api_key"):
+        request_rejudge(sqlite_log, judge={**RAG, "api_key": "sk-1"}, actor="Mara")
+    with pytest.raises(NotFound, match="no job"):
+        job_progress(sqlite_log, "rejudge-0")
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"judge": {**RAG, "base_url": "file:///etc/passwd"}}, "http:// or https://"),
+        ({"judge": RAG, "max_cost": float("nan")}, "finite"),
+        ({"judge": RAG, "max_cost": -1.0}, "0 or more"),
+        ({"judge": RAG, "concurrency": 0}, "must be 1 to 1,024"),
+        ({"judge": RAG, "concurrency": 10**9}, "must be 1 to 1,024"),
+    ],
+)
+def test_a_value_that_no_job_can_have_is_refused_whoever_asks(
+    sqlite_log: Store, asked: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        request_rejudge(sqlite_log, **asked, actor="cli:root")
+    assert recent_jobs(sqlite_log) == []
+
+
+def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
+    first = ask(log, RAG, where=RowFilter(ids=("a1",)))
+    with pytest.raises(BadInput, match=r"Mara started the same job at \d\d:\d\d UTC"):
+        ask(log, RAG, where=RowFilter(ids=("a1",)))
+    ask(log, RAG, where=RowFilter(ids=("a2",)))
+    ask(log, {**RAG, "domain": "rocks"}, where=RowFilter(ids=("a1",)))
+    cancel_job(log, first, "Jon")
+    again = ask(log, RAG, where=RowFilter(ids=("a1",)))
+    assert [job.state for job in recent_jobs(log)].count("waiting") == 3
+    assert recent_jobs(log)[0].id == again
+
+
+def test_two_equal_requests_at_once_are_one_job(log: Store) -> None:
+    together = Barrier(4)
+
+    def request(_number: int) -> bool:
+        together.wait()
+        try:
+            ask(log, RAG)
+        except BadInput:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        stored = list(threads.map(request, range(4)))
+    assert (sum(stored), len(recent_jobs(log))) == (1, 1)
+
+
+def test_without_a_worker_a_job_waits(log: Store) -> None:
+    job_id = ask(
+        log,
+        RAG,
+        where=RowFilter(query_types=("simple",)),
+        estimate=CallEstimate(ANSWERS, 0, None, None, None, priced=True),
+    )
+    job = job_progress(log, job_id)
+    assert (job.state, job.selected, job.waiting, job.finished) == ("waiting", ANSWERS, ANSWERS, False)
+    with log.writing() as connection:
+        register_worker(connection, "elsewhere")
+    assert job_progress(log, job_id).state == "waiting"
+
+
+def test_an_estimate_counts_what_a_job_would_ask(log: Store, endpoint: HeldEndpoint) -> None:
+    judge = rag(endpoint)
+    first = estimate_calls(log, judge=judge)
+    assert (first.calls, first.cost_micro, first.tokens, first.priced) == (ANSWERS, None, None, True)
+    judge_pending(log, make_judge(**judge), where=RowFilter(ids=("a1", "a2")))
+    after = estimate_calls(log, judge=judge)
+    # 120 tokens a call; one costs 27 micro-dollars.
+    assert (after.calls, after.tokens, after.cost_micro) == (ANSWERS, 120, ANSWERS * 27)
+    assert estimate_calls(log, judge=judge, mode="plain").calls == ANSWERS - 2
+    assert estimate_calls(log, judge=judge, mode="failed").calls == 0
+    assert estimate_calls(log, judge=judge, where=RowFilter(ids=("a7",))).calls == 1
+
+
+def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    judge = rag(endpoint, model="llama-of-our-own")
+    judge_pending(sqlite_log, make_judge(**judge), limit=2)
+    known = estimate_calls(sqlite_log, judge=judge)
+    assert (known.cost_micro, known.priced, known.tokens) == (None, False, 120)
+
+
+def test_an_estimate_needs_no_key_but_a_model(sqlite_log: Store) -> None:
+    assert estimate_calls(sqlite_log, judge=RAG).calls == ANSWERS
+    with pytest.raises(BadInput, match="needs a model"):
+        estimate_calls(sqlite_log, judge={"kind": "rag"})
+
+
+def test_an_estimate_goes_on_where_a_stopped_run_ended(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    judge = rag(endpoint)
+    stopped = judge_pending(sqlite_log, make_judge(**judge), mode="all", concurrency=1, max_cost=0.0001)
+    going_on = estimate_calls(sqlite_log, judge=judge)
+    assert stopped.asked == 4
+    assert (going_on.calls, going_on.continues) == (ANSWERS - 4, stopped.run_id)
+    assert estimate_calls(sqlite_log, judge=judge, where=RowFilter(ids=("a1",))).continues is None
+
+
+def test_an_offline_judge_costs_nothing(sqlite_log: Store) -> None:
+    free = estimate_calls(sqlite_log, judge={"kind": "lexical"})
+    assert (free.calls, free.cost_micro, free.model) == (ANSWERS, 0, None)
+
+
+StartWorker = Callable[[Store], WorkerProcess]
+
+
+def test_a_killed_job_goes_on_after_a_restart(log: Store, endpoint: HeldEndpoint, worker_process: StartWorker) -> None:
+    grade_all(log)
+    judge_pending(log, make_judge("lexical"))
+    before = agreement_of(log, "lexical")
+    endpoint.hold_after(9)
+    first = worker_process(log)
+    job_id = ask(log, rag(endpoint))
+    asked(log, job_id, 9)
+    until(lambda: len(endpoint.server.requests) == 13, "four calls in flight")
+    first.kill()
+    time_passes(log)
+    assert job_progress(log, job_id).state == "waiting"
+    assert job_progress(log, job_id).asked == 9
+    endpoint.release()
+    with working(log):
+        job = ended(log, job_id)
+    assert (job.state, job.ok, job.run_id) == ("done", ANSWERS, 2)
+    times = endpoint.asked
+    assert len(times) == ANSWERS
+    assert max(times.values()) <= 2
+    assert sum(times.values()) <= ANSWERS + 4
+    assert before
+    assert agreement_of(log, "lexical") == before
+
+
+def test_ctrl_c_finishes_the_calls_in_flight_and_leaves_the_job_to_be_continued(
+    log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
+) -> None:
+    endpoint.hold_after(5)
+    first = worker_process(log)
+    job_id = ask(log, rag(endpoint), concurrency=2)  # the answers that are left take seconds
+    asked(log, job_id, 5)
+    until(lambda: len(endpoint.server.requests) == 7, "two calls in flight")
+    first.interrupt()
+    until(lambda: "stopping" in first.said.read_text(), "the signal")
+    endpoint.release(slowly=True)
+    assert "Traceback" not in first.wait()
+    job = job_progress(log, job_id)
+    assert job.state == "waiting"
+    assert job.asked == len(endpoint.server.requests)
+    assert job.asked < ANSWERS
+    with working(log):
+        assert ended(log, job_id).ok == ANSWERS
+    assert set(endpoint.asked.values()) == {1}
+
+
+@pytest.mark.postgres
+def test_workers_of_several_processes_share_the_jobs(
+    postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
+) -> None:
+    endpoint.hold_after(0)
+    for _ in range(2):
+        worker_process(postgres_log)
+    until(lambda: len(living(postgres_log)) == 2, "two workers")
+    jobs = [ask(postgres_log, rag(endpoint, name=f"judge-{number}"), concurrency=1) for number in range(4)]
+    # A worker does two jobs at a time: four calls in flight are the work of both.
+    until(lambda: len(endpoint.server.requests) == 4, "four jobs at a time")
+    endpoint.release()
+    assert [ended(postgres_log, job_id).ok for job_id in jobs] == [ANSWERS] * 4
+    assert set(endpoint.asked.values()) == {4}
+
+
+def test_one_process_at_a_time_takes_the_jobs_of_a_file(
+    sqlite_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker
+) -> None:
+    first = worker_process(sqlite_log)
+    until(lambda: living(sqlite_log), "the first worker")
+    with working(sqlite_log):
+        ended(sqlite_log, ask(sqlite_log, rag(endpoint)))
+        assert worker_pids(sqlite_log) == [first.process.pid]
+        first.kill()
+        assert ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"})).ok == ANSWERS
+        assert worker_pids(sqlite_log) == [os.getpid()]
+    assert set(endpoint.asked.values()) == {1}
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
+    postgres_log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint.hold_after(6)
+    with working(postgres_log):
+        job_id = ask(postgres_log, rag(endpoint))
+        asked(postgres_log, job_id, 6)
+        with postgres_log.reading() as connection:
+            others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            connection.execute(text(f"SELECT pg_terminate_backend(pid) {others}"))
+        endpoint.release()
+        job = ended(postgres_log, job_id)
+    assert (job.state, job.ok) == ("done", ANSWERS)
+
+
+def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
+    sqlite_log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejudge_jobs, "TRY_AGAIN_SECONDS", (0.01, 0.01))
+    with sqlite_log.writing() as connection:
+        connection.execute(text("CREATE TRIGGER broken BEFORE INSERT ON judgment BEGIN SELECT raise(ABORT, 'no'); END"))
+    job_id = ask(sqlite_log, rag(endpoint))
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert job.state == "failed"
+    assert "log" in (job.why or "")
+    assert job_id in caplog.text
+
+
+def grade_all(store: Store) -> None:
+    lines = [
+        json.dumps({"response_id": f"a{n}", "annotator": "Jon", "groundedness": n % 3 / 2, "quality": 1 + n % 4})
+        for n in range(ANSWERS)
+    ]
+    summary = import_file(store, io.BytesIO("\n".join(lines).encode()), kind="grades", name="grades.jsonl")
+    assert summary.new == ANSWERS
+
+
+def agreement_of(store: Store, judge: str) -> list[VersionAgreement]:
+    with store.reading() as connection:
+        return [row for row in stats(connection).agreement if row.judge == judge]
+
+
+def living(store: Store) -> set[str]:
+    with store.reading() as connection:
+        return live_workers(connection)
+
+
+def worker_pids(store: Store) -> list[int]:
+    with store.reading() as connection:
+        return list(connection.scalars(select(WORKER.c.pid)))
+
+
+def test_the_row_of_a_job_holds_no_secret(sqlite_log: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
+    job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
+    with sqlite_log.reading() as connection:
+        assert "sk-secret" not in str(get_job(connection, job_id))
+
+
+ADDRESS = "http://localhost:9/v1"
+
+
+def test_a_version_is_asked_again_as_it_was(sqlite_store: Store) -> None:
+    asked = {"kind": "rag", "name": "ours", "model": "m", "max_output": 64, "domain": "rocks", "claims": True}
+    version = make_judge(**asked, base_url=ADDRESS).version
+    with sqlite_store.writing() as connection:
+        stored = ensure_version(connection, version)
+        assert judge_spec(connection, stored) == asked
+        run = start_or_continue_run(connection, stored, actor="Mara")
+    job_id = request_rejudge(sqlite_store, judge={**asked, "base_url": ADDRESS}, where=RowFilter(), actor="Mara")
+    with sqlite_store.writing() as connection:
+        set_run(connection, job_id, run.id)
+        again = judge_spec(connection, stored)
+    assert again == {**asked, "base_url": ADDRESS}
+    assert fingerprint(make_judge(**again).version) == stored.fingerprint
+
+
+def test_an_offline_judge_is_asked_by_its_name(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        stored = ensure_version(connection, make_judge("lexical", name="words").version)
+        assert judge_spec(connection, stored) == {"kind": "lexical", "name": "words"}
+
+
+def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        recorded = ensure_version(connection, JudgeVersion("gpt", "replay"))
+        older = ensure_version(connection, JudgeVersion("rag", "rag", "m", {"temperature": 0}, "An older prompt."))
+        assert judge_spec(connection, recorded) is None
+        assert judge_spec(connection, older) is None
