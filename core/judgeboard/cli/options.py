@@ -33,12 +33,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 class FiniteRange(click.FloatRange):
     """A number within bounds. Refuses nan and inf, which `click.FloatRange` may accept."""
 
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail with the option's name."""
-        number = super().convert(value, param, ctx)
+        """Return the number, or fail with the option's name and the range."""
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number.", param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
-        return float(number)
+        try:
+            return float(super().convert(number, param, ctx))
+        except click.BadParameter:
+            low = None if self.min is None else f"{'above' if self.min_open else 'at least'} {self.min:g}"
+            high = None if self.max is None else f"{'below' if self.max_open else 'at most'} {self.max:g}"
+            bounds = " and ".join(bound for bound in (low, high) if bound)
+            share = f" For {number:g} %, write {number / 100:g}." if self.max == 1 and 1 <= number < 100 else ""
+            self.fail(f"{value} is not allowed: the number must be {bounds}.{share}", param, ctx)
 
 
 def _where_help() -> str:

@@ -79,7 +79,7 @@ def add_rule(
         raise BadInput(f"the name of a judging rule has 1 to {LONGEST_NAME} characters")
     for each in (rate, *(rates or {}).values()):
         if not 0 <= each <= 1:
-            raise BadInput(f"a sampling rate must be a number from 0 to 1, not {each:g}")
+            raise BadInput(f"a sampling rate must be a number from 0 to 1 (0.2 for 20 %), not {each:g}")
     if max_calls is not None and max_calls < 1:
         raise BadInput("the number of calls per day must be 1 or more")
     if not 0 <= delay_s <= LONGEST_DELAY:

@@ -45,3 +45,23 @@ def test_a_missing_file_is_said_before_a_missing_key(
 def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ratee"]) == 2
     assert "'rate'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["plan", "--reach", "7"],
+            "'--reach': 7 is not allowed: the number must be above 0 and below 1. For 7 %, write 0.07.",
+        ),
+        (["stand", "--agreement", "90"], "must be above 0 and below 1. For 90 %, write 0.9."),
+        (["agreement", "--epsilon", "-1"], "must be at least 0 and at most 1.\n"),
+        (["judge", "--max-cost", "0"], "must be above 0.\n"),
+        (["judge", "--timeout", "1h"], "'--timeout': '1h' is not a number."),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_the_range_and_a_percentage_with_its_share(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    assert message in capsys.readouterr().err

@@ -133,7 +133,7 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
         (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs can be filtered only by"),
         (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, uncertain_verdict"),
         (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
-        (("--lease-minutes", "2000"), "not in the range 0<x<=1440"),
+        (("--lease-minutes", "2000"), "the number must be above 0 and at most 1440"),
     ],
 )
 def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], message: str, typed: Typed) -> None:
