@@ -247,7 +247,8 @@ def _of_pilot(plan: LabelPlan) -> str | None:
         )
     judge = "" if plan.explained is None else f", and the judge explains {percent(plan.explained)} of the variance"
     groups = f" Evidence groups multiply the variance by {plan.design_effect:.2f}." if plan.design_effect > 1 else ""
-    return f"In the labels so far, {percent(plan.share)} of all answers are bad{judge}.{groups}"
+    answers = "all answers" if plan.name is None else "these answers"
+    return f"In the labels so far, {percent(plan.share)} of {answers} are bad{judge}.{groups}"
 
 
 def _stopping(plan: LabelPlan) -> str | None:

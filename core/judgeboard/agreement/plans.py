@@ -21,7 +21,7 @@ from judgeboard.agreement.label_plans import (
 )
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.errors import BadInput
-from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, among, grouping
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     LEAST_PILOT,
@@ -134,8 +134,15 @@ def plan_labels(
     )
     if question == "outcome":
         start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter()))
-    types = sources[0].answers.query_types.names if by_query_type else ()
-    return tuple(_plan(replace(start, name=name), sources) for name in (None, *types))
+    plans = [_plan(start, sources, [None] * len(sources))]
+    if by_query_type:
+        positions = [source.answers.query_types.positions() for source in sources]
+        none = np.empty(0, dtype=np.int64)
+        plans += [
+            _plan(replace(start, name=name), sources, [each.get(name, none) for each in positions])
+            for name in positions[0]
+        ]
+    return tuple(plans)
 
 
 def plans_for_rate(
@@ -162,13 +169,13 @@ def plans_for_rate(
     return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
 
 
-def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers]) -> LabelPlan:
-    masks = [None if plan.name is None else source.answers.query_types.equal(plan.name) for source in sources]
-    pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, masks, strict=True)]
+def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers], rows: Sequence[IntArray | None]) -> LabelPlan:
+    """Complete a plan for these rows of each source (None: all rows)."""
+    pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, rows, strict=True)]
     pilot = pilots[0]
     plan = _started(plan, pilot)
     if plan.question == "judges":
-        return _completed(_for_judges(plan, pilots, *_differing(sources, masks)), pilot)
+        return _completed(_for_judges(plan, pilots, *_differing(sources, rows)), pilot)
     made_by = {"rate": _for_rate, "outcome": _for_outcome, "kappa": _for_kappa, "versions": _for_versions}
     return _completed(made_by[plan.question](plan, pilot), pilot)
 
@@ -191,18 +198,18 @@ def _completed(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     return replace(plan, sentences=sentences_of(plan))
 
 
-def _differing(sources: Sequence[LabelledAnswers], masks: Sequence[BoolArray | None]) -> tuple[int, int, int]:
+def _differing(sources: Sequence[LabelledAnswers], rows: Sequence[IntArray | None]) -> tuple[int, int, int]:
     """Return how many answers have usable verdicts of two judge versions, how many of them differ and have a label."""
     one, other = (
         source.answers if inside is None else source.answers.at(inside)
-        for source, inside in zip(sources, masks, strict=True)
+        for source, inside in zip(sources, rows, strict=True)
     )
-    ids, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
+    _, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
     verdicts, others = one.verdicts[at_one], other.verdicts[at_other]
     usable = (verdicts != UNUSABLE) & (others != UNUSABLE)
     differ = usable & (verdicts != others)
-    labelled = among(ids[differ], np.unique(sources[0].answers.response_ids[sources[0].labelled]))
-    return int(usable.sum()), int(differ.sum()), int(labelled.sum())
+    labelled = sources[0].labelled if rows[0] is None else sources[0].labelled[rows[0]]
+    return int(usable.sum()), int(differ.sum()), int(labelled[at_one[differ]].sum())
 
 
 def _pilot(sample: SampledLabels) -> _Pilot:
@@ -259,12 +266,13 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
         pilot.answers_per_group,
         correlation,
     )
+    shows = shown_by(more)
     return replace(
         plan,
         labels=pilot.n + more,
         more=more,
-        enough=shown_by(more) <= plan.reach,
-        shows=shown_by(more),
+        enough=shows <= plan.reach,
+        shows=shows,
         by_lot=by_lot,
         design_effect=effect_of(more),
     )

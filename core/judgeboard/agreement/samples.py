@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import combined_as, decoded, gold, people_values, person_grades
@@ -205,13 +206,14 @@ class LabelledAnswers:
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
 
-    def sample(self, inside: BoolArray | None = None, *, by_group: bool = True) -> SampledLabels:
-        """Return the sampled labels of the answers ``inside`` (a mask; default: all).
+    def sample(self, inside: BoolArray | IntArray | None = None, *, by_group: bool = True) -> SampledLabels:
+        """Return the sampled labels of the answers ``inside`` (a mask or ascending row numbers; default: all).
 
         Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts.
         """
-        everything = inside is None or bool(inside.all())
-        rows: AnyArray | slice = slice(None) if inside is None or everything else np.flatnonzero(inside)
+        chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
+        everything = chosen is None or len(chosen) == len(self.labelled)
+        rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
         answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
         labelled, by_lot, values = self.labelled[rows], self._by_lot[rows], self.values[rows]
         for matching, reviewed in self._by_lot_within:
@@ -235,6 +237,8 @@ class LabelledAnswers:
         joined = np.bincount(into, minlength=len(names))[kept] > 1
         scores = self._scores(answers, has_score)
         groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
+        if not everything:  # numbers without gaps: the sums then cost what these answers cost, not what all cost
+            groups = np.unique(groups, return_inverse=True)[1]
         population, labels = summed(strata, scores, groups, len(kept), sampled, values[sampled])
         verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
         undecided = (self._tied | self._unsure | self._skipped)[rows]
@@ -252,7 +256,7 @@ class LabelledAnswers:
             answers.response_ids[sampled],
             verdicts[sampled],
             np.where(has_score, 1 - answers.scores, np.nan)[sampled],
-            np.array(types.names or ("",), dtype=np.str_)[types.codes],
+            self._type_names[types.codes],
             tuple(self._name(int(code), whole=bool(whole)) for code, whole in zip(names[kept], joined, strict=True)),
             int((labelled & ~sampled).sum()),
             {reason: n for reason, n in left_out.items() if n},
@@ -321,6 +325,10 @@ class LabelledAnswers:
     @cached_property
     def _groups(self) -> IntArray:
         return np.unique(self.answers.evidence_groups, return_inverse=True)[1]
+
+    @cached_property
+    def _type_names(self) -> npt.NDArray[np.str_]:
+        return np.array(self.answers.query_types.names or ("",), dtype=np.str_)
 
     @cached_property
     def _severities(self) -> tuple[IntArray, FloatArray]:

@@ -130,20 +130,22 @@ def plan_command(
             target=target,
             by_query_type=by is not None,
         )
-    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan)))
     first = plans[0]
+    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
     if first.more and question != "versions":
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
 
 
-def _lines(plan: "LabelPlan") -> Iterator[str]:
+def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
+    """Yield a plan in lines. That of a query type leaves out the sentences that the plan of all answers has too."""
     from judgeboard.agreement.label_plans import stratum_title
 
-    if plan.name is not None:
-        yield ""
-    yield from plan.sentences
+    if plan.name is None:
+        yield from plan.sentences
+    else:
+        yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
     if plan.more:
         for stratum in plan.strata:
             title, labelled = stratum_title(stratum, plan.strata), f"({stratum.labelled:,} labelled)"

@@ -28,7 +28,7 @@ _ONE_SIDED = NormalDist().inv_cdf(0.95)
 POWER = Z + Z_80
 """A change of this many standard errors is found with probability 0.8."""
 
-_ROUNDS = 60  # bisections of an allocation, and steps towards a design effect
+_ROUNDS = 60  # steps towards a design effect
 
 
 def labels_by_lot(
@@ -176,12 +176,16 @@ def allocated(
         floors = sizes * total / max(sizes.sum(), 1)
     levels = np.full(len(sizes), UNKNOWN_SHARE) if shares is None else np.asarray(shares, dtype=np.float64)
     spread = sizes * np.maximum(np.sqrt(levels * (1 - levels)), 1e-6)
-    low, high = 0.0, float((sizes / np.maximum(spread, 1e-12)).max(initial=0.0))
-    for _ in range(_ROUNDS):
-        middle = (low + high) / 2
-        enough = np.clip(middle * spread, floors, sizes).sum() >= total
-        low, high = (low, middle) if enough else (middle, high)
-    wanted = np.clip(high * spread, floors, sizes)
+    if not len(sizes):
+        return ()
+    # A stratum gets level * spread, between its floor and its size. The sum of all is piecewise linear in the level.
+    levels_at_ends = np.concatenate((floors, sizes)) / np.maximum(np.tile(spread, 2), 1e-12)
+    order = np.argsort(levels_at_ends)
+    slopes = np.cumsum(np.concatenate((spread, -spread))[order])
+    points = np.concatenate(([0.0], levels_at_ends[order]))
+    sums = floors.sum() + np.cumsum(np.concatenate(([0.0, 0.0], slopes[:-1] * np.diff(points[1:]))))
+    level = np.interp(total, np.maximum.accumulate(sums), points)
+    wanted = np.clip(level * spread, floors, sizes)
     counts = np.minimum(np.floor(wanted + 1e-9), sizes)
     for stratum in np.argsort(counts - wanted, kind="stable")[: max(total - int(counts.sum()), 0)]:
         counts[stratum] += 1

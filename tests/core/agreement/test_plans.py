@@ -4,10 +4,13 @@ import gzip
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement import samples
 from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_title
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.agreement.samples import judging_version
@@ -16,6 +19,8 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.stats.rates import summed
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
@@ -225,3 +230,28 @@ def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
     )
     titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
     assert titles == ["not flagged, other verdicts", "not flagged, judged bad", "flagged"]
+
+
+def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(
+    sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    types = 40
+    for number in range(types):
+        sqlite_log.answers(3, query_type=f"type {number}")
+    rows = []
+
+    def counted(strata: IntArray, scores: FloatArray, groups: IntArray, *others: Any) -> Any:
+        rows.append(max(len(strata), int(groups.max()) + 1))
+        return summed(strata, scores, groups, *others)
+
+    monkeypatch.setattr(samples, "summed", counted)
+    statements: list[None] = []
+    with sqlite_log.store.reading() as connection:
+        connection.begin()
+        event.listen(connection, "before_cursor_execute", lambda *_sent: statements.append(None))
+        plan_labels(connection, 0.1)
+        alone = len(statements)
+        plans = plan_labels(connection, 0.1, by_query_type=True)
+    assert len(plans) == 1 + types
+    assert len(statements) == 2 * alone
+    assert sum(rows) == 3 * (3 * types)

@@ -73,7 +73,7 @@ def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach: str
 
 def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     assert "give --judge-version twice" in typed("plan", "--reach", "0.1", "--for", "judges", code=2)
-    assert "0<x<1" in typed("plan", "--reach", "1", code=2)
+    assert "above 0 and below 1" in typed("plan", "--reach", "1", code=2)
     assert "the reach must be above 1e-09" in typed("plan", "--reach", "1e-300", code=2)
     assert "--plan needs the number" in typed("queue", "create", "q", "--plan", "rate", code=2)
     assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
