@@ -139,7 +139,7 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
         options.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
     options.show_lines(summary_lines(summary))
-    if summary.unreadable or not summary.usable:
+    if summary.unreadable or not (summary.usable or (summary.others and summary.kind == "responses")):
         return NOTHING_USABLE
     code = SOME_REJECTED if summary.rejected else ALL_IN
     if summary.others and not choices.get("dry_run") and summary.kind == "responses":
@@ -205,6 +205,8 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
 
 
 def _counts(summary: "ImportSummary") -> str:
+    if not summary.rows and summary.others:
+        return f"{summary.file}: no {KINDS[summary.kind].noun}s"
     if not summary.rows:
         return f"{summary.file}: 0 rows of {summary.format}: there is nothing to import"
     would = "would be " if summary.dry_run else ""
@@ -224,7 +226,8 @@ def _recognised(summary: "ImportSummary") -> list[str]:
     """Return what the file was taken for, if it is an export of another tool, and what else it has."""
     if summary.export is None:
         return []
-    lines = [f"  recognised: {summary.export}; these rows are its {KINDS[summary.kind].noun}s"]
+    rows = f"; these rows are its {KINDS[summary.kind].noun}s" if summary.rows else ""
+    lines = [f"  recognised: {summary.export}{rows}"]
     if summary.unknown:
         lines.append(f"  no known metrics, kept in metadata: {_named(summary, summary.unknown)}")
     if summary.kind == "responses":

@@ -29,7 +29,6 @@ from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, store_preferences
-from judgeboard.store.responses import responses_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
         preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
-        responses = responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
+        responses = self.responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
         known = rows.find("response", "external_id", grade_names, responses, of_traces=self.of_traces)
         if (label_set := self.labels.label_set) is not None:
             words = {i: grades[i].fields[label_set] for i in known if i in grades and label_set in grades[i].fields}

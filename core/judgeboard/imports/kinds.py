@@ -54,6 +54,12 @@ KINDS: dict[str, Kind] = {
         "verdict",
         "a judge's verdicts, by response_id; with a column `scale`, each row is a score on that scale",
     ),
+    "feedback": Kind(
+        "judgeboard.imports.responses:FeedbackImport",
+        "Users' feedback",
+        "user rating",
+        "users' feedback on stored answers: thumbs or stars, by response_id",
+    ),
     "pairs": Kind(
         "judgeboard.imports.pairs:PairImport",
         "Pairs of answers",
@@ -161,6 +167,14 @@ class ImportKind(ABC, Generic[Record]):
     @abstractmethod
     def store(self, connection: "Connection", records: Sequence[Record], now: datetime) -> Stored:
         """Store the new records of a batch in the caller's transaction."""
+
+    def responses_named(self, connection: "Connection", ids: Collection[str]) -> dict[str, list["Named"]]:
+        """Return the responses with these external ids; those of traces also by the id of the span of the answer."""
+        from judgeboard.store.responses import responses_named, responses_of_spans
+
+        named = responses_named(connection, ids)
+        others = set(ids) - named.keys() if self.of_traces else ()
+        return named | (responses_of_spans(connection, others) if others else {})
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
         """Finish after the last batch. Return how many rows are new that `store` counted as unchanged."""

@@ -38,7 +38,7 @@ from judgeboard.store.comparisons import (
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version
 from judgeboard.store.judgments import NewJudgment, recorded_verdicts
 from judgeboard.store.pairs import sides_named
-from judgeboard.store.responses import Named, judge_inputs, responses_named
+from judgeboard.store.responses import Named, judge_inputs
 from judgeboard.store.runs import finish_run, is_run_of, start_import_run
 from judgeboard.store.storing import store_judgments
 
@@ -198,7 +198,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
-        named = responses_named(connection, {external_id for external_id, _ in names.values()})
+        named = self.responses_named(connection, {external_id for external_id, _ in names.values()})
         unknown = {external_id for external_id, _ in names.values()} - named.keys()
         if unknown:  # an id may name an empty answer, which only a pair can have
             sides = sides_named(connection, unknown)

@@ -1,8 +1,8 @@
 """Logged responses."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from judgeboard.imports.fields import (
     metadata_in,
     parsed_json,
 )
-from judgeboard.imports.kinds import ImportKind, Problem, Stored
+from judgeboard.imports.kinds import ImportKind, Problem, RowOutcomes, Stored
 from judgeboard.imports.values import python_list
 from judgeboard.store.responses import content, content_hash, find_contents, key_of, responses_named
 from judgeboard.store.storing import add_feedback, store_responses
@@ -150,6 +150,52 @@ class ResponseImport(ImportKind[Response]):
         if number > 1:
             self._copies[digest] = number
         return digest if number == 1 else f"{digest}-{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFeedback:
+    """Feedback of users, with the external id of its response."""
+
+    response_id: str
+    feedback: tuple[Feedback, ...]
+    source: str | None = None
+
+
+class FeedbackImport(ImportKind[ImportedFeedback]):
+    """Feedback of users on stored responses; the same feedback again changes nothing."""
+
+    columns: ClassVar[ColumnNames] = {
+        "external_id": known_names.RESPONSE_ID,
+        **{name: ResponseImport.columns[name] for name in ("source", "thumbs", "stars", "feedback")},
+        "user": ("user", "user_id"),
+        "at": ("at", "timestamp", "created_at", "time", "date"),
+    }
+    needed = ("external_id", "thumbs")
+
+    @classmethod
+    def required(cls, fields: Collection[str]) -> tuple[str, ...]:
+        """Return the required fields: the id, and feedback on one of its scales."""
+        return ("external_id", next((name for name in ("thumbs", "stars", "feedback") if name in fields), "thumbs"))
+
+    def build(self, cells: Cells) -> ImportedFeedback:
+        """Return the feedback of a row."""
+        user, at = cells.name("user"), cells.time("at")
+        feedback = feedback_in(cells)
+        if not feedback:
+            raise Unusable("thumbs", "no feedback: give thumbs (up or down) or stars (1 to 5)")
+        dated = tuple(replace(each, user=each.user or user, at=each.at or at) for each in feedback)
+        return ImportedFeedback(cells.required_name("external_id", MAX_ID), dated, cells.name("source") or self.source)
+
+    def store(self, connection: Connection, records: Sequence[ImportedFeedback], now: datetime) -> Stored:
+        """Store the feedback whose response is stored."""
+        rows = RowOutcomes(len(records))
+        names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
+        named = self.responses_named(connection, {name for name, _ in names.values()})
+        found = rows.find("response", "external_id", names, named, of_traces=self.of_traces)
+        for index, response in found.items():
+            if add_feedback(connection, {response.id: records[index].feedback}, (), self.batch_id, now):
+                rows.new.add(index)
+        return rows.stored()
 
 
 def _cost(cells: Cells) -> float | None:

@@ -201,6 +201,19 @@ def responses_named(connection: Connection, external_ids: Collection[str]) -> di
     return named(connection, RESPONSE, external_ids)
 
 
+def responses_of_spans(connection: Connection, span_ids: Collection[str]) -> dict[str, list[Named]]:
+    """Return, by the id of their span in the metadata, responses in any source, the oldest first.
+
+    This reads the metadata of all responses.
+    """
+    span_id = RESPONSE.c.extra["span_id"].as_string()
+    rows: dict[str, list[Named]] = {}
+    query = select(span_id, RESPONSE.c.id, RESPONSE.c.source).where(span_id.in_(span_ids)).order_by(RESPONSE.c.id)
+    for id_, *row in connection.execute(query):
+        rows.setdefault(id_, []).append(Named(*row))
+    return rows
+
+
 def named(connection: Connection, table: Table, external_ids: Collection[str]) -> dict[str, list[Named]]:
     """Return, by external id, the rows of a table with these external ids in any source, the oldest first."""
     rows: dict[str, list[Named]] = {}

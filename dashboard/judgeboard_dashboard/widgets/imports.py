@@ -167,7 +167,7 @@ def dry_lead(summary: ImportSummary) -> str:
     """Return how many rows can be imported: "4,980 of 5,000 rows can be imported."."""
     rows = count(summary.rows, "row")
     if not summary.rows:
-        return "This file has no rows."
+        return f"This file has no {KINDS[summary.kind].noun}s." if summary.others else "This file has no rows."
     if summary.new:
         return f"{summary.new:,} of {rows} can be imported."
     if summary.feedback_added:

@@ -31,13 +31,15 @@ from judgeboard.imports.exports.entry import Entries, Entry
 class Export:
     """What a tool exports: how its first row is recognised, and how its rows are read.
 
-    With ``of_traces``, the id of an answer is that of its trace, which may also be received or pulled.
+    With ``of_traces``, the id of an answer is that of its trace, which may also be received or pulled. With
+    ``of_scores``, there are no answers: the scores belong to stored answers.
     """
 
     title: str
     matches: Callable[[Mapping[str, Any]], bool]
     read: Callable[[Iterable[Row]], Entries]
     of_traces: bool = False
+    of_scores: bool = False
 
 
 EXPORTS = (
@@ -46,6 +48,9 @@ EXPORTS = (
     Export("Langfuse observations", langfuse.is_observation, langfuse.read_observations, of_traces=True),
     Export("Langfuse traces", langfuse.is_trace, langfuse.read_traces, of_traces=True),
     Export("LangSmith runs", langsmith.matches, langsmith.read, of_traces=True),
+    Export("Phoenix annotations", phoenix.is_annotation, phoenix.read_annotations, of_traces=True, of_scores=True),
+    Export("Langfuse scores", langfuse.is_score, langfuse.read_scores, of_traces=True, of_scores=True),
+    Export("LangSmith feedback", langsmith.is_feedback, langsmith.read_feedback, of_traces=True, of_scores=True),
     Export("TruLens events", trulens.matches, trulens.read, of_traces=True),
     Export("OpenTelemetry spans", opentelemetry.matches, opentelemetry.read, of_traces=True),
     Export("promptfoo results", promptfoo.matches, promptfoo.read),
@@ -115,6 +120,11 @@ class ExportRows:
         another one.
         """
         answer = dict(entry.answer or {})
+        if self._export.of_scores:
+            if "feedback" in answer:
+                yield "feedback", {"external_id": answer["external_id"], "feedback": answer["feedback"]}
+            yield from self._beside(entry, answer["external_id"])
+            return
         own_id = answer.pop("external_id", None)
         if own_id is None:
             content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
@@ -122,6 +132,10 @@ class ExportRows:
             self._copies[own_id] += 1
             own_id += f"-{self._copies[own_id]}" if self._copies[own_id] > 1 else ""
         yield "responses", {"external_id": own_id, **answer}
+        yield from self._beside(entry, own_id)
+
+    @staticmethod
+    def _beside(entry: Entry, own_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
@@ -129,7 +143,7 @@ class ExportRows:
 
 def recognised(first: Mapping[str, Any], kind: str) -> ExportRows | None:
     """Return the reader of the export that begins with this row, None if it is not one of `EXPORTS`."""
-    if kind not in KINDS_OF_EXPORTS:
+    if kind not in (*KINDS_OF_EXPORTS, "feedback"):
         return None
     export = next((export for export in EXPORTS if export.matches(first)), None)
     return None if export is None else ExportRows(export, kind)

@@ -5,7 +5,7 @@ from typing import Any
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, from_json, named, objects, without_nothing
-from judgeboard.imports.exports.traced import Score, Trace, each_span, each_trace, nanoseconds
+from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, each_trace, nanoseconds, number_in
 from judgeboard.imports.fields import json_text
 from judgeboard.traces.spans import Span
 
@@ -137,6 +137,30 @@ def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str
         if isinstance(last, str | int | float) and last != "":
             scores.append(Score(name, last, "Langfuse"))
     return scores, without_nothing(others)
+
+
+def is_score(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a score, without the content of its trace."""
+    has_trace = "traceId" in row or isinstance(row.get("subject"), dict)
+    return has_trace and {"name", "value", "source", "dataType"} <= row.keys() and not {"input", "output"} & row.keys()
+
+
+@each_score
+def read_scores(values: Mapping[str, Any]) -> tuple[str, Score] | str:
+    """Return the id of the trace of a score, and the score."""
+    trace_id = trace_of_score(values)
+    if not trace_id or not values.get("name"):
+        return "the score has no trace: scores of sessions and datasets are not stored"
+    value = number_in(values.get("value"))
+    return trace_id, score_of({**values, "value": number_in(values.get("stringValue")) if value is None else value})
+
+
+def trace_of_score(score: Mapping[str, Any]) -> str | None:
+    """Return the id of the trace of a score, as the versions of the REST interface have it."""
+    subject = as_object(score.get("subject"))
+    own = subject.get("id") if subject.get("kind") == "trace" else None
+    trace_id = score.get("traceId") or subject.get("traceId") or own
+    return None if trace_id is None else str(trace_id)
 
 
 def score_of(score: Mapping[str, Any]) -> Score:

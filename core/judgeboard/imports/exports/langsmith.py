@@ -6,7 +6,7 @@ from uuid import UUID
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, objects
-from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
+from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, nanoseconds, number_in
 from judgeboard.store.filters import value_at
 from judgeboard.traces.langsmith_runs import run_attributes
 from judgeboard.traces.spans import Span
@@ -57,6 +57,21 @@ def _scores(values: Mapping[str, Any]) -> list[Score]:
     feedback = as_object(values.get("feedback_stats"))
     means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
     return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
+
+
+def is_feedback(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a feedback, without its run."""
+    return {"run_id", "key", "score"} <= row.keys() and "run_type" not in row
+
+
+@each_score
+def read_feedback(values: Mapping[str, Any]) -> tuple[str, Score] | str:
+    """Return the id of the trace of a feedback, and the feedback. Without a trace, its run is the root."""
+    trace_id = values.get("trace_id") or values.get("run_id")
+    if not trace_id or not values.get("key"):
+        return "the feedback has no run, or no key"
+    read = {name: number_in(values.get(name)) for name in ("score", "value")}
+    return _as_received(str(trace_id)), score_of({**values, **read})
 
 
 def score_of(feedback: Mapping[str, Any]) -> Score:

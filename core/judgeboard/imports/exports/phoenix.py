@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import objects
-from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
+from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, nanoseconds, number_in
 from judgeboard.store.filters import value_at
 from judgeboard.traces.attributes import literal
 from judgeboard.traces.spans import Span
@@ -48,6 +48,23 @@ def read(row: Row) -> Trace | None:
         error=(str(values.get("status_message") or "error")) if failed else None,
     )
     return Trace(row, [span], [_score(each) for each in objects(values.get("annotations")) if each.get("name")])
+
+
+def is_annotation(row: Mapping[str, Any]) -> bool:
+    """Whether a row is an annotation of a span or a trace."""
+    return "annotator_kind" in row and bool({"span_id", "trace_id"} & row.keys())
+
+
+@each_score
+def read_annotations(values: Mapping[str, Any]) -> tuple[str, Score] | str:
+    """Return the id of the span or trace of an annotation, and its score."""
+    id_, name = values.get("trace_id") or values.get("span_id"), values.get("name") or values.get("annotation_name")
+    if not id_ or not name:
+        return "the annotation has no name, or no span and no trace"
+    result = {part: values.get(f"result.{part}") for part in ("score", "label", "explanation")}
+    result |= as_object(values.get("result"))
+    read = {part: number_in(value) for part, value in result.items()}
+    return str(id_), _score({**values, "name": name, "result": read})
 
 
 def _score(annotation: Mapping[str, Any]) -> Score:

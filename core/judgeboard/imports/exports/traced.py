@@ -1,7 +1,7 @@
 """Exports with a row per span or per trace. The spans of a trace become one answer, as for traces that are received."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_row, user_feedback, verdict_row
 from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
+from judgeboard.imports.values import spelled_number
 from judgeboard.text import EPOCH, as_utc
 from judgeboard.traces.answers import answer_of
 from judgeboard.traces.attributes import as_text, first, first_scalar
@@ -85,6 +86,41 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
             yield trace.row, entry_of(trace)
 
     return entries
+
+
+def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> Callable[[Iterable[Row]], Entries]:
+    """Return a reader of files in which a row has one score, with the id of its trace or span, or why it has none.
+
+    Scores are kept in memory until the end of the file, because those of a trace are one verdict or grade. Those that
+    Judgeboard sent are left out.
+    """
+
+    def entries(rows: Iterable[Row]) -> Entries:
+        from judgeboard.imports.history.pages import is_own  # it reads exports too
+
+        scores: dict[str, tuple[Row, list[Score]]] = {}
+        for row in rows:
+            fault = fault_in(row.values)
+            found = ": ".join(fault) if fault else read(row.values)
+            feedback_source = as_object(row.values.get("feedback_source"))
+            if is_own(row.values.get("metadata")) or is_own(feedback_source.get("metadata")):
+                continue
+            if isinstance(found, str):
+                yield row, Entry(None, reason=found)
+            else:
+                scores.setdefault(found[0], (row, []))[1].append(found[1])
+        for id_, (row, of_answer) in scores.items():
+            entry = scored(of_answer)
+            yield row, replace(entry, answer={"external_id": id_, **(entry.answer or {})})
+
+    return entries
+
+
+def number_in(value: Any) -> Any:
+    """Return the number in a text, as files of text have it; None for an empty text; any other value unchanged."""
+    if not isinstance(value, str):
+        return value
+    return spelled_number(value) if value.strip() else None
 
 
 def entry_of(trace: Trace) -> Entry:

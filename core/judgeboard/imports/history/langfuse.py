@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from judgeboard.imports.exports.entry import objects
+from judgeboard.imports.exports.langfuse import trace_of_score
 from judgeboard.imports.history.pages import History, Names, Page, Row, Window, is_own, rows_of_pages, whole_traces
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
@@ -64,10 +65,9 @@ class LangfuseHistory(History):
         for ids in batches(trace_ids, _TRACES):
             read = partial(self._scores_at, ",".join(ids))
             for score in rows_of_pages(read, "data", *_CURSOR):
-                subject = score.get("subject") or {}
-                of_trace = subject.get("traceId") or (subject.get("id") if subject.get("kind") == "trace" else None)
+                of_trace = trace_of_score(score)
                 if of_trace and not is_own(score.get("metadata")):
-                    scores.setdefault(str(of_trace), []).append(score)
+                    scores.setdefault(of_trace, []).append(score)
         return scores
 
     def _scores_at(self, trace_ids: str, cursor: str | None) -> Any:

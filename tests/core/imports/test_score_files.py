@@ -1,0 +1,100 @@
+"""Files with scores alone add them to stored answers, by trace or span; those without an answer are rejected rows."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from judgeboard.cli.app import run
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
+LANGFUSE = [
+    {"name": "user-thumbs", "value": 1, "dataType": "BOOLEAN", "source": "API"},
+    {"name": "groundedness", "value": 0.2, "dataType": "NUMERIC", "source": "EVAL"},
+    {"name": "label", "value": 1, "stringValue": "grounded", "dataType": "CATEGORICAL", "source": "ANNOTATION"},
+]
+LANGSMITH = [
+    {"key": "user_feedback", "score": 1, "feedback_source": {"type": "api"}},
+    {"key": "groundedness", "score": 0.2, "feedback_source": {"type": "model"}},
+    {"key": "label", "score": "", "value": "grounded", "feedback_source": {"type": "app", "user_name": "mara"}},
+    {"key": "quality", "score": 1, "feedback_source": {"type": "api", "metadata": {"sent_by": "judgeboard"}}},
+]
+PHOENIX = [
+    {"annotation_name": "thumbs", "annotator_kind": "CODE", "result.score": 1},
+    {"annotation_name": "groundedness", "annotator_kind": "LLM", "result.score": 0.2},
+    {"annotation_name": "label", "annotator_kind": "HUMAN", "result.label": "grounded", "identifier": "mara"},
+]
+
+
+def langfuse(trace_id: str) -> list[dict[str, Any]]:
+    return [{"id": f"{trace_id}{n}", "traceId": trace_id, "stringValue": "", **row} for n, row in enumerate(LANGFUSE)]
+
+
+def langsmith(trace_id: str) -> list[dict[str, Any]]:
+    run_id = "-".join((trace_id[:8], trace_id[8:12], trace_id[12:16], trace_id[16:20], trace_id[20:]))
+    return [{"run_id": run_id, "value": "", **row} for row in LANGSMITH]
+
+
+def phoenix(trace_id: str) -> list[dict[str, Any]]:
+    nothing = {"result.score": None, "result.label": None, "result.explanation": None}
+    return [{"span_id": SPAN if trace_id == TRACE else trace_id[:16], **nothing, **row} for row in PHOENIX]
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
+    table.writeheader()
+    for row in rows:
+        table.writerow({name: json.dumps(value) if isinstance(value, dict) else value for name, value in row.items()})
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@pytest.mark.parametrize("tool", [langfuse, langsmith, phoenix])
+def test_scores_belong_to_the_answer_of_their_trace(
+    tool: Any, form: str, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with receiving(store) as http:
+        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+    gathered(store)
+    rows = [*tool(TRACE), *tool(UNKNOWN)]
+    file = tmp_path / f"scores.{form}"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows) if form == "jsonl" else as_csv(rows))
+    database = store.engine.url.render_as_string(hide_password=False)
+    for again in (False, True):
+        assert run(["import", str(file), "--db", database]) == 1
+        shown = capsys.readouterr().out
+        assert "recognised:" in shown
+        assert shown.count("1 rejected") == 3, shown
+        assert ("1 new" in shown) is not again
+    with store.reading() as connection:
+        answered = {
+            table.name: connection.execute(select(RESPONSE.c.external_id).join_from(RESPONSE, table)).scalars().all()
+            for table in (FEEDBACK, JUDGMENT, REVIEW)
+        }
+        assert answered == {name: [TRACE] for name in answered}
+        assert connection.execute(select(JUDGMENT.c.groundedness)).scalar_one() == 0.2
+        assert connection.execute(select(REVIEW.c.label)).scalar_one() == "grounded"
+    rejected = (tmp_path / f"scores.{form}.verdicts.rejected.jsonl").read_text()
+    assert "import the responses first" in rejected
+
+
+def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path: Path) -> None:
+    with receiving(sqlite_store) as http:
+        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+    gathered(sqlite_store)
+    file = tmp_path / "feedback.csv"
+    file.write_text(f"trace_id,stars,user,at\n{TRACE},4,ann,2026-11-21T04:00:00Z\n{TRACE},0,ann,\n")
+    database = ("--db", str(sqlite_store.engine.url.database))
+    assert [run(["import", "--kind", "feedback", str(file), *database]) for _ in range(2)] == [1, 1]
+    with sqlite_store.reading() as connection:
+        assert connection.execute(select(FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user)).all() == [
+            ("stars", 4, "ann")
+        ]
