@@ -347,6 +347,7 @@ RESULTS: Mapping[str, str] = {
     "ssr": "judgeboard.measure_self_reference",
     "audit": "judgeboard.audit",
     "jury": "judgeboard.judge_by_jury",
+    "jury --unit pairs": "judgeboard.methods.jury.compare_by_jury",
     "repeats": "judgeboard.methods.repeats.repeats_report",
     "control-answers make": "judgeboard.make_control_answers",
     "control-answers judge": "judgeboard.judge_control_answers",

@@ -103,7 +103,7 @@ def compare_command(
                 None if judge_version is None else choose_version(connection, judge_version, known, "compared pairs").id
             )
         report = measure_pairs(options.seen(store), version_id, **figures)
-        options.show(report, _lines(report))
+        options.show(report, comparison_lines(report))
         return 0
     judge = make_pairwise_judge(aspects=aspects, **chosen)
     if file is not None:
@@ -119,12 +119,15 @@ def compare_command(
     report = measure_pairs(store, version_id, pair_ids=pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
     counts = {"pairs": len(pair_ids), "left_out": made.left_out}
-    options.show(report, [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *_lines(report)], counts)
+    options.show(
+        report, [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *comparison_lines(report)], counts
+    )
     options.suggest("serve")
     return report.account.exit_code
 
 
-def _lines(report: "PairReport") -> Iterator[str]:
+def comparison_lines(report: "PairReport") -> Iterator[str]:
+    """Yield the figures of a judge on pairs in lines for a terminal."""
     from judgeboard.methods.pair_report import group_lines, ranking_lines, report_sentence
 
     account = report.account

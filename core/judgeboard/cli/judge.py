@@ -237,25 +237,39 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
 
 @options.command(
     "judgeboard jury --recorded --members nli,'rag v2',lexical --json",
+    "judgeboard jury --recorded --unit pairs --members gpt-4,claude,llama",
     "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
 )
 @click.option("--recorded", is_flag=True, help="Combine the stored verdicts of the members (required; no model calls).")
 @click.option(
     "--members", required=True, metavar="A,B,C", help="Judge versions: names (newest version), titles or fingerprints."
 )
+@options.with_default(
+    "--unit",
+    type=click.Choice(["responses", "pairs"]),
+    default="responses",
+    help="What the members judged: answers, or pairs of answers.",
+)
 @options.judge_name("Name of the jury (default: jury).")
 @options.where
-def jury_command(recorded: bool, members: str, name: str | None, where: RowFilter) -> int:
+def jury_command(recorded: bool, members: str, unit: str, name: str | None, where: RowFilter) -> int:
     """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
 
-    Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. The
-    verdicts of a jury are stored under a separate judge version.
+    Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. Of
+    pairs, the preference with the most votes counts, for each order of the answers separately. The verdicts of a jury
+    are stored under a separate judge version.
     """
-    from judgeboard.methods.jury import judge_by_jury
+    from judgeboard.cli.compare import comparison_lines
+    from judgeboard.methods.jury import compare_by_jury, judge_by_jury
 
     if not recorded:
         raise BadInput("add --recorded to combine stored verdicts. To ask a jury: `judgeboard judge --jury M1,M2,M3`")
     store = options.open_store()
+    if unit == "pairs":
+        pairs = compare_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
+        options.show(pairs, comparison_lines(pairs))
+        options.suggest("agreement", "--unit", "pairs", "--judge-version", pairs.judge or "")
+        return 0
     report = judge_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
     options.show(report, jury_lines(report))
     options.suggest("agreement", "--judge-version", report.jury.judge_version)

@@ -384,13 +384,15 @@ def report_sentence(report: SelfReferenceReport) -> str:
 
 
 def samples_sentence(report: SelfReferenceReport) -> str | None:
-    """Return how often samples are right; None if the correct answers are not known."""
-    mean, best = report.samples.mean, report.samples.best
+    """Return how often samples and their majority are right; None if the correct answers are not known."""
+    mean, best, majority = report.samples.mean, report.samples.best, report.samples.majority
     if mean.value is None:
         return None
+    fewer = ", ".join(f"{j}: {percent_words(each)}" for j, each in enumerate(report.samples.pass_at[1:-1], start=2))
     return (
-        f"On average {percent_words(mean)} of the samples are right. At least one of {report.k} is right on "
-        f"{percent_words(best)} of {counted(best.n, 'question')}."
+        f"On average {percent_words(mean)} of the samples are right. Their majority is right on "
+        f"{percent_words(majority)} of {counted(best.n, 'question')}. At least one of {report.k} is right on "
+        f"{percent_words(best)}{f'; at least one of {fewer}' if fewer else ''}."
     )
 
 

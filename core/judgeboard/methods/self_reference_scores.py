@@ -1,5 +1,6 @@
 """Statistics of self-reference: conditions, gate, slices, calibration, categories, sweep, tuned thresholds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -174,14 +175,17 @@ class GateScores:
 
 @dataclass(frozen=True, slots=True)
 class SampleScores:
-    """How often a sample is right (``mean``), and how often at least one of the k samples is (``best``).
+    """How often a sample is right (``mean``), at least one of the k samples (``best``), and their ``majority``.
 
-    ``best`` is pass@k with as many samples as k: M. Chen et al., "Evaluating Large Language Models Trained on Code"
-    (2021).
+    The majority is wrong where no sample has an answer. ``pass_at`` is pass@j for j = 1 to k: the chance that at least
+    one of j of these samples is right, without bias by M. Chen et al., "Evaluating Large Language Models Trained on
+    Code" (2021). ``best`` is pass@k.
     """
 
     mean: Estimate
     best: Estimate
+    majority: Estimate
+    pass_at: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +286,18 @@ def sample_scores(items: Items) -> SampleScores:
     shares, groups = items.samples_right[known], items.grouped(known)
     if not len(shares):
         nothing = unmeasured(0, NO_REFERENCE)
-        return SampleScores(nothing, nothing)
-    return SampleScores(share_estimate(float(shares.mean()), shares, groups), share(shares > 0, groups))
+        return SampleScores(nothing, nothing, nothing)
+    best = share(shares > 0, groups)
+    wrong = items.k - np.rint(shares * items.k).astype(np.int64)
+    chances = [
+        1 - np.array([math.comb(n, j) for n in wrong.tolist()]) / math.comb(items.k, j) for j in range(1, items.k)
+    ]
+    return SampleScores(
+        mean=share_estimate(float(shares.mean()), shares, groups),
+        best=best,
+        majority=share(items.right[known] == RIGHT, groups),
+        pass_at=(*(share_estimate(float(chance.mean()), chance, groups) for chance in chances), best),
+    )
 
 
 def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:

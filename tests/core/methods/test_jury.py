@@ -13,18 +13,20 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.judge import jury_lines
-from judgeboard.domain import DimensionScore, Label, ResponseKind, Status, Verdict
+from judgeboard.domain import DimensionScore, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
-from judgeboard.methods.jury import combined, judge_by_jury, stored_jury_report
+from judgeboard.methods.jury import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import raise_flags
+from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, store_answers
+from pair_log import add_pairs, record
 from recordings import DETECTORS
 
 
@@ -395,3 +397,23 @@ verdicts = st.builds(
 def test_the_order_of_the_members_never_counts(given_: list[Verdict], random: Any) -> None:
     shuffled = random.sample(given_, len(given_))
     assert combined(shuffled) == combined(given_)
+
+
+@on_sqlite
+def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members(store: Store) -> None:
+    ids = add_pairs(store, 6, gold=Preference.A)
+    record(store, ids, {"ab": "aabt-a", "ba": "aaaat "}, name="one")
+    record(store, ids, {"ab": "aabb-a", "ba": "abbat "}, name="two")
+    record(store, ids, {"ab": "btaaaa", "ba": "ab-t- "}, name="three")
+    report = compare_by_jury(store, ["one", "two", "three"])
+    with store.reading() as connection:
+        version = get_version(connection, "jury")
+        rows = {row.pair_id: row for row in load_comparisons(connection, [version.id])}
+    votes = ["".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba)) for id_ in ids[:5]]
+    assert votes == ["aa", "ab", "b-", "-a", "-t"], "a tie of votes and a single vote are no verdict"
+    (group,) = report.groups
+    assert (report.judge, group.counts.pairs, group.counts.unmeasured) == ("jury v1", 6, 4)
+    assert (group.accuracy.n, group.people.value) == (2, None)
+    assert compare_by_jury(store, ["three", "two", "one"]) == report, "a second time stores nothing"
+    with pytest.raises(BadInput, match="no pair was compared"):
+        compare_by_jury(store, ["one", "two"], where=RowFilter(sources=("other",)))

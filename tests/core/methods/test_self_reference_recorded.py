@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -102,6 +103,9 @@ def test_mmlu_pro_by_its_first_five_models(sqlite_store: Store, shared: Path) ->
         rights = [json.loads(line)["correct"][:5] for line in lines]
     assert report.samples.mean.value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
     assert report.samples.best.value == pytest.approx(sum(map(any, rights)) / len(rights))
+    two = 1 - sum(math.comb(5 - sum(each), 2) / math.comb(5, 2) for each in rights) / len(rights)
+    assert report.samples.pass_at[1].value == pytest.approx(two)
+    assert report.samples.majority.value == pytest.approx((3557 + 1864 + 1367 + 733 + 63) / len(rights))
 
 
 def add(
@@ -190,6 +194,7 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     mean, best = report.samples.mean, report.samples.best
     assert (mean.value, mean.n) == (pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), 4)  # not known on q4
     assert (best.value, best.n) == (0.75, 4)
+    assert [each.value for each in report.samples.pass_at] == pytest.approx([1 / 3, (1 + 2 / 3 + 0 + 2 / 3) / 4, 0.75])
     assert "At least one of 3 is right on 75 %" in (samples_sentence(report) or "")
     with store.reading() as connection:
         exported = [row["correct"] for row in EXPORTS["samples"].rows(connection)]
