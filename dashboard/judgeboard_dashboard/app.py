@@ -32,8 +32,8 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "Judges": {
         "judges": "Judges",
-        "judging": "Judging",
-        "rejudge": "Rejudge",
+        "rejudge": "Judge answers",
+        "judging": "Judging rules",
         "audits": "Audits",
         "self_reference": "Self-reference",
         "pairs": "Pairs",

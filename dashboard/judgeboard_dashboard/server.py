@@ -111,15 +111,15 @@ FIRST_DRAWN = """
 
 
 @cache
-def page_head() -> str:
-    """Return what `StyledPages` adds to the head of a page."""
+def page_end() -> str:
+    """Return what `StyledPages` adds to the end of a page: there the sheet overrides the styles of Streamlit."""
     scripts = Path(get_static_dir(), "static", "js")
     files = [f"./static/js/{path.name}" for name in WIDGETS for path in scripts.glob(f"{name}.*.js")]
     return f"<style>{style_sheet()}</style>{FIRST_DRAWN.replace('FILES', json.dumps(files))}"
 
 
 class StyledPages:
-    """Puts the style sheet and a script into the head of each HTML page, so that nothing moves after it is drawn.
+    """Puts the style sheet and a script into each HTML page, so that nothing moves after it is drawn.
 
     A sheet that came with the elements of a page would move those that were drawn before it.
     """
@@ -152,7 +152,7 @@ class StyledPages:
                 body += message.get("body", b"")
                 if message.get("more_body"):
                     return
-                body = body.replace(b"</head>", page_head().encode() + b"</head>", 1)
+                body = body.replace(b"</body>", page_end().encode() + b"</body>", 1)
                 changed = MutableHeaders(scope=started)
                 changed["content-length"] = str(len(body))
                 del changed["etag"], changed["last-modified"]  # they do not tell a new sheet from an old one

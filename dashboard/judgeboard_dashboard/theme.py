@@ -88,7 +88,7 @@ def palette() -> Palette:
 def dress(reviewer: str, *, styled: bool) -> None:
     """Send the scripts and the reviewer's name, which keys.js keeps in a cookie.
 
-    Send the style sheet too, unless the page is ``styled``: the server has put it into the head of the page.
+    Send the style sheet too, unless the page is ``styled``: the server has put it into the page.
     """
     if not styled:
         st.html(f"<style>{style_sheet()}</style>")

@@ -10,6 +10,7 @@ from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.decisions import grade as store_grade
+from judgeboard_dashboard.app import address_of
 from page_fit import looks, misfits, overflowing, reaches_bar
 from page_state import idle, in_the_end, settled, visit
 
@@ -158,8 +159,8 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> 
 
 def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site) -> None:
     page = reviewer("Mara")
-    for place in ("Rejudge", "Queue", "Responses"):
-        visit(page, f"/{place.lower()}?text={'x' * 6000}")
+    for place in ("Judge answers", "Queue", "Responses"):
+        visit(page, f"/{address_of(place)}?text={'x' * 6000}")
         expect(page.get_by_role("heading", level=1)).to_have_text(place)
         expect(page.get_by_role("textbox", name="Find")).to_be_visible()
         idle(page)

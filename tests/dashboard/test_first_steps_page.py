@@ -52,7 +52,7 @@ def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_pag
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
     GradedLog(page_store).answers(5)
     page = at_first(open_page).button(key="first_step").click().run()
-    assert [title.value for title in page.title] == ["Rejudge"]
+    assert [title.value for title in page.title] == ["Judge answers"]
     page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url").set_value(endpoint.url).run()
     page.text_input(key="ask_api_key").set_value(KEY).run()

@@ -69,7 +69,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.ACKNOWLEDGE_ALARMS: Permission(Role.LEAD, "Acknowledging alarms"),
         Action.ADJUDICATE: Permission(Role.LEAD, "Adjudicating"),
         Action.CHANGE_SETTINGS: Permission(Role.LEAD, "Changing thresholds, rules and the primary judge"),
-        Action.REJUDGE_MANY: Permission(Role.LEAD, "Rejudging more than one answer"),
+        Action.REJUDGE_MANY: Permission(Role.LEAD, "Judging more than one answer"),
         Action.CHOOSE_JUDGE: Permission(Role.LEAD, "Using a new judge, or another address of a judge,"),
         Action.CANCEL_JOBS: Permission(Role.LEAD, "Cancelling another person's job"),
         Action.KEEP_JUDGING_RULES: Permission(Role.LEAD, "Adding and changing judging rules"),

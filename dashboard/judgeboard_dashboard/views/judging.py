@@ -1,4 +1,4 @@
-"""The page Judging: the judging rules, the answers that wait for each, and a form for a new rule."""
+"""The page Judging rules: the rules, the answers that wait for each, and a form for a new rule."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -152,5 +152,5 @@ def _form() -> None:
     )
 
 
-with page("Judging", answers=False):
+with page("Judging rules", answers=False):
     judging()

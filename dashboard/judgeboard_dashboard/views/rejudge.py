@@ -1,4 +1,4 @@
-"""The page Rejudge: start a job that judges answers again, watch it, and see what changed."""
+"""The page Judge answers: start a job that judges answers, watch it, and see what changed if it judged them again."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -427,5 +427,5 @@ def _verdict(name: str, verdict: OneVerdict, reasoning: str | None, compare: Com
     )
 
 
-with page("Rejudge"):
+with page("Judge answers"):
     rejudge()

@@ -45,7 +45,8 @@ class Selectable:
     """A list whose rows can be selected.
 
     ``total`` is the number of its answers. ``all_ids`` returns their ids, ``export`` their table. ``query`` is the
-    filter in the address. ``rejudged`` is the choice on the Rejudge page that selects this list, None without one.
+    filter in the address. ``rejudged`` is the choice on the page Judge answers that selects this list, None
+    without one.
     """
 
     page: str

@@ -1,4 +1,4 @@
-"""The trial of a judge on the Rejudge page: three answers with their raw calls, before all are judged."""
+"""The trial of a judge on the page Judge answers: three answers with their raw calls, before all are judged."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -78,7 +78,7 @@ def go(**parameters: str | None) -> None:
 
 
 def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the buttons that open the Rejudge page and a new issue with this filter, if the person may.
+    """Show the buttons that open the page Judge answers and a new issue with this filter, if the person may.
 
     ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """

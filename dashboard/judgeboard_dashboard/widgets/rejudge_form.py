@@ -1,4 +1,4 @@
-"""The form of the Rejudge page: which answers, which judge, and the estimated cost and time."""
+"""The form of the page Judge answers: which answers, which judge, and the estimated cost and time."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -168,7 +168,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     _complete(known)
     if known:
         st.selectbox(
-            "With",
+            "Judge version",
             [*known, OTHER],
             format_func=lambda version_id: known[version_id].words if version_id in known else "Another judge",
             key=_key("version"),
@@ -177,7 +177,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         )
     if st.session_state[_key("version")] == OTHER:
         st.segmented_control(
-            "Judge", list(KINDS), format_func=KINDS.__getitem__, key=_key("kind"), required=True, default=None
+            "Kind", list(KINDS), format_func=KINDS.__getitem__, key=_key("kind"), required=True, default=None
         )
     kind = st.session_state[_key("kind")]
     if kind != "rag":
@@ -406,7 +406,7 @@ def _judge() -> JobJudge | None:
     if not known:
         return None
     chosen = st.selectbox(
-        "With", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
+        "Judge version", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
     )
     return JobJudge(known[chosen].spec)
 

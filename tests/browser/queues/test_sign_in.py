@@ -134,12 +134,12 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     page = site.sign_in("bob")
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     menu = page.get_by_test_id("stToolbar")
-    for title in ("Settings", "Rejudge"):
+    for title in ("Settings", "Judge answers"):
         expect(menu).not_to_contain_text(title)
     for path, said in (
         ("/settings", "Changing thresholds, rules and the primary judge is for leads and admins; you are a reviewer"),
         ("/settings?part=Events", "Reading the event log is for leads and admins"),
-        ("/rejudge?query_type=QA", "Rejudging more than one answer is for leads and admins"),
+        ("/rejudge?query_type=QA", "Judging more than one answer is for leads and admins"),
         ("/import", "Importing is for leads and admins"),
     ):
         visit(page, path)

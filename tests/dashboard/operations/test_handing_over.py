@@ -1,4 +1,4 @@
-"""Lists turn their pages, and hand what they show to the Rejudge page."""
+"""Lists turn their pages, and hand what they show to the page Judge answers."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
 def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, name: str, rows: str) -> None:
     page = open_page(name, query_type="complex")
     page.button(key=f"{name}_rejudge").click().run()
-    assert page.title[0].value == "Rejudge"
+    assert page.title[0].value == "Judge answers"
     assert page.selectbox(key="rejudge_rows").value == rows
     assert page.multiselect(key="rejudge_query_type").value == ["complex"]
     assert {"open": "open flags, complex", "match": ">complex<"}[rows] in markup(page)

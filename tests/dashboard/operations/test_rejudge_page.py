@@ -29,7 +29,7 @@ def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page) -> None:
 
 def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("rejudge", query_type="complex")
-    kind = next(one for one in page.get("button_group") if one.label == "Judge")
+    kind = next(one for one in page.get("button_group") if one.label == "Kind")
     page = kind.set_value("lexical").run()
     assert "6 answers, offline: no cost." in markup(page)
     assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
@@ -74,7 +74,7 @@ def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) ->
     answer = page_rows.responses["claims"]
     page = open_page("rejudge", response=answer)
     assert "Which rock is older?" in markup(page)
-    next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
+    next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
     page = page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
     assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
@@ -83,14 +83,14 @@ def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) ->
 
 def test_a_browser_that_reports_no_kind_of_judge_yet_gets_the_first(page_rows, open_page) -> None:
     page = open_page("rejudge")
-    page = next(one for one in page.get("button_group") if one.label == "Judge").set_value(None).run()
+    page = next(one for one in page.get("button_group") if one.label == "Kind").set_value(None).run()
     assert "no judge of kind" not in markup(page)
-    assert next(one for one in page.get("button_group") if one.label == "Judge").value == "rag"
+    assert next(one for one in page.get("button_group") if one.label == "Kind").value == "rag"
 
 
 def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
     page = open_page("rejudge")
-    next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
+    next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
     page.button(key="rejudge_start").click().run()
     page = page.button(key="rejudge_start").click().run()
     assert "The job was not started: Mara started the same job at" in markup(page)
@@ -98,7 +98,7 @@ def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
 
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page) -> None:
     page = open_page("rejudge", reviewer="")
-    next(one for one in page.get("button_group") if one.label == "Judge").set_value("lexical").run()
+    next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
     page.text_input(key="who_name").set_value("")
     page = page.button(key="rejudge_start").click().run()
     assert "Enter your name first." in markup(page)

@@ -221,7 +221,7 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     with sqlite_store.writing() as connection:
         ensure_version(connection, make_judge("rag", name="ours", model="m", api_key="none").version)
     page.run()
-    assert next(each for each in page.selectbox if each.label == "With").options == ["ours v1 · m"]
+    assert next(each for each in page.selectbox if each.label == "Judge version").options == ["ours v1 · m"]
     assert not page.text_input
     page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
