@@ -24,7 +24,7 @@ from judgeboard.agreement.notes import (
     unusable_sentence,
 )
 from judgeboard.agreement.pair_ratings import PairRatings
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, RatingPairs, are_related
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, RatingPairs, are_related, grouping_of
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -47,6 +47,7 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_tests_by_slice,
 )
 from judgeboard.stats.arrays import among, grouping
+from judgeboard.stats.between_generators import FEWEST, between_generators
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
@@ -58,6 +59,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
+from judgeboard.store.response_pages import UNKNOWN, response_facts
 from judgeboard.store.verdicts import matching_answers
 
 Source = AnswerRatings | PairRatings
@@ -294,6 +296,8 @@ def _judge_figures(
     compared = source.compared(version)
     of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
     statistics = with_accuracy(of_pairs) | _order_figures(compared)
+    if only is None and isinstance(source, AnswerRatings):
+        statistics |= _between_generators(connection, choice, compared.pairs)
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
         statistics = _with_numbers(statistics, judge_statistics(numbers.pairs, choice.unit, choice.human).estimates)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
@@ -314,6 +318,7 @@ def _judge_figures(
         left_out=compared.left_out,
         statistics=statistics,
         confusion=of_pairs.confusion,
+        classes=of_pairs.classes,
         calibration=_calibration(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
@@ -329,6 +334,19 @@ def _judge_figures(
         ),
     )
     return result, of_pairs
+
+
+def _between_generators(connection: Connection, choice: AgreementChoice, pairs: AnswerPairs) -> Statistics:
+    """Return the correlations of the generators' mean scores, if there are scores of several generators."""
+    if pairs.scale.names_classes:
+        return {}
+    facts = response_facts(connection, np.unique(pairs.response_ids))
+    codes = facts.generators.codes[np.searchsorted(facts.ids, pairs.response_ids)]
+    known = np.array([name != UNKNOWN for name in facts.generators.names], dtype=np.bool_)
+    if known.sum() < FEWEST:
+        return {}
+    groups = grouping_of(pairs, choice.unit, choice.human)
+    return dict(between_generators(pairs.judge, pairs.people, np.where(known[codes], codes, -1), groups))
 
 
 def _order_figures(rated: RatingPairs) -> Statistics:

@@ -15,11 +15,12 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import complement
 from judgeboard.stats.intervals import RESAMPLES
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
-from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics, pair_statistics
+from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics, PairStatistics, pair_statistics
 from judgeboard.stats.rater_agreement import (
     OverallAgreement,
     RaterAgainstGold,
     RaterPair,
+    means_of_pairs,
     overall_agreement,
     pairs_of_raters,
 )
@@ -113,6 +114,7 @@ class AgreementResult:
     against_gold: tuple[RaterAgainstGold, ...] = ()
     shortened: Mapping[str, Shortened] = field(default_factory=dict)
     confusion: Confusion | None = None
+    classes: tuple[ClassStatistics, ...] = ()
     calibration: tuple[Tenth, ...] | None = None
     alt_test: AlternativeAnnotatorTest | None = None
     by: By | None = None
@@ -196,7 +198,7 @@ def headline_words(scale: Scale) -> str:
 def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
     """Return the figures of several raters (of exactly two: also their pair's statistics), without any sentences."""
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
-    of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else {}
+    of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else means_of_pairs(pairs)
     return AgreementResult(
         of=choice.of,
         unit=choice.unit,

@@ -28,7 +28,7 @@ from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, Alternat
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import interval, number_words, percent, percent_interval, two_decimals
-from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import RowFilter, describe, from_dict
@@ -199,6 +199,15 @@ def confusion_table(confusion: Confusion) -> Table:
     return Table(columns, tuple(rows))
 
 
+def classes_table(classes: Sequence[ClassStatistics]) -> Table:
+    """Return precision, recall and F1 of each class."""
+    columns = (
+        *(Column("Class"), Column("n", "count")),
+        *(Column(name, "share estimate") for name in ("Precision", "Recall", "F1")),
+    )
+    return Table(columns, tuple((each.category, each.n, each.precision, each.recall, each.f1) for each in classes))
+
+
 def calibration_table(tenths: Sequence[Tenth]) -> Table:
     """Return the tenths that have answers."""
     columns = (
@@ -275,6 +284,7 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     tests_of_slices = (f"{name}: {stand_in_sentence(each)}" for name, each in in_slices)
     moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
     yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
+    yield "Each class", (), classes_table(result.classes)
     yield "Calibration", (), None if calibration is None else calibration_table(calibration)
     yield (
         "May the judge replace a person?",

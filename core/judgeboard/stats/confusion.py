@@ -150,6 +150,15 @@ def macro_f1(tables: FloatArray) -> FloatArray:
     return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
 
 
+def weighted_f1(tables: FloatArray) -> FloatArray:
+    """Return the mean F1 of the categories, weighted by how often people gave them; undefined if only one occurs."""
+    people = row_sums(tables)
+    by_category = ratio(2 * _right(tables), people + column_sums(tables))
+    several = row_sums(np.asarray(people + column_sums(tables) > 0, dtype=np.float64)) > 1
+    mean = ratio(row_sums(np.where(people > 0, by_category * people, 0.0)), row_sums(people))
+    return np.where(several, mean, np.nan)
+
+
 def f1_of(tables: FloatArray, category: int) -> FloatArray:
     """Return the F1 of one category: 2 TP / (2 TP + FP + FN); undefined if no side gave it."""
     used = row_sums(tables) + column_sums(tables)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -34,6 +34,7 @@ from judgeboard.stats.confusion import (
     macro_precision,
     macro_recall,
     matthews,
+    weighted_f1,
 )
 from judgeboard.stats.correlation import (
     kendall,
@@ -46,6 +47,7 @@ from judgeboard.stats.correlation import (
 from judgeboard.stats.detection import auprc, auroc, brier, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
+from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation, two_way
 from judgeboard.stats.ratings import PREFERENCE, Ratings, Scale, positions
 
 
@@ -115,12 +117,24 @@ class NamedEstimates:
         raise AttributeError(f"no statistic {name}")
 
 
+@dataclass(frozen=True, slots=True)
+class ClassStatistics:
+    """Precision, recall and F1 of the judge for one category, which people gave to ``n`` answers."""
+
+    category: str
+    n: int
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
     ``weighted_kappa`` and ``ac2`` use the weights of the scale. Differences and limits of agreement (Bland and Altman)
-    of ordered categories are in levels. ``unit`` is what the intervals resample.
+    of ordered categories are in levels. ``unit`` is what the intervals resample. ``classes`` has the statistics of each
+    category, if they are unordered and no statistics were named.
     """
 
     grade: str
@@ -128,6 +142,7 @@ class PairStatistics(NamedEstimates):
     unit: str
     confusion: Confusion | None
     estimates: Mapping[str, Estimate]
+    classes: tuple[ClassStatistics, ...] = ()
 
 
 def pair_statistics(
@@ -154,7 +169,25 @@ def pair_statistics(
         unit=pairs.groups.unit,
         confusion=None if scale.categories is None else confusion_of_cells(pairs.cells, scale.categories),
         estimates=estimates(pairs, only),
+        classes=class_statistics(pairs) if only is None else (),
     )
+
+
+def class_statistics(pairs: Pairs) -> tuple[ClassStatistics, ...]:
+    """Return the statistics of each category that a side gave, if the categories are unordered."""
+    if not pairs.scale.names_classes or pairs.n < MIN_PAIRS:
+        return ()
+    k, classes = pairs.scale.k, []
+    for place, category in enumerate(pairs.scale.categories or ()):
+        of_people, of_judge = pairs.people == place, pairs.judge == place
+        if of_people.any() or of_judge.any():
+            shares = detection_shares(k, place)
+            given = replace(shares["precision"], undefined="the judge never gave this class")
+            caught = replace(shares["sensitivity"], undefined="people never gave this class")
+            precision, recall = pairs.table.share(given), pairs.table.share(caught)
+            f1 = pairs.table.statistic(partial(f1_of, category=place), ONE_CATEGORY)
+            classes.append(ClassStatistics(str(category), int(of_people.sum()), precision, recall, f1))
+    return tuple(classes)
 
 
 def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:
@@ -251,7 +284,21 @@ def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) 
     return lambda pairs: compute(pairs.judge, pairs.people, pairs.groups)
 
 
+def _of_table(compute: Callable[[FloatArray, Grouping], Estimate], ratings: Ratings) -> Estimate:
+    return compute(ratings.values, ratings.groups)
+
+
 _NEVER_GAVE = "never gave a category that the other side gave"
+
+MEANS_OF_PAIRS: Mapping[str, str] = {
+    "kappa": "Cohen's kappa",
+    "linear_kappa": "Linear kappa",
+    "weighted_kappa": "Weighted kappa",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall's tau-b",
+}
+"""The statistics of two raters whose mean over all pairs of raters is shown, with a short title."""
 
 STATISTICS: Mapping[str, Statistic] = {
     "agreement": Statistic(
@@ -316,8 +363,11 @@ STATISTICS: Mapping[str, Statistic] = {
     "precision": Statistic("Precision on bad answers", _detects, _detection("precision"), share=True),
     "f1": Statistic("F1 on bad answers", _detects, _f1, share=True),
     "macro_precision": Statistic("Macro precision", _categorical, _macro(macro_precision, f"the judge {_NEVER_GAVE}")),
-    "macro_recall": Statistic("Macro recall", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")),
+    "macro_recall": Statistic(
+        "Macro recall (balanced accuracy)", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")
+    ),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
+    "weighted_f1": Statistic("Weighted F1", _categorical, _macro(weighted_f1, ONE_CATEGORY)),
     "mcc": Statistic(
         "Matthews correlation",
         _categorical,
@@ -343,17 +393,28 @@ STATISTICS: Mapping[str, Statistic] = {
     "pearson_within": Statistic(
         "Pearson within queries",
         _ranked,
-        _of_values(partial(within_queries, ranked=False)),
+        _of_values(partial(within_queries, of="pearson")),
         symmetric=True,
         scales=True,
     ),
     "spearman_within": Statistic(
         "Spearman within queries",
         _ranked,
-        _of_values(partial(within_queries, ranked=True)),
+        _of_values(partial(within_queries, of="spearman")),
         symmetric=True,
         scales=True,
     ),
+    "kendall_within": Statistic(
+        "Kendall's tau-b within queries",
+        _ranked,
+        _of_values(partial(within_queries, of="kendall")),
+        symmetric=True,
+        scales=True,
+    ),
+    "pearson_between": Statistic("Pearson between generators"),
+    "spearman_between": Statistic("Spearman between generators"),
+    "kendall_between": Statistic("Kendall's tau-b between generators"),
+    **{f"mean_{name}": Statistic(f"{title}, mean of pairs") for name, title in MEANS_OF_PAIRS.items()},
     "mean_absolute_difference": Statistic(
         "Mean absolute difference",
         _ranked,
@@ -368,8 +429,19 @@ STATISTICS: Mapping[str, Statistic] = {
     "upper_limit": Statistic("Upper limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=True))),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
-    "icc": Statistic("Intraclass correlation ICC(1)"),
-    "cronbach_alpha": Statistic("Cronbach's alpha"),
+    "icc": Statistic("Intraclass correlation ICC(1)", _ranked, of_raters=partial(_of_table, intraclass_correlation)),
+    "icc_agreement": Statistic(
+        "ICC(2,1), absolute agreement", _ranked, of_raters=partial(_of_table, partial(two_way, mean=False, agree=True))
+    ),
+    "icc_consistency": Statistic(
+        "ICC(3,1), consistency", _ranked, of_raters=partial(_of_table, partial(two_way, mean=False, agree=False))
+    ),
+    "icc_agreement_mean": Statistic(
+        "ICC(2,k), absolute agreement of means",
+        _ranked,
+        of_raters=partial(_of_table, partial(two_way, mean=True, agree=True)),
+    ),
+    "cronbach_alpha": Statistic("Cronbach's alpha", _ranked, of_raters=partial(_of_table, cronbach_alpha)),
     "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),
     "span_f1": Statistic("F1 of spans, by character", share=True, leads=True),
     "word_alpha": Statistic("Alpha of spans, by word", leads=True),

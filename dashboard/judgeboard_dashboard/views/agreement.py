@@ -18,7 +18,14 @@ from judgeboard.agreement.result import Note
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
 from judgeboard.people.permissions import Action
-from judgeboard.reports.agreement import OF_NAMES, figures_file, figures_table, report_page, report_results
+from judgeboard.reports.agreement import (
+    OF_NAMES,
+    classes_table,
+    figures_file,
+    figures_table,
+    report_page,
+    report_results,
+)
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
 from judgeboard.reports.rates import JUDGE_ALONE, agreement_table, rate_table
@@ -356,6 +363,9 @@ def _all_figures(figures: AgreementFigures) -> None:
         under=("The CSV file also contains the figures of every slice.",),
         csv=lambda: _file_with_slices(figures.page.choice),
     )
+    if classes := figures.result.classes:
+        rows = classes_table(classes)
+        table(rows, [figures.rows(figures.cell(people=each.category)) for each in classes], key="classes")
 
 
 def _file_with_slices(choice: AgreementChoice) -> Table:

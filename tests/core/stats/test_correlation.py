@@ -141,7 +141,7 @@ def test_the_order_of_rows_cannot_be_seen():
 def test_intervals_of_few_queries_end_at_the_ends_of_the_range() -> None:
     judge, people = np.array([0.1, 0.9, 0.2, 0.8]), np.array([0.1, 0.9, 0.8, 0.2])
     queries = grouping(np.array([0, 0, 1, 1]), 4)
-    within = within_queries(judge, people, queries, ranked=False)
+    within = within_queries(judge, people, queries, of="pearson")
     assert (within.value, within.low, within.high) == (0, -1, 1)
     one_apart = np.array([0.9, *[0.0] * 9])
     difference = pair_statistics(one_apart, np.zeros(10), GROUNDEDNESS).estimates["mean_absolute_difference"]

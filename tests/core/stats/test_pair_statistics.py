@@ -1,20 +1,21 @@
 import numpy as np
 import pytest
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 from sklearn.metrics import brier_score_loss, f1_score, root_mean_squared_error
 
 from judgeboard.stats.arrays import FloatArray, grouping
 from judgeboard.stats.estimates import measured
+from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation, two_way
 from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY
-from judgeboard.stats.repeats import cronbach_alpha, intraclass_correlation
 
 CATEGORIES = {"agreement", "kappa", "scott_pi", "alpha_nominal", "ac1", "mcc"} | {
-    *("macro_precision", "macro_recall", "macro_f1")
+    *("macro_precision", "macro_recall", "macro_f1", "weighted_f1")
 }
 DETECTION = {"sensitivity", "specificity", "precision", "f1", "auroc", "auprc", "expected_calibration_error", "brier"}
 NUMBERS = {
     *("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall", "pearson_within", "spearman_within"),
+    "kendall_within",
     *("mean_absolute_difference", "rmse", "bias", "lower_limit", "upper_limit"),
 }
 STATISTICS = {
@@ -183,13 +184,14 @@ def test_levels_have_pearsons_correlation_too() -> None:
     assert pair_statistics(judge, people, QUALITY).pearson.value == pytest.approx(pearsonr(judge, people).statistic)
 
 
-def within(judge: FloatArray, people: FloatArray, queries: FloatArray) -> tuple[float, float]:
-    """The mean of each query's Pearson and Spearman correlation."""
+def within(judge: FloatArray, people: FloatArray, queries: FloatArray) -> tuple[float, float, float]:
+    """The mean of each query's Pearson, Spearman and Kendall correlation."""
     rows = [queries == query for query in np.unique(queries)]
     rows = [each for each in rows if np.ptp(judge[each]) > 0 and np.ptp(people[each]) > 0]
     pearsons = [pearsonr(judge[each], people[each]).statistic for each in rows]
     spearmans = [spearmanr(judge[each], people[each]).statistic for each in rows]
-    return float(np.mean(pearsons)), float(np.mean(spearmans))
+    kendalls = [kendalltau(judge[each], people[each]).statistic for each in rows]
+    return float(np.mean(pearsons)), float(np.mean(spearmans)), float(np.mean(kendalls))
 
 
 def test_correlation_within_queries_ignores_differences_between_queries() -> None:
@@ -198,8 +200,11 @@ def test_correlation_within_queries_ignores_differences_between_queries() -> Non
     people = draws.integers(0, 4, 160) / 4
     judge = np.round(people + draws.normal(0, 0.4, 160), 1)
     statistics = pair_statistics(judge, people, GROUNDEDNESS, queries)
-    assert (statistics.pearson_within.value, statistics.spearman_within.value) == pytest.approx(
-        within(judge, people, queries)
+    values = [statistics.estimates[f"{name}_within"].value for name in ("pearson", "spearman", "kendall")]
+    assert values == pytest.approx(within(judge, people, queries))
+    many = np.tile(judge, 2), np.tile(people, 2), np.zeros(320, dtype=int)  # so many that they are sorted
+    assert pair_statistics(many[0], many[1], GROUNDEDNESS, many[2]).kendall_within.value == pytest.approx(
+        kendalltau(*many[:2]).statistic
     )
     moved = pair_statistics(judge + 5 * queries, people + 7 * queries, GROUNDEDNESS, queries)
     assert moved.spearman_within.value == pytest.approx(statistics.spearman_within.value)
@@ -230,6 +235,10 @@ SHROUT_AND_FLEISS = np.array(
 """Six targets and four judges, of P. E. Shrout, J. L. Fleiss, "Intraclass correlations" (1979): .17 and .91."""
 
 
+TWO_WAYS = ((False, True), (False, False), (True, True), (True, False))
+"""Arguments of ICC(2,1), ICC(3,1), ICC(2,k) and ICC(3,k): .29, .71, .62 and .91 in the same paper."""
+
+
 def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> None:
     groups = grouping(None, 6)
     icc, alpha = intraclass_correlation(SHROUT_AND_FLEISS, groups), cronbach_alpha(SHROUT_AND_FLEISS, groups)
@@ -239,6 +248,9 @@ def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> No
         assert estimate.high is not None
         assert estimate.low < 0.91
         assert estimate.high > 0.17
+    two_ways = [two_way(SHROUT_AND_FLEISS, groups, mean=mean, agree=agree) for mean, agree in TWO_WAYS]
+    assert [each.value for each in two_ways] == pytest.approx([0.29, 0.71, 0.62, 0.91], abs=5e-3)
+    assert two_ways[3].value == pytest.approx(alpha.value)
     moved = intraclass_correlation(SHROUT_AND_FLEISS * 3 + 100, groups)
     assert moved.value == pytest.approx(icc.value)
 
