@@ -2,9 +2,12 @@
 
 from decimal import Decimal
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judgeboard.domain import Feedback, FeedbackKind, FlagState, Label, Status
 from judgeboard.flags.rule import (
@@ -14,11 +17,13 @@ from judgeboard.flags.rule import (
     Reason,
     Reconciled,
     Signals,
+    SupremeMark,
     Thresholds,
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import RULES
+from judgeboard.flags.rules import RULE_NAMED, RULES, judges_disagree, random_sample, sampling_number, why
+from recordings import records
 
 NOTHING_DRAWN = Thresholds(random_share=0)
 
@@ -189,3 +194,176 @@ def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> No
     others = reasons(judge(0.1), judge(0.2, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
     result = reconcile([others], stands, RULES)
     assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([others], (1,))
+
+
+ANSWERS = [Signals("log", f"answer-{number}", "QA") for number in range(20_000)]
+
+
+def sample(share: float, seed: str = "judgeboard") -> set[str]:
+    thresholds = Thresholds(random_share=share, random_seed=seed)
+    return {answer.external_id for answer in ANSWERS if random_sample(answer, thresholds) is not None}
+
+
+def test_the_share_is_what_was_asked_for() -> None:
+    # 400 expected, standard deviation 20: five of them.
+    assert abs(len(sample(0.02)) - 400) < 100
+    assert sample(0) == set()
+    assert len(sample(1)) == len(ANSWERS)
+
+
+def test_a_second_run_draws_the_same_and_a_larger_share_more() -> None:
+    assert sample(0.02) == sample(0.02) < sample(0.05)
+    assert sample(0.02) != sample(0.02, seed="another")
+
+
+def test_the_draw_is_the_same_for_ever() -> None:
+    # A change of these numbers would draw a second sample on every stored log.
+    assert [round(sampling_number("judgeboard", "log", name), 6) for name in ("a", "b")] == [0.684274, 0.912533]
+    assert sampling_number("s", "a", "bc") != sampling_number("s", "ab", "c")
+
+
+def test_its_probability_is_stored() -> None:
+    reason = random_sample(ANSWERS[0], Thresholds(random_share=1))
+    assert reason is not None
+    assert (reason.inclusion_probability, reason.severity, reason.raise_key) == (1.0, 0.0, "random_sample:-")
+    drawn = next(answer for answer in ANSWERS if answer.external_id in sample(0.02))
+    reason = random_sample(drawn, Thresholds(random_share=0.02))
+    assert reason is not None
+    assert reason.inclusion_probability == 0.02
+
+
+@pytest.mark.shared
+def test_after_the_share_grew_stored_probabilities_weigh_too_much(shared: Path) -> None:
+    """Why rates use the labelled share of each stratum: an answer keeps the probability of its first draw."""
+    answers = [
+        Signals("default", str(row["id"]), "") for row in records(shared / "data" / "ragtruth.responses.jsonl.gz")
+    ]
+    stored: dict[str, float] = {}
+    for share in (0.05, 0.15):
+        for answer in answers:
+            reason = random_sample(answer, Thresholds(random_share=share))
+            if reason is not None:
+                stored.setdefault(answer.external_id, reason.inclusion_probability)
+    assert sorted(stored.values()) == [0.05] * 154 + [0.15] * 258
+    assert (round(sum(1 / each for each in stored.values())), len(answers)) == (4800, 2912)
+
+
+def reasons_by_rule(
+    groundedness: float | None, thresholds: Thresholds, label: Label | None = None, external_id: str = "a"
+) -> dict[str, Reason]:
+    judge = JudgeSignal(1, "rag", "rag", "rag v1", "f", groundedness, label=label)
+    signals = Signals("log", external_id, "QA", primary=judge)
+    return {reason.rule: reason for reason in reasons_for(signals, thresholds, RULES)}
+
+
+@pytest.mark.parametrize(
+    ("groundedness", "severity"), [(0.5, 1.0), (0.6, 0.75), (0.4, 0.75), (0.9, None), (0.1, None), (1.0, None)]
+)
+def test_a_verdict_below_the_confidence_is_flagged_and_the_least_sure_comes_first(
+    groundedness: float, severity: float | None
+) -> None:
+    raised = reasons_by_rule(groundedness, Thresholds(uncertain_verdict=0.9, random_share=0)).get("uncertain_verdict")
+    assert (None if raised is None else round(raised.severity, 9)) == severity
+
+
+@given(st.floats(0, 1))
+def test_by_default_no_verdict_is_uncertain(groundedness: float) -> None:
+    assert "uncertain_verdict" not in reasons_by_rule(groundedness, Thresholds())
+
+
+def test_a_verdict_without_a_score_is_uncertain_and_no_verdict_is_not() -> None:
+    limits = Thresholds(uncertain_verdict=0.9, random_share=0)
+    raised = reasons_by_rule(None, limits, Label.GROUNDED)["uncertain_verdict"]
+    assert why(raised.rule, raised.details, raised.params) == (
+        "The judge gives no score, so its confidence is not known."
+    )
+    assert reasons_by_rule(None, limits) == {}
+    raised = reasons_by_rule(0.7, limits)["uncertain_verdict"]
+    assert why(raised.rule, raised.details, raised.params) == "The judge's confidence 0.7 is below 0.9."
+
+
+def test_what_needs_no_review_leaves_the_queue_only_if_switched_on_and_a_random_sample_stays() -> None:
+    stays = Thresholds(uncertain_verdict=0.9, random_share=0.1)
+    leaves = Thresholds(uncertain_verdict=0.9, random_share=0.1, excuse_confident=True)
+    ids = [str(number) for number in range(500)]
+    assert all("low_groundedness" in reasons_by_rule(0.05, stays, external_id=each) for each in ids)
+    sampled = [reasons_by_rule(0.05, leaves, external_id=each) for each in ids]
+    assert {rule for raised in sampled for rule in raised} == {"random_sample"}
+    assert 30 < sum(map(bool, sampled)) < 75
+    assert set(reasons_by_rule(0.2, leaves)) >= {"low_groundedness", "uncertain_verdict"}
+
+
+@pytest.mark.parametrize("limits", [{"random_share": 0, "uncertain_verdict": 0.9}, {"random_share": 0.02}])
+def test_without_a_sample_or_a_threshold_nothing_is_excused(limits: dict[str, float]) -> None:
+    assert "low_groundedness" in reasons_by_rule(0.05, Thresholds(excuse_confident=True, **limits))
+
+
+def audited(name: str = "rag", groundedness: float | None = 0.92, quality: int | None = 4, **given: Any) -> JudgeSignal:
+    fields = {"kind": name, "groundedness": groundedness, "quality": quality} | given
+    return JudgeSignal(7, name=name, title=f"{name} v1", fingerprint=f"address of {name}", **fields)
+
+
+def reasons_of_marks(*marks: SupremeMark) -> list[Any]:
+    return reasons_for(Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES)
+
+
+def test_each_audited_judge_has_a_flag_of_its_own() -> None:
+    raised = reasons_of_marks(
+        SupremeMark(audited("rag"), ("supreme v1",), 0.1), SupremeMark(audited("nli"), ("supreme v1",))
+    )
+    assert [(each.rule, each.fingerprint, each.inclusion_probability) for each in raised] == [
+        ("supreme_disagrees", "address of rag", 0.1),
+        ("supreme_disagrees", "address of nli", 1.0),
+    ]
+    assert len({each.raise_key for each in raised}) == 2
+    assert reasons_of_marks() == []
+
+
+def test_the_sentence_names_both_and_what_was_said() -> None:
+    (raised,) = reasons_of_marks(SupremeMark(audited(), ("supreme v1",)))
+    assert why(raised.rule, raised.details, raised.params) == (
+        "supreme v1 marks the verdict of rag v1 as wrong. rag v1 gave groundedness 0.92, quality 4."
+    )
+    labelled = audited("nli", None, None, label=Label.GROUNDED)
+    (raised,) = reasons_of_marks(SupremeMark(labelled, ("big v2", "supreme v1")))
+    assert why(raised.rule, raised.details, raised.params) == (
+        "big v2 and supreme v1 mark the verdict of nli v1 as wrong. nli v1 gave label grounded."
+    )
+
+
+def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None:
+    rules = (RULE_NAMED["supreme_disagrees"],)
+    (first,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1")))
+    stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
+    (fewer,) = reasons_of_marks(SupremeMark(audited(), ("big v1",)))
+    (more,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1", "third v1")))
+    result = reconcile([fewer], stands, rules)
+    assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([fewer], (1,))
+    assert reconcile([more], stands, rules) == Reconciled(), "what it says is still so"
+    decided = [RaisedFlag(1, first.rule, first.raise_key, FlagState.CONFIRMED, first.details)]
+    assert reconcile([fewer], decided, rules) == Reconciled()
+
+
+def test_one_audited_judges_flag_outlives_anothers() -> None:
+    rules = (RULE_NAMED["supreme_disagrees"],)
+    stands = [
+        RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
+        RaisedFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),
+    ]
+    result = reconcile(reasons_of_marks(SupremeMark(audited("nli"), ("supreme v1",))), stands, rules)
+    assert (result.to_raise, result.to_supersede) == ((), (1,))
+
+
+@pytest.mark.parametrize("kind", ["audit", "repeats"])
+def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
+    signals = Signals("log", "a", "QA", primary=audited("rag", 0.1), others=(audited("other", 0.9, kind=kind),))
+    assert judges_disagree(signals, Thresholds()) is None
+
+
+def test_members_of_a_jury_do_not_disagree_but_others_do() -> None:
+    one, two = audited("one", 0.1, in_jury=True), audited("two", 0.9, in_jury=True)
+    outside = audited("outside", 0.5), audited("stranger", 1.0)
+    assert judges_disagree(Signals("log", "a", "QA", others=(one, two)), Thresholds()) is None
+    found = judges_disagree(Signals("log", "a", "QA", others=(one, two, *outside)), Thresholds())
+    assert found is not None
+    assert [each["judges"] for each in found.details["pairs"]] == [["outside v1", "stranger v1"]]

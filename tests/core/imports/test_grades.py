@@ -1,10 +1,27 @@
-"""A row becomes a person's grade, as it was given."""
+"""A row becomes a person's grade as it was given, on its scale, by an annotator who may be a known person."""
 
 import json
 
 import pytest
 
-from judgeboard.domain import AspectPreference, Label, Preference, Rejected, Shown
+from engines import on_sqlite
+from judgeboard.agreement.answer_pairs import person_grades
+from judgeboard.domain import AspectPreference, Label, Preference, QueueOrder, Rejected, Role, Shown
+from judgeboard.errors import NotAllowed
+from judgeboard.imports.fields import Unusable
+from judgeboard.imports.scales import scale_in, scale_of_pairs
+from judgeboard.people.roster import add_person, ensure_reviewer, link_person, list_people
+from judgeboard.reviews.decisions import prefer
+from judgeboard.stats.ratings import GROUNDEDNESS
+from judgeboard.store.grades import graded_reviews
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.items import load_item
+from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.preferences import counted_preferences, load_preferences
+from judgeboard.store.reviewers import reviewer_names, reviewers_of
+from judgeboard.store.reviews import graded_by, reviewed_by_others
+from pair_log import add_pairs
+from queue_case import QueueCase, queue_case
 
 ROW = {"response_id": "r", "annotator": "ann"}
 
@@ -116,3 +133,141 @@ def test_a_number_on_a_scale_of_its_own_is_no_quality(one):
         ("care", 5, "1-5"),
     ]
     assert one({**ROW, "quality": 3, "scale": "1-4"}, kind="grades").grade.quality == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1-5", "1-5"),
+        ("0 to 1", "0-1"),
+        ("0.5 – 1", "0.5-1"),
+        ("-2..2 (positive: answer 2 better)", "-2..2"),
+        ("-2 - -1", "-2..-1"),
+    ],
+)
+def test_a_scale_is_read_to_its_ends(text: str, plain: str) -> None:
+    assert str(scale_in("scale", text)) == plain
+
+
+@pytest.mark.parametrize("text", ["", "five", "5-1", "1-1", "1-5 stars", "1"])
+def test_what_is_no_scale_is_said(text: str) -> None:
+    with pytest.raises(Unusable, match="is not a scale"):
+        scale_in("scale", text)
+
+
+def test_grades_of_pairs_lean_to_b_above_zero() -> None:
+    assert str(scale_of_pairs("scale", None)) == "-2..2"
+    with pytest.raises(Unusable, match="change their sign"):
+        scale_of_pairs("scale", "-2..2 (positive: response A is better)")
+    with pytest.raises(Unusable, match="needs 0 for a tie"):
+        scale_of_pairs("scale", "1-5")
+
+
+ANN = "ann@example.org"
+
+
+@pytest.fixture
+def case(store) -> QueueCase:
+    case = queue_case(store)
+    case.flagged(0.1)
+    return case
+
+
+@pytest.fixture
+def graded(bring):
+    """Return ``graded(annotator, groundedness)``, which imports a grade of the answer; return how many are new."""
+
+    def bring_in(annotator: str, groundedness: float) -> int:
+        row = {"response_id": "a0", "annotator": annotator, "groundedness": groundedness}
+        return bring(row, kind="grades").new
+
+    return bring_in
+
+
+def counted(case: QueueCase) -> dict[str, float]:
+    """The groundedness of each person that counts in agreement, on the one answer."""
+    with case.store.reading() as connection:
+        names = reviewer_names(connection)
+        grades = person_grades(graded_reviews(connection), GROUNDEDNESS)
+    known = list(zip(grades.reviewer_ids.tolist(), grades.values.tolist(), strict=True))
+    assert len({person for person, _ in known}) == len(known)
+    return {names[person]: value for person, value in known}
+
+
+def test_who_gives_the_name_of_an_annotator_is_that_person(case: QueueCase, graded) -> None:
+    graded("zoë", 0.2)
+    (answer,) = {item["response_id"] for item in case.reviews()}
+    zoe = ensure_reviewer(case.store, "page", "Zoë")
+    assert (zoe.origin, zoe.name) == ("page", "Zoë")
+    with case.store.reading() as connection:
+        assert reviewers_of(connection, "import") == []
+        assert own_reviews_page(connection, zoe.id).total == 1
+        assert graded_by(connection, [answer], zoe.id) == {answer}
+        assert reviewed_by_others(connection, [answer], zoe.id) == set()
+        (line,) = [each for each in list_people(connection) if each.person == zoe]
+    assert line.role is Role.ADMIN
+    assert graded("zoë", 0.2) == 0
+    assert counted(case) == {"Zoë": 0.2}
+
+
+@on_sqlite
+def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews_stay(case: QueueCase, graded) -> None:
+    case.queue(blind_people=True, blind_judge=True, order=QueueOrder.OLDEST, grades=("groundedness",))
+    case.review(case.mara, None, groundedness=0.5)
+    assert [graded("mara", value) for value in (0.9, 0.9, 0.8)] == [1, 0, 1]
+    assert counted(case) == {"Mara": 0.5}, "the blind grade"
+    own, first, second = case.reviews()
+    assert {review["reviewer_id"] for review in (own, first, second)} == {case.mara.id}
+    assert [review["replaces"] for review in (own, first, second)] == [None, None, first["id"]]
+
+
+def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case: QueueCase, graded) -> None:
+    case.queue(blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
+    for name in ("MARA", "jon", "eve"):
+        graded(name, 0.7)
+    (answer,) = {item["response_id"] for item in case.items()}
+    with Seen(case.store, case.mara.id).reading() as connection:
+        assert [each.reviewer for each in load_item(connection, answer).reviews] == ["Mara"]
+    with Seen(case.store, case.ada.id).reading() as connection:
+        assert {each.reviewer for each in load_item(connection, answer).reviews} == {"Mara", "Jon", "eve"}
+
+
+@on_sqlite
+def test_an_imported_preference_replaces_no_preference_of_a_page(case: QueueCase, bring) -> None:
+    (pair,) = add_pairs(case.store, 1)
+    prefer(
+        case.store, pair_id=pair, reviewer=case.mara, preference=Preference.A, shown=Shown.AB, request_key="on the page"
+    )
+    row = {"pair_id": "p0", "annotator": "mara", "preference": "b", "order": "ab"}
+    assert [bring(row, kind="grades").new for _ in range(2)] == [1, 0]
+    with case.store.reading() as connection:
+        preferences = load_preferences(connection)
+    assert [(each.reviewer, each.preference) for each in preferences] == [("Mara", "a"), ("Mara", "b")]
+    assert [len(people) for people in counted_preferences(preferences).values()] == [1]
+
+
+def test_where_people_sign_in_they_are_two_until_an_admin_links_them(case: QueueCase, graded) -> None:
+    ann = add_person(case.store, ANN, Role.LEAD, "cli:root")
+    for name, value in (("mara", 0.1), (ANN, 0.2), ("Ann", 0.3)):
+        graded(name, value)
+    assert counted(case) == {"mara": 0.1, f"{ANN} (import)": 0.2, "Ann": 0.3}
+    assert ensure_reviewer(case.store, "page", "ann").origin == "page"
+    assert "Ann" in counted(case)
+    with pytest.raises(NotAllowed):
+        link_person(case.store, "ann", ANN, ann, origin="import")
+    link_person(case.store, "ann", ANN, "cli:root", origin="import")
+    graded("ann", 0.4)
+    graded("Ann", 0.5)
+    assert counted(case)[f"{ANN} (oidc)"] == 0.5
+    assert counted(case)["Ann"] == 0.3, "what was imported before stays"
+    link_person(case.store, "ann", None, "cli:root", origin="import")
+    graded("ann", 0.6)
+    assert counted(case)["Ann"] == 0.6
+
+
+def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(case: QueueCase, graded) -> None:
+    graded("zoë", 0.1)
+    link_person(case.store, "zoë", "Jon", "cli:root", origin="import")
+    ensure_reviewer(case.store, "page", "Zoë")
+    graded("zoë", 0.2)
+    assert counted(case) == {"zoë": 0.1, "Jon": 0.2}

@@ -1,4 +1,4 @@
-"""Files come into the store whole, once, and say what became of every row."""
+"""Files come into the store whole, once, and say what became of every row; rejected rows are kept."""
 
 import gzip
 import io
@@ -10,10 +10,12 @@ import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
+from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import import_file
+from judgeboard.imports.importing import RejectedFile, import_file, rejected_path
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
+from judgeboard.store.overview import count_responses
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import FEEDBACK, IMPORT_BATCH, JUDGMENT, RESPONSE, REVIEW, RUN
 from stored_rows import row_count
@@ -248,3 +250,121 @@ def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(sto
     assert not import_file(store, write(tmp_path / "named.jsonl", without | {"id": "a1"})).id_from_content
     grade = {"annotator": "Ada", "quality": 2}
     assert not import_file(store, write(tmp_path / "grades.jsonl", grade), kind="grades").id_from_content
+
+
+LINES = [json.dumps({"id": f"a{n}", "question": "q", "answer": f"answer {n}"}) for n in range(3)] + ["{broken"]
+
+
+def upload() -> io.BytesIO:
+    return io.BytesIO("\n".join(LINES).encode())
+
+
+def test_rejected_rows_are_handed_over_in_a_dry_run_too(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    for dry_run in (True, False):
+        rejected: list[Rejected] = []
+        summary = import_file(sqlite_store, upload(), name="log.jsonl", dry_run=dry_run, on_rejected=rejected.append)
+        assert (summary.new, [one.line for one in rejected]) == (3, [4])
+        assert summary.rejected_file is None
+    assert {path.name for path in set(tmp_path.iterdir()) - before} <= {"judgeboard.db-wal", "judgeboard.db-shm"}
+
+
+def test_the_same_upload_again_is_known(sqlite_store: Store) -> None:
+    import_file(sqlite_store, upload(), name="log.jsonl", on_rejected=lambda _row: None)
+    again = import_file(sqlite_store, upload(), name="other-name.jsonl", on_rejected=lambda _row: None)
+    assert (again.new, again.unchanged) == (0, 3)
+    assert again.before is not None
+
+
+def file_of(count):
+    rows = ({"question": f"q{number}", "output": "a" if number % 10 else 7} for number in range(count))
+    return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
+
+
+def test_the_first_records_are_kept_and_the_whole_file_is_counted(sqlite_store: Store):
+    summary = import_file(sqlite_store, file_of(3000), name="log.jsonl", dry_run=True)
+    assert summary.format == "JSON lines"
+    assert (summary.rows, summary.rejected, len(summary.first_records), len(summary.first_rejected)) == (
+        3000,
+        300,
+        20,
+        20,
+    )
+    assert isinstance(summary.first_records[0], Response)
+    report = {line.ours: line for line in summary.columns}
+    assert (report["query"].theirs, report["query"].example) == ("question", "q0")
+    assert report["asked_at"].how == "not in the file"
+    with sqlite_store.reading() as connection:
+        assert count_responses(connection) == 0
+
+
+def test_grades_and_verdicts_are_kept_too(sqlite_store: Store):
+    row = {"response_id": "r", "annotator": "ann", "judge": "j", "quality": 3}
+    for kind in ("grades", "verdicts"):
+        file = io.BytesIO(json.dumps(row).encode())
+        summary = import_file(sqlite_store, file, kind=kind, name="x.jsonl", dry_run=True)
+        assert len(summary.first_records) == 1
+
+
+def test_the_file_stands_beside_the_imported_one():
+    assert rejected_path("logs/may.csv") == Path("logs/may.csv.rejected.jsonl")
+    assert rejected_path("-") == Path("stdin.rejected.jsonl")
+
+
+def test_rows_are_written_with_line_field_and_reason(tmp_path):
+    path = tmp_path / "log.rejected.jsonl"
+    rows = [
+        Rejected(3, "answer", "no answer", {"query": "q", "answer": "\ud83d\0"}),
+        Rejected(9, None, "not finite", {"x": float("inf")}),
+    ]
+    with RejectedFile(path) as file:
+        for row in rows:
+            file.add(row)
+    first, second = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    assert first == {"line": 3, "field": "answer", "reason": "no answer", "row": {"query": "q", "answer": "\ud83d\0"}}
+    assert (second["line"], second["row"]) == (9, "{'x': inf}")
+    assert file.count == 2
+
+
+def test_nothing_is_written_where_nothing_was_rejected(tmp_path):
+    with RejectedFile(tmp_path / "log.rejected.jsonl") as file:
+        pass
+    assert file.count == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
+    with RejectedFile(tmp_path / "missing" / "log.rejected.jsonl") as file:
+        file.add(Rejected(1, None, "not JSON", "x"))
+        file.add(Rejected(2, None, "not JSON", "x"))
+    assert file.count == 2
+    assert file.problem is not None
+    assert "--rejected PATH" in file.problem
+
+
+@pytest.mark.parametrize("content", [b'{"query": "q", "answer": 5}\n', b"SQLite format 3\0"])
+def test_a_file_of_anything_else_is_never_replaced(tmp_path, content):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    with RejectedFile(path) as file:
+        file.add(Rejected(1, None, "not JSON", "x"))
+    assert path.read_bytes() == content
+    assert "not a file of rejected rows" in file.problem
+
+
+def test_an_older_file_of_rejected_rows_is_replaced(tmp_path):
+    path = tmp_path / "log.rejected.jsonl"
+    for line in (1, 2):
+        with RejectedFile(path) as file:
+            file.add(Rejected(line, None, "not JSON", "x"))
+    assert [json.loads(text)["line"] for text in path.read_text("utf-8").splitlines()] == [2]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_said_and_stops_nothing():
+    with RejectedFile(Path("/dev/full")) as file:
+        file.add(Rejected(1, None, "not JSON", "x"))
+    assert "--rejected PATH" in file.problem

@@ -2,12 +2,17 @@
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.domain import Label, Rejected
+from judgeboard.imports.importing import ImportSummary, import_file, read_records
 from judgeboard.store.engine import Store
+from judgeboard.store.responses import evidence_group
 from judgeboard.store.tables import METADATA
 from stored_rows import row_count
+
+pytestmark = pytest.mark.shared
 
 
 def counts(store: Store, *names: str) -> dict[str, int]:
@@ -104,3 +109,32 @@ def test_mmlu_pro(sqlite_store: Store, shared: Path) -> None:
     assert counts(sqlite_store, "pair", "sample") == {"pair": 10_326, "sample": 72_282}
     assert where(sqlite_store, "sample", "answer", null=True) == 2_866
     assert where(sqlite_store, "sample", "status", value="unparsable") == 2_866
+
+
+def test_ragtruth_responses(shared):
+    responses = list(read_records(shared / "data" / "ragtruth.responses.jsonl.gz"))
+    assert len(responses) == 2912
+    assert not any(isinstance(response, Rejected) for response in responses)
+    assert {response.source for response in responses} == {"default"}
+    assert sum("quality_flag" in response.metadata for response in responses) == 1718
+    assert len({evidence_group(response.query, response.passages) for response in responses}) == 617
+    records = [response for response in responses if response.query_type == "Data2txt"]
+    assert len(records) == 450
+    assert all(len(response.passages) == 1 and response.passages[0].startswith("{") for response in records)
+
+
+def test_ragtruth_grades_and_verdicts(shared):
+    grades = list(read_records(shared / "data" / "ragtruth.human.jsonl.gz", kind="grades"))
+    assert len(grades) == 2912
+    assert sum(graded.grade.label is Label.HALLUCINATED for graded in grades) == 1179
+    verdicts = list(read_records(shared / "data" / "ragtruth.judgements.jsonl.gz", kind="verdicts"))
+    assert len(verdicts) == 9408
+    assert len({verdict.judge for verdict in verdicts}) == 7
+    assert sum(verdict.verdict.groundedness is None for verdict in verdicts) == 9408 - 5376
+
+
+@pytest.mark.parametrize(("name", "rows", "no_answer"), [("cragc25", 192, 0), ("ragchecker", 560, 6)])
+def test_other_logs(shared, name, rows, no_answer):
+    items = list(read_records(shared / "data" / f"{name}.responses.jsonl.gz"))
+    assert len(items) == rows
+    assert [item.field for item in items if isinstance(item, Rejected)] == ["answer"] * no_answer

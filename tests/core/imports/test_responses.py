@@ -1,11 +1,22 @@
-"""A row becomes a response with an id of its own; ids are never shared."""
+"""A row becomes a response with an id, passages and feedback; a differing row names its fields."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from judgeboard.domain import Rejected, Response
-from judgeboard.store.responses import content_hash
+from engines import on_sqlite
+from judgeboard.domain import Feedback, FeedbackKind, Rejected, Response, ResponseKind
+from judgeboard.imports.kinds import SeenIds
+from judgeboard.imports.responses import differing
+from judgeboard.store.engine import Store
+from judgeboard.store.responses import content, content_hash, find_contents, key_of
+from judgeboard.store.storing import store_responses
+from judgeboard.text import as_utc
 
 ROW = {"query": "q", "answer": "a"}
 
@@ -89,3 +100,184 @@ def test_a_row_without_optional_fields_has_the_defaults(one):
     response = one({**ROW, "type": " ", "id": ""}, source="mine")
     assert (response.query_type, response.source, response.metadata) == ("unspecified", "mine", {})
     assert response.external_id == content_hash(response)
+
+
+@pytest.mark.parametrize(
+    ("context", "passages"),
+    [
+        (None, None),
+        ([], ()),
+        ("", ()),
+        ("a text", ("a text",)),
+        ('["not", "csv"]', ('["not", "csv"]',)),
+        (["p1", "", "p2"], ("p1", "", "p2")),
+        ({"name": "Ämt", "n": 1}, ('{"name": "Ämt", "n": 1}',)),
+        (['{"name": "record"}'], ('{"name": "record"}',)),
+        ([{"a": 1}], ('{"a": 1}',)),
+    ],
+)
+def test_passages_are_read(one, context, passages):
+    response = one({"query": "q", "answer": "a", "context": context})
+    assert response.passages == passages
+    assert response.metadata == {}
+
+
+def test_absent_passages_are_none(one):
+    assert one({"query": "q", "answer": "a"}).passages is None
+
+
+def test_of_passage_objects_the_text_is_taken_and_the_rest_is_kept(one):
+    context = [{"page_content": "p1", "score": 0.9}, {"document": {"content": "p2", "id": 4}, "rank": 2}, "p3"]
+    response = one({"query": "q", "answer": "a", "context": context})
+    assert response.passages == ("p1", "p2", "p3")
+    assert response.metadata == {"context_details": [{"score": 0.9}, {"rank": 2, "document": {"id": 4}}, {}]}
+
+
+@pytest.mark.parametrize(
+    ("context", "says"),
+    [
+        (["p", 3], "passage 2 is a number"),
+        ([None], "passage 1 is null"),
+        ([["p"]], "a list"),
+        (7, "a number"),
+        (True, "t"),
+    ],
+)
+def test_what_is_no_passage_rejects_its_row(refused, context, says):
+    field, reason = refused({"query": "q", "answer": "a", "context": context})
+    assert field == "context"
+    assert says in reason
+
+
+UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
+
+
+def stars(value):
+    return Feedback(FeedbackKind.STARS, value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("thumbs", 1, UP),
+        ("thumbs", 0, DOWN),
+        ("thumbs_up", True, UP),
+        ("liked", False, DOWN),
+        ("stars", 1, stars(1)),
+        ("star_rating", 4.5, stars(4.5)),
+        ("feedback", "up", UP),
+        ("feedback", " Down ", DOWN),
+        ("feedback", "👍🏽", UP),
+        ("feedback", "👎", DOWN),
+        ("rating", "positive", UP),
+        ("feedback", False, DOWN),
+        ("rating", 4, stars(4)),
+        ("feedback", {"thumbs": "up"}, UP),
+        ("feedback", {"thumbs": 0}, DOWN),
+        ("feedback", {"stars": 4}, stars(4)),
+        ("feedback", '{"stars": 4}', stars(4)),
+        ("feedback", {"kind": "stars", "value": 1}, stars(1)),
+    ],
+)
+def test_feedback_is_read(one, column, value, expected):
+    response = one({"query": "q", "answer": "a", column: value})
+    assert response.feedback == (expected,)
+    assert response.metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("thumbs", 2), ("thumbs", 0.5), ("stars", 0), ("stars", 6), ("stars", "up"), ("stars", True)),
+        *(("feedback", "so-so"), ("feedback", "4"), ("feedback", {"score": 1}), ("feedback", [1])),
+        *(("feedback", {"thumbs": 1, "stars": 5}), ("feedback", {"stars": "4"}), ("feedback", -1), ("feedback", "")),
+        ("feedback", {"stars": 4, "at": "yesterday"}),
+    ],
+)
+def test_what_is_no_feedback_rejects_its_row(one, column, value):
+    item = one({"query": "q", "answer": "a", column: value})
+    assert isinstance(item, Rejected)
+    assert item.field == column.removeprefix("user_").replace("rating", "feedback")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("feedback", 1), ("feedback", 0), ("rating", 1), ("rating", 1.0), ("user_feedback", 0)]
+)
+def test_a_bare_one_or_nought_is_left_out_and_its_row_is_read(one, column, value):
+    response = one({"query": "q", "answer": "a", column: value})
+    assert (response.answer, response.feedback, response.metadata) == ("a", (), {})
+
+
+@pytest.mark.parametrize(("scale", "expected"), [("thumbs", UP), ("stars", stars(1))])
+def test_a_bare_one_is_told_by_the_mapping(one, scale, expected):
+    response = one({"query": "q", "answer": "a", "rating": 1}, mapping={"rating": scale})
+    assert response.feedback == (expected,)
+
+
+def test_several_feedbacks_with_user_and_time_are_kept(one):
+    given = [{"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"}, {"stars": 2, "user": None}]
+    response = one({"query": "q", "answer": "a", "feedback": given})
+    assert response.feedback == (Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")), stars(2))
+
+
+def test_no_feedback_is_none(one):
+    assert one({"query": "q", "answer": "a", "feedback": None, "thumbs": None}).feedback == ()
+
+
+WHOLE = Response(
+    "log",
+    "1",
+    "why?",
+    "because",
+    ("p",),
+    "QA",
+    "m",
+    0.1234567,
+    ({"role": "user", "content": "why?"},),
+    "r",
+    datetime(2026, 3, 1, 12, 30, 0, 5, tzinfo=UTC),
+    {"a": [1, None]},
+)
+BARE = Response("log", "2", "why?", "because")
+OTHERS: dict[str, tuple[str, Any]] = {
+    "query": ("query", "how?"),
+    "answer": ("answer", "so"),
+    "context": ("passages", None),
+    "query_type": ("query_type", "chat"),
+    "generator_model": ("generator_model", None),
+    "generator_cost": ("generator_cost", 0.2),
+    "messages": ("messages", None),
+    "reference": ("reference", None),
+    "asked_at": ("asked_at", None),
+    "metadata": ("metadata", {}),
+    "kind": ("kind", ResponseKind.CONTROL),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_each_field_is_named_as_a_column_is_mapped_to_it(name: str) -> None:
+    field, value = OTHERS[name]
+    assert differing(replace(WHOLE, **{field: value}), WHOLE) == [name]
+
+
+def test_no_field_of_the_content_is_left_out() -> None:
+    every = dict(OTHERS.values())
+    assert len(differing(replace(WHOLE, **every), WHOLE)) == len(content(WHOLE)) == len(OTHERS)
+
+
+@on_sqlite
+@pytest.mark.parametrize("response", [WHOLE, BARE])
+def test_what_is_stored_says_what_came_in(store: Store, response: Response) -> None:
+    with store.writing() as connection:
+        store_responses(connection, [response], None, datetime.now(UTC))
+        stored = find_contents(connection, [key_of(response)])[key_of(response)]
+    assert differing(response, stored) == []
+    assert content_hash(response) == content_hash(stored)
+
+
+@given(st.lists(st.text(max_size=3)))
+def test_it_remembers_as_a_set_does(keys):
+    seen, expected = SeenIds(), set()
+    for key in keys:
+        assert seen.add(key) == (key not in expected)
+        expected.add(key)

@@ -1,4 +1,4 @@
-"""Each sentence of an answer stands beside the place in the passages that says most of it."""
+"""Each sentence of an answer is beside the place in the passages that has most of it; notes for readers."""
 
 import random
 import sys
@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.domain import Claim, ClaimStatus
 from judgeboard.judges import evidence_alignment
-from judgeboard.judges.evidence_alignment import LONGEST_PIECE, AlignedSentence, align
+from judgeboard.judges.evidence_alignment import LONGEST_PIECE, AlignedSentence, Level, align, annotate
 from judgeboard.judges.words import content_words, sentence_spans, sentences
 
 PASSAGES = (
@@ -167,3 +168,31 @@ def test_texts_without_an_end_or_a_break_are_no_square_of_work() -> None:
     small, large = (work(text, [text]) for text in words)
     assert large < 5 * small
     assert work("x", ["y" * 100_000]) < 100_000 // 20
+
+
+WARNING = "⚠️ Some content may go beyond available data\n\nThe answer."
+DISCLAIMER = "❓ Insufficient data for this answer, use with caution\n\nThe answer."
+
+
+@pytest.mark.parametrize(
+    ("groundedness", "text", "level"),
+    [
+        (1, "The answer.", Level.FULL),
+        (0.8, "The answer.", Level.FULL),
+        (0.1 + 0.7, "The answer.", Level.FULL),  # 0.7999999999999999 in floats
+        (0.79, WARNING, Level.WARNING),
+        (0.6, WARNING, Level.WARNING),
+        (0.59, DISCLAIMER, Level.DISCLAIMER),
+        (0, DISCLAIMER, Level.DISCLAIMER),
+        (None, "The answer.", Level.UNMEASURED),
+    ],
+)
+def test_annotation_by_groundedness(groundedness: float | None, text: str, level: Level) -> None:
+    annotation = annotate("The answer.", groundedness)
+    assert (annotation.text, annotation.level) == (text, level)
+
+
+@pytest.mark.parametrize("value", [85, -0.1, True, float("nan")])
+def test_what_is_no_groundedness_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="groundedness"):
+        annotate("The answer.", value)

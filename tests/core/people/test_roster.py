@@ -1,4 +1,4 @@
-"""Who may come in: added, promoted and removed by admins, each with an event; authorship stays."""
+"""Who may come in: added, promoted and removed by admins, and signed in; authorship stays."""
 
 from datetime import UTC, datetime
 
@@ -164,3 +164,39 @@ def test_annotators_of_imports_are_one_person_whatever_the_case(store: Store) ->
     assert first["ines"] == first["Ines"] == again["INES"]
     assert first["Zoë"] == again["ZOË"] != again["Ola"]
     assert everybody == ["Ines", "Zoë", "Ola"]
+
+
+def kinds(store: Store) -> list[tuple[str, str]]:
+    with store.reading() as connection:
+        return [(event.kind, event.actor) for event in latest_events(connection, EventFilter(), limit=100)][::-1]
+
+
+@on_sqlite
+def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_ADMIN", " Ann@Example.org")
+    first = admit(store, "ann@example.ORG", arrives=True)
+    assert (first.name, first.role) == ("ann@example.org", Role.ADMIN)
+    assert admit(store, "ann@example.org") == first
+    assert kinds(store) == [("add_person", "ann@example.org"), ("sign_in", "ann@example.org")]
+
+
+@on_sqlite
+def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store) -> None:
+    for arrives in (True, False):
+        with pytest.raises(NotAllowed, match=r"eve@example\.org may not sign in here yet"):
+            admit(store, "eve@example.org", arrives=arrives)
+    assert kinds(store) == [("refused", "eve@example.org")]
+    with store.reading() as connection:
+        assert list_people(connection) == []
+
+
+def test_an_address_is_the_same_in_whatever_case(sqlite_store: Store) -> None:
+    added = add_person(sqlite_store, "ann@example.org", Role.LEAD, "cli:root")
+    assert admit(sqlite_store, "Ann@EXAMPLE.org") == added
+
+
+def test_what_is_no_address_does_not_come_in(sqlite_store: Store) -> None:
+    with pytest.raises(BadInput):
+        admit(sqlite_store, "ann")

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
+from judgeboard.domain import JudgeVersion, Response, ResponseKind
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
-from judgeboard.store.response_pages import response_page
+from judgeboard.store.response_pages import ResponseFacets, response_facets, response_page
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from reviewed_log import START, ReviewedLog, made_log
 
@@ -260,3 +264,27 @@ def test_letters_beyond_ascii_are_found_in_either_case_on_sqlite(filled: Reviewe
     with filled.store.reading() as connection:
         found = [response_page(connection, RowFilter(text=text), limit=1000).total for text in ("Öse", "öse", "ÖSE")]
     assert found[0] == found[1] == found[2] > 0
+
+
+@on_sqlite
+def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
+    given = [
+        Response("shop", "1", "q", "a", query_type="QA", generator_model="m2"),
+        Response("shop", "2", "q", "a", query_type="Äpfel", generator_model="m1"),
+        Response("app", "3", "q", "a", query_type="QA"),
+        Response("app", "4", "q", "a", query_type="made", kind=ResponseKind.CONTROL),
+        Response("suite:gate", "5", "q", "a", generator_model="m3", kind=ResponseKind.CANDIDATE),
+    ]
+    with store.writing() as connection:
+        store_responses(connection, given)
+        for name in ("rag", "lexical"):
+            ensure_version(connection, JudgeVersion(name, name))
+        ensure_version(connection, JudgeVersion("rag", "rag", params={"temperature": 1}))
+        facets = response_facets(connection)
+    assert facets == ResponseFacets(("QA", "Äpfel"), ("app", "shop"), ("m1", "m2"), ("lexical", "rag"))
+
+
+@on_sqlite
+def test_an_empty_log_offers_nothing(store: Store) -> None:
+    with store.reading() as connection:
+        assert response_facets(connection) == ResponseFacets((), (), (), ())

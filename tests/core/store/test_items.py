@@ -1,4 +1,4 @@
-"""One answer with all that was said of it."""
+"""One answer with all judgments and reviews of it, and the same item in a blind queue."""
 
 from datetime import UTC, datetime
 
@@ -6,13 +6,18 @@ import pytest
 from sqlalchemy import text
 
 from engines import on_sqlite
-from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, Status
+from judgeboard.domain import Claim, ClaimStatus, Decision, Feedback, FeedbackKind, Grade, Label, QueueOrder, Status
 from judgeboard.errors import NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide, grade
+from judgeboard.reviews.leases import skip
+from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item, response_of_flag
+from judgeboard.store.leases import own_progress
+from queue_case import DISMISS, QueueCase, queue_case
 
 ASKED = datetime(2026, 3, 12, 8, tzinfo=UTC)
 
@@ -139,3 +144,54 @@ def test_what_is_not_there_is_said(case) -> None:
             load_item(connection, 99)
         with pytest.raises(NotFound, match="No flag with this id: 99"):
             response_of_flag(connection, 99)
+
+
+@pytest.fixture
+def queues(store: Store) -> QueueCase:
+    return queue_case(store)
+
+
+def read(queues: QueueCase, who, response_id: int):
+    with queues.store.reading() as connection:
+        read_as(connection, who.id)
+        return load_item(connection, response_id)
+
+
+def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(queues) -> None:
+    (response_id,) = queues.flagged(0.1)
+    queues.queue(order=QueueOrder.OLDEST, blind_judge=True, blind_people=True, needed=2)
+    leased = queues.lease(queues.mara)
+    queues.review(queues.jon, DISMISS, groundedness=0.5)
+    found = read(queues, queues.mara, response_id)
+    assert found.hidden.judge
+    assert found.answer
+    assert (found.judgments, found.currents, found.flags, found.reviews) == ((), (), (), ())
+    assert read(queues, queues.ada, response_id).currents, "to whom it is not hidden it is there"
+    queues.say(leased, queues.mara)
+    found = read(queues, queues.mara, response_id)
+    assert not found.hidden
+    assert {review.reviewer for review in found.reviews} == {"Mara", "Jon"}
+    assert found.currents
+
+
+@on_sqlite
+def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(queues) -> None:
+    queues.flagged(0.1, 0.2, 0.3, 0.4)
+    queue = queues.queue(needed=2).queue
+
+    def place(who) -> tuple[int, int]:
+        with queues.store.reading() as connection:
+            return own_progress(connection, queue.id, who.id, queues.now)
+
+    assert place(queues.mara) == (0, 4)
+    queues.review(queues.mara)
+    assert place(queues.mara) == (1, 3)
+    skip(queues.store, queues.lease(queues.mara).token, queues.mara, now=queues.now)
+    assert place(queues.mara) == (1, 2)
+    leased = queues.lease(queues.mara)
+    assert place(queues.mara) == (1, 2), "what one holds is left too"
+    queues.review(queues.jon)
+    for who in (queues.jon, queues.ada):
+        queues.lease(who)
+    assert place(queues.jon) == (1, 3)
+    assert leased

@@ -1,4 +1,4 @@
-"""Judge versions: content-addressed, numbered within their name."""
+"""Judge versions: numbered within their name, found by what people type, retired and restored."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -6,10 +6,25 @@ from datetime import UTC, datetime
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import JudgeVersion
-from judgeboard.errors import NotFound
+from judgeboard import judge_pending, make_judge
+from judgeboard.domain import JudgeVersion, Role
+from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.judges.judge import fingerprint
-from judgeboard.store.judge_versions import choose_version, ensure_version, get_version, list_versions, not_found
+from judgeboard.methods.jury import judge_by_jury
+from judgeboard.people.roster import add_person, change_settings, restore_version, retire_version
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import (
+    choose_version,
+    closest,
+    closest_of_all,
+    ensure_version,
+    get_version,
+    list_versions,
+    not_found,
+    retired_versions,
+)
+from judging_log import judgments, runs, store_answers
 
 RAG = JudgeVersion("rag", "rag", "m-1", {"temperature": 0}, "Judge this.")
 
@@ -88,3 +103,91 @@ def test_what_is_not_found_is_answered_with_those_that_can_be_meant(case) -> Non
             choose_version(connection, "nli", [rag], "asked twice")
         assert choose_version(connection, "rag", [rag], "asked twice") == rag
         assert choose_version(connection, "rag", [], "asked twice") == rag
+
+
+@on_sqlite
+def test_an_unknown_name_is_answered_with_the_closest_not_with_hundreds(case) -> None:
+    for number in range(20):
+        case.version(f"GPT-4/prompt-{number}")
+    case.version("lexical")
+    with case.store.reading() as connection:
+        with pytest.raises(NotFound, match=r"known: GPT-4/prompt-0, .* and 12 more$"):
+            get_version(connection, "GPT-4")
+        with pytest.raises(NotFound, match=r"known: lexical v1$"):
+            get_version(connection, "lexcal")
+
+
+@on_sqlite
+def test_the_closest_stand_first_and_the_others_after_them(case) -> None:
+    versions = [case.version(name) for name in ("nli", "GPT-4", "gpt-4 turbo", "rag")]
+    assert closest("gpt4", versions) == "GPT-4 v1, gpt-4 turbo v1, nli v1, rag v1"
+    assert closest_of_all("gpt4", versions) == "known: GPT-4 v1, gpt-4 turbo v1"
+    assert closest_of_all("gpt4", []) == "no judge has judged yet"
+
+
+def judged_twice(store: Store) -> None:
+    store_answers(store, 3)
+    for name in ("first", "second"):
+        judge_pending(store, make_judge("lexical", name=name))
+
+
+def test_a_retired_version_is_asked_nothing_and_what_it_said_stays(store: Store) -> None:
+    judged_twice(store)
+    before = judgments(store)
+    assert retire_version(store, "second v1", "cli:ann").title == "second v1"
+    retire_version(store, "second v1", "cli:ann")  # twice is as once
+    store_answers(store, 2, first=3)
+    with pytest.raises(BadInput, match=r"second v1 was retired by cli:ann on .* versions restore"):
+        judge_pending(store, make_judge("lexical", name="second"))
+    assert judgments(store) == before
+    assert len(runs(store)) == 2
+    restore_version(store, "second v1", "cli:ann")
+    assert judge_pending(store, make_judge("lexical", name="second")).ok == 2
+    with store.reading() as connection:
+        assert retired_versions(connection) == {}
+        assert len(list_versions(connection)) == 2
+
+
+def test_a_retired_judge_is_no_primary_judge(sqlite_store: Store) -> None:
+    judged_twice(sqlite_store)
+    with pytest.raises(BadInput, match="first is the primary judge: choose another"):
+        retire_version(sqlite_store, "first", "cli:ann")
+    change_settings(sqlite_store, {"primary_judge": "second"}, "cli:ann")
+    retire_version(sqlite_store, "first", "cli:ann")
+    with pytest.raises(BadInput, match="every version of first is retired; in use: second"):
+        change_settings(sqlite_store, {"primary_judge": "first"}, "cli:ann")
+
+
+def test_a_retired_jury_combines_nothing_more(sqlite_store: Store) -> None:
+    judged_twice(sqlite_store)
+    judge_by_jury(sqlite_store, ["first", "second"])
+    retire_version(sqlite_store, "jury", "cli:ann")
+    assert judge_by_jury(sqlite_store, ["first", "second"]).labelled >= 0, "what is stored can be read"
+    store_answers(sqlite_store, 1, first=3)
+    for name in ("first", "second"):
+        judge_pending(sqlite_store, make_judge("lexical", name=name))
+    with pytest.raises(BadInput, match="jury v1 was retired"):
+        judge_by_jury(sqlite_store, ["first", "second"])
+
+
+def test_only_admins_retire(sqlite_store: Store) -> None:
+    judged_twice(sqlite_store)
+    lead = add_person(sqlite_store, "lea@example.org", Role.LEAD, "cli:ann")
+    for change in (retire_version, restore_version):
+        with pytest.raises(NotAllowed, match="Retiring judge versions is for admins"):
+            change(sqlite_store, "second", lead)
+    with sqlite_store.reading() as connection:
+        assert retired_versions(connection) == {}
+        assert get_version(connection, "second").title == "second v1"
+
+
+def test_a_version_that_is_not_there_is_said_so(sqlite_store: Store) -> None:
+    with pytest.raises(NotFound, match="third"):
+        retire_version(sqlite_store, "third", "cli:ann")
+
+
+def test_a_filter_of_a_retired_version_still_finds_its_verdicts(sqlite_store: Store) -> None:
+    judged_twice(sqlite_store)
+    retire_version(sqlite_store, "second v1", "cli:ann")
+    judge_pending(sqlite_store, make_judge("lexical", name="third"), where=RowFilter(judge="second"))
+    assert sum(one["judge_version_id"] == 3 for one in judgments(sqlite_store)) == 3

@@ -6,15 +6,27 @@ from datetime import date
 import pytest
 from million_data import make
 
+from judgeboard.domain import Preference, QueueOrder, Shown
+from judgeboard.methods.pair_screen import pair_screen
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.decisions import prefer
+from judgeboard.reviews.leases import skip
+from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.queues import queue_progress
 from judgeboard.store.audits import count_verdicts
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
+from judgeboard.store.leases import JUDGE
 from judgeboard.store.open_flags import ORDERS, flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview
+from judgeboard.store.pairs import last_rows
+from judgeboard.store.queue_items import item_by_id, leased_where_visible
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.traces import latest_traces, list_sources
-from query_plans import plans_of
+from pair_log import add_pairs, people_say, record
+from query_plans import plans_of, whole_tables
+from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 
 ROWS = 20_000
 LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
@@ -195,3 +207,101 @@ def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqli
     with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
         list_sources(connection)
     assert plans == ["SCAN trace USING COVERING INDEX ix_trace_source"]
+
+
+@pytest.fixture
+def judged(sqlite_store: Store) -> tuple[list[int], int]:
+    """Pairs that a judge compared and people spoke of, and the judge version."""
+    pair_ids = add_pairs(sqlite_store, 30)
+    version = record(sqlite_store, pair_ids, {"ab": "a" * 30, "ba": "b" * 30})
+    people_say(sqlite_store, pair_ids[3], "a", "b")
+    return pair_ids, version.id
+
+
+def test_a_pair_is_read_and_decided_by_its_keys(sqlite_store: Store, judged: tuple[list[int], int]) -> None:
+    (pair_ids, version_id), mara = judged, ensure_reviewer(sqlite_store, "page", "Mara")
+    with plans_of(sqlite_store) as plans:
+        for press in range(3):
+            with sqlite_store.reading() as connection:
+                screen = pair_screen(
+                    connection, pair_ids[3], aspect="overall", reviewer_id=mara.id, version_id=version_id
+                )
+            assert (screen.revealed is not None) is (press > 0)
+            prefer(
+                sqlite_store,
+                pair_id=pair_ids[3],
+                reviewer=mara,
+                preference=Preference.A,
+                shown=Shown.AB,
+                request_key=f"press {press}",
+                comparison_seen_id=screen.seen_id,
+            )
+    assert any("comparison" in plan for plan in plans)
+    assert whole_tables(plans) == []
+
+
+def test_whether_rows_were_added_is_read_off_the_ends_of_the_tables(
+    sqlite_store: Store, judged: tuple[list[int], int]
+) -> None:
+    with plans_of(sqlite_store) as plans, sqlite_store.reading() as connection:
+        before = last_rows(connection)
+    assert before[:4] == (30, 60, 2, 0)
+    assert [step for step in plans[-1].splitlines() if "SEARCH" in step] != []
+    assert whole_tables(plans) == []
+    people_say(sqlite_store, judged[0][4], "a")
+    with sqlite_store.reading() as connection:
+        assert last_rows(connection) == (*before[:2], 3, *before[3:])
+
+
+TABLES_OF_QUEUES = ("queue_item", "queue_item_flag", "lease", "review", "response", "pair", "flag")
+
+
+@pytest.fixture
+def case(sqlite_store: Store) -> QueueCase:
+    """A queue in which people did a bit of everything."""
+    case = queue_case(sqlite_store)
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(needed=2, sampling_rate=0.2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
+    case.review(case.mara, CONFIRM)
+    case.review(case.jon, DISMISS)
+    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
+    return case
+
+
+def scans_of_queues(plans: list[str]) -> list[str]:
+    """Steps that read a whole large table, or an index of it."""
+    steps = [step.strip() for plan in plans for step in plan.splitlines()]
+    return [
+        step
+        for step in steps
+        if any(step == f"SCAN {name}" or step.startswith(f"SCAN {name} ") for name in TABLES_OF_QUEUES)
+    ]
+
+
+def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(case: QueueCase) -> None:
+    with case.store.reading() as connection, plans_of(case.store) as plans:
+        assert queue_progress(connection, "q", now=case.now).conflict == 1
+    assert scans_of_queues(plans) == []
+    assert len(plans) <= 12
+    of_leases = [step for plan in plans for step in plan.splitlines() if "lease" in step]
+    assert of_leases
+    assert all("ix_lease_reviewer (reviewer_id=? AND queue_id=?" in step for step in of_leases)
+
+
+def test_splits_are_found_by_their_state(case: QueueCase) -> None:
+    with case.store.reading() as connection, plans_of(case.store) as plans:
+        (line,) = open_conflicts(connection).lines
+        own_conflicts(connection, case.mara.id)
+        load_conflict(connection, line.item.item_id, case.lead)
+    assert scans_of_queues(plans) == []
+    assert any("ix_queue_item_state (queue_id=? AND state=?)" in plan for plan in plans)
+
+
+def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case: QueueCase) -> None:
+    leased = case.lease(case.jon)
+    with case.store.reading() as connection:
+        item = item_by_id(connection, leased.item_id)
+        with plans_of(case.store) as plans:
+            assert not leased_where_visible(connection, item, case.jon.id, JUDGE, case.now)
+    assert any("queue_item_id=? AND reviewer_id=?" in plan for plan in plans)
+    assert not any("ix_lease_reviewer" in plan for plan in plans), "all that they ever took"

@@ -1,4 +1,4 @@
-"""Pairs add once, with their answers as responses that stay out of the log."""
+"""Pairs add once, with their answers as responses out of the log; preferences of people, one per person and order."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import select
 
 from engines import on_sqlite
-from judgeboard.domain import Pair, Preference, Response, ResponseKind
+from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Response, ResponseKind, Shown
 from judgeboard.errors import BadInput
 from judgeboard.store.pairs import StoredPairs, ids_of_pairs, load_pairs, pairs_named, store_pairs
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
+from judgeboard.store.tables import RESPONSE, REVIEW
 
 
 def pair(name: str = "p", **more: Any) -> Pair:
@@ -124,3 +125,74 @@ def test_pairs_are_found_by_name(case) -> None:
     with case.store.reading() as connection:
         assert ids_of_pairs(connection, {("bench", "p3"), ("bench", "nobody")}) == {("bench", "p3"): ids[3]}
         assert [named.source for named in pairs_named(connection, ["p1", "nobody"])["p1"]] == ["bench", "other"]
+
+
+A, B, TIE = (AspectPreference(each) for each in Preference)
+GRADE = AspectPreference(None, 1, "-2..2")
+BOTH = AspectPreference(Preference.B, 1, "-2..2")
+
+
+@pytest.fixture
+def pair_id(case) -> int:
+    with case.store.writing() as connection:
+        return store_pairs(connection, [Pair("s", "p", "?", "l", "r")]).new[0]
+
+
+def add_preferences(case, pair_id: int, *given: GivenPreference) -> list[bool]:
+    with case.store.writing() as connection:
+        return store_preferences(connection, [PreferenceOf(pair_id, "s", "p", one) for one in given])
+
+
+def is_current(case, **which):
+    with case.store.reading() as connection:
+        return [
+            (row.reviewer, row.shown, row.aspect, row.preference, row.value)
+            for row in load_preferences(connection, **which)
+        ]
+
+
+def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:
+    given = [
+        GivenPreference("ada", {"overall": A, "style": GRADE}, Shown.AB),
+        GivenPreference("ada", {"overall": B}, Shown.BA),
+        GivenPreference("bo", {"overall": TIE}),
+    ]
+    assert add_preferences(case, pair_id, *given) == [True] * 3
+    assert add_preferences(case, pair_id, *given) == [False] * 3
+    assert is_current(case) == [
+        ("ada", Shown.AB, "overall", Preference.A, None),
+        ("ada", Shown.AB, "style", None, 1),
+        ("ada", Shown.BA, "overall", Preference.B, None),
+        ("bo", None, "overall", Preference.TIE, None),
+    ]
+    assert is_current(case, pair_ids=[pair_id], aspect="style") == [("ada", Shown.AB, "style", None, 1)]
+    assert is_current(case, pair_ids=[]) == []
+
+
+@on_sqlite
+def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
+    assert (
+        add_preferences(case, pair_id, *(GivenPreference("ada", {"overall": one}) for one in (A, B, TIE))) == [True] * 3
+    )
+    assert [row[3] for row in is_current(case)] == [Preference.TIE]
+    assert len(case.rows(REVIEW)) == 3
+    assert add_preferences(case, pair_id, GivenPreference("ada", {"overall": A})) == [
+        False
+    ]  # the file before, once more
+
+
+@on_sqlite
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_same_word_told_in_two_files_counts_once(case, pair_id, first: int) -> None:
+    files = [GivenPreference("ada", {"overall": BOTH}), GivenPreference("ada", {"overall": GRADE})]
+    for _ in range(2):
+        add_preferences(case, pair_id, files[first])
+        add_preferences(case, pair_id, files[1 - first])
+    assert is_current(case) == [("ada", None, "overall", Preference.B, 1)]
+
+
+def test_a_preference_says_something_and_a_grade_has_its_scale() -> None:
+    with pytest.raises(ValueError, match="no preference"):
+        AspectPreference()
+    with pytest.raises(ValueError, match="scale"):
+        AspectPreference(None, 1)

@@ -1,12 +1,20 @@
-"""Runs: what they select, how they go on, what they count."""
+"""Runs: what they select, how they continue, what they count, and the reasons of failed calls."""
+
+from datetime import UTC, datetime
 
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import ResponseKind, RunState, Status, Verdict
+from judgeboard.domain import JudgeVersion, Pair, Response, ResponseKind, RunState, Shown, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.comparisons import NewComparison, store_comparisons
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pairs import store_pairs
+from judgeboard.store.refinements import NewGeneration, store_generations
+from judgeboard.store.run_steps import RunProblem, run_problems
 from judgeboard.store.runs import (
     AskMode,
     Counts,
@@ -17,9 +25,10 @@ from judgeboard.store.runs import (
     run_counts,
     select_asks,
     start_import_run,
+    start_or_continue_method_run,
     start_or_continue_run,
 )
-from judgeboard.store.storing import store_judgments
+from judgeboard.store.storing import store_judgments, store_responses
 from query_plans import steps_of
 
 OK = Verdict(Status.OK, groundedness=0.9, cost_micro=7, prompt_tokens=10, completion_tokens=2)
@@ -222,3 +231,47 @@ def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) ->
     case.say(version, control, groundedness=0.2)
     low = RowFilter(kinds=("control",), judge_version=version.id, max_score=0.5)
     assert asks(case, start(case, version, mode=AskMode.ALL, where=low)) == [(control, 1)]
+
+
+@on_sqlite
+def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
+    verdicts = [
+        *[Verdict(Status.UNPARSABLE, error="groundedness 85 is above 1")] * 3,
+        Verdict(Status.ERROR, error="context too long" + "!" * 400),
+        Verdict(Status.ERROR, error="context too long" + "!" * 500),
+        Verdict(Status.REFUSED),
+        Verdict(Status.OK, groundedness=0.5),
+    ]
+    with store.writing() as connection:
+        answers = [Response("log", f"a{number}", "q", f"answer {number}") for number in range(len(verdicts))]
+        ids = store_responses(connection, answers).new
+        version = ensure_version(connection, JudgeVersion("rag", "rag"))
+        run = start_or_continue_run(connection, version, actor="test")
+        items = [NewJudgment(id_, 0, 0, verdict) for id_, verdict in zip(ids, verdicts, strict=True)]
+        store_judgments(connection, version, run.id, items)
+    with store.reading() as connection:
+        problems = run_problems(connection, run.id)
+        assert run_problems(connection, run.id, limit=1) == problems[:1]
+        assert run_problems(connection, run.id + 1) == []
+    assert problems == [
+        RunProblem("unparsable", "groundedness 85 is above 1", 3, ids[0], None, "a0"),
+        RunProblem("error", "context too long" + "!" * 284, 2, ids[3], None, "a3"),
+        RunProblem("refused", None, 1, ids[5], None, "a5"),
+    ]
+
+
+@on_sqlite
+def test_reasons_of_steps_about_a_pair_name_the_pair(store: Store) -> None:
+    lost = StepRecord(Status.UNPARSABLE, error="winner is null")
+    with store.writing() as connection:
+        (pair,) = store_pairs(connection, [Pair("log", "p1", "?", "left", "right")]).new
+        version = ensure_version(connection, JudgeVersion("pairwise", "pairwise"))
+        run = start_or_continue_method_run(connection, "compare", version, {}, selected=3, actor="test")
+        orders = [NewComparison(pair, shown, lost, {}) for shown in Shown]
+        store_comparisons(connection, version, run.id, orders)
+        failed = NewGeneration("q7", 1, "m", StepRecord(Status.ERROR, error="HTTP 500"), None)
+        store_generations(connection, run.id, [failed], datetime.now(UTC))
+        assert run_problems(connection, run.id) == [
+            RunProblem("unparsable", "winner is null", 2, None, pair, "p1"),
+            RunProblem("error", "HTTP 500", 1, None, None, "q7"),
+        ]

@@ -1,8 +1,9 @@
-"""Whatever is stored in whatever order, current judgments equal their definition and flags those of a fresh replay."""
+"""Storing: whatever the order and the number of writers, by indexes alone, nothing is lost or stored twice."""
 
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import reapply_flags, rebuild_current, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
+from query_plans import statements_of, steps_of
 
 RESPONSES = 3
 VERSIONS = (JudgeVersion("rag", "rag"), JudgeVersion("rag", "rag", params={"t": 1}), JudgeVersion("nli", "nli"))
@@ -194,3 +196,98 @@ def judged_first(store: Store) -> str | None:
     versions = {row.id: row.name for row in table(store, VERSION)}
     judgments = sorted(table(store, JUDGMENT), key=lambda row: row.id)
     return versions[judgments[0].judge_version_id] if judgments else None
+
+
+GROWING = ("response", "judgment", "judgment_review", "flag", "current_judgment", "user_feedback", "review")
+
+
+def test_no_statement_of_storing_reads_a_whole_table(sqlite_case) -> None:
+    said = (Feedback(FeedbackKind.THUMBS, 0),)
+    answers = [Response(f"log {number % 3}", f"a{number}", "q", "a") for number in range(20)]
+    rag, nli = sqlite_case.version(), sqlite_case.version("nli")
+    with steps_of(sqlite_case.store, "SELECT", "UPDATE") as steps:
+        ids = sqlite_case.add(*answers).new
+        for version, status in ((rag, Status.ERROR), (rag, Status.OK), (nli, Status.OK)):
+            verdict = Verdict(status, **({"groundedness": 0.1, "quality": 4} if status is Status.OK else {}))
+            ask = int(status is Status.OK)
+            with sqlite_case.store.writing() as connection:
+                store_judgments(connection, version, None, [NewJudgment(id_, ask, 0, verdict) for id_ in ids])
+        sqlite_case.add(*(Response(each.source, each.external_id, "q", "a", feedback=said) for each in answers))
+        with sqlite_case.store.writing() as connection:
+            reapply_flags(connection, ids)
+    assert steps
+    scans = [
+        (statement, step)
+        for statement, step in steps
+        # The first judgment of all is the first row of its table.
+        if step.startswith(tuple(f"SCAN {table}" for table in GROWING))
+        and "ORDER BY judgment.id\n LIMIT" not in statement
+    ]
+    assert scans == []
+
+
+def test_the_number_of_statements_does_not_depend_on_the_batch(sqlite_case) -> None:
+    counts = []
+    for size in (50, 200):
+        ids = sqlite_case.add(*(Response(f"log {size}", f"a{number}", "q", "a") for number in range(size))).new
+        version = sqlite_case.version()
+        with statements_of(sqlite_case.store) as executed, sqlite_case.store.writing() as connection:
+            items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1)) for id_ in ids]
+            store_judgments(connection, version, None, items)
+        counts.append(len(executed))
+    assert counts[0] == counts[1] <= 15  # one of them asks whether any queue is open
+
+
+WRITERS = 6
+ANSWERS = 40
+
+
+def answer_with_thumbs(number: int) -> Response:
+    return Response("log", f"a{number}", "q", "a", feedback=(Feedback(FeedbackKind.THUMBS, 1),))
+
+
+def test_two_imports_of_one_log_store_it_once(case) -> None:
+    def add(_writer: int) -> tuple[int, int, int]:
+        with case.store.writing() as connection:
+            result = store_responses(connection, [answer_with_thumbs(number) for number in range(ANSWERS)])
+        return len(result.new), result.unchanged, result.feedback_added
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        result = list(threads.map(add, range(WRITERS)))
+    assert sum(new for new, _, _ in result) == len(case.rows(RESPONSE)) == ANSWERS
+    assert all(new + unchanged == ANSWERS for new, unchanged, _ in result)
+    assert sum(added for _, _, added in result) == len(case.rows(FEEDBACK)) == ANSWERS
+
+
+def test_one_ask_answered_by_several_is_stored_once_with_one_flag(case) -> None:
+    ids = case.add(*(answer_with_thumbs(number) for number in range(ANSWERS))).new
+    rag, nli = case.version(), case.version("nli")
+
+    def add(writer: int) -> int:
+        order = ids if writer % 2 else ids[::-1]  # locks are taken in one order whatever the batch's is
+        version = nli if writer % 3 == 0 else rag
+        items = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.1, quality=4)) for id_ in order]
+        with case.store.writing() as connection:
+            return store_judgments(connection, version, None, items)
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        stored = list(threads.map(add, range(WRITERS)))
+    assert sum(stored) == len(case.rows(JUDGMENT)) == 2 * ANSWERS
+    open_flags = [flag for flag in case.rows(FLAG) if flag["state"] == "open"]
+    assert len({(flag["response_id"], flag["rule"]) for flag in open_flags}) == len(open_flags)
+    assert all(len([row for row in case.current(id_) if row["is_current"]]) == 2 for id_ in ids)
+
+
+def test_writers_that_wait_for_their_turn_keep_no_connection(case) -> None:
+    pool = case.store.engine.pool
+
+    def write(number: int) -> int:
+        with case.store.writing() as connection:
+            store_responses(connection, [answer_with_thumbs(number)])
+            return pool.checkedout()
+
+    with ThreadPoolExecutor(40) as threads:
+        most = max(threads.map(write, range(40)))
+    if case.store.is_sqlite:
+        assert most == 1
+    assert len(case.rows(RESPONSE)) == 40
