@@ -1,6 +1,7 @@
-"""Text that both engines can hold."""
+"""Text that both engines can hold, and times of a log as aware UTC."""
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Feedback, FeedbackKind, Grade
 from judgeboard.errors import BadInput
 from judgeboard.reviews.queues import QueueRules
-from judgeboard.text import storable, unstorable
+from judgeboard.text import as_utc, iso_z, storable, unstorable, utc_day
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
 
@@ -42,3 +43,57 @@ def test_the_character_is_named() -> None:
     assert unstorable("ab\x00") == "NUL at character 3"
     assert unstorable("\udc00") == "lone surrogate U+DC00 at character 1"
     assert unstorable("plain 🧗 text") is None
+
+
+MOMENTS = st.datetimes(datetime(1970, 1, 1), datetime(2199, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - bounds are naive by contract
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-03-01T09:30:00Z", "2026-03-01T09:30:00Z"),
+        ("2026-03-01T09:30:00+05:30", "2026-03-01T04:00:00Z"),
+        ("2026-03-01 09:30:00", "2026-03-01T09:30:00Z"),
+        ("2026-03-01 09:30:00.123456 UTC", "2026-03-01T09:30:00.123456Z"),
+        ("2026-03-01", "2026-03-01T00:00:00Z"),
+        ("20260301", "2026-03-01T00:00:00Z"),
+        (20260301, "2026-03-01T00:00:00Z"),
+        (0, "1970-01-01T00:00:00Z"),
+        (1_700_000_000, "2023-11-14T22:13:20Z"),
+        ("1700000000", "2023-11-14T22:13:20Z"),
+        (1_700_000_000.25, "2023-11-14T22:13:20.250000Z"),
+        (1_700_000_000_123, "2023-11-14T22:13:20.123000Z"),
+        (" 1700000000123 ", "2023-11-14T22:13:20.123000Z"),
+        (date(2026, 3, 1), "2026-03-01T00:00:00Z"),
+        (datetime(2026, 3, 1, 9, 30), "2026-03-01T09:30:00Z"),  # noqa: DTZ001 - a naive time is UTC
+        (datetime(2026, 3, 1, 9, 30, tzinfo=timezone(timedelta(hours=2))), "2026-03-01T07:30:00Z"),
+    ],
+)
+def test_a_time_comes_in_as_utc(value, expected):
+    moment = as_utc(value)
+    assert moment.tzinfo is UTC
+    assert iso_z(moment) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(True, None, [], {}, "", "yesterday", "2026", 2026, -1, "-1", float("nan"), float("inf"), 10**30, "9" * 5000),
+        *("2200-01-01", "1969-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", 1e15),
+    ],
+)
+def test_what_is_no_time_is_refused_in_one_line(value):
+    with pytest.raises(ValueError, match=r"^[^\n]+$"):
+        as_utc(value)
+
+
+@given(MOMENTS)
+def test_iso_text_and_datetime_give_the_same_time_back(moment):
+    assert as_utc(iso_z(moment)) == moment
+    assert as_utc(moment) == moment
+
+
+@given(MOMENTS)
+def test_a_day_is_counted_in_utc(moment):
+    elsewhere = moment.astimezone(timezone(timedelta(hours=-11)))
+    assert utc_day(elsewhere) == (moment.date() - date(1970, 1, 1)).days

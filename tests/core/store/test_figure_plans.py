@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
+from graded_log import GradedLog
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
@@ -19,6 +20,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.issues import Issue
 from judgeboard.store.judge_versions import ensure_version, list_versions
+from judgeboard.store.statements import read_columns, read_numbers
 from judgeboard.store.tables import (
     CURRENT,
     FLAG,
@@ -250,3 +252,19 @@ def test_the_models_that_providers_report_are_read_from_an_index(large: Store) -
         reported_models(connection)
     assert any("COVERING INDEX ix_judgment_model" in step for step in steps)
     assert "SCAN judgment" not in steps
+
+
+def test_numbers_read_as_texts_are_those_that_rows_have(log: GradedLog) -> None:
+    ids = log.answers(30)
+    few, others = RESPONSE.c.id.in_(ids[:3]), RESPONSE.c.id.not_in(ids[:3])
+    columns = RESPONSE.c.external_id, RESPONSE.c.id, -RESPONSE.c.id
+    with log.store.reading() as connection:
+        names, numbers = read_numbers(connection, *(select(*columns).where(part) for part in (few, others)))
+        texts, *rows = read_columns(connection, select(*columns).order_by(RESPONSE.c.id))
+        nothing = read_numbers(connection, select(*columns).where(RESPONSE.c.id < 0))
+    order = numbers[0].argsort()
+    assert [column[order].tolist() for column in numbers] == [column.tolist() for column in rows]
+    assert names.names == texts.names
+    assert names.codes[order].tolist() == texts.codes.tolist()
+    assert nothing[0].names == ()
+    assert [len(column) for column in nothing[1]] == [0, 0]

@@ -1,14 +1,17 @@
-"""What a judge or a person said is never overwritten or deleted: the database itself refuses."""
+"""What a judge or a person returned is never overwritten: the database itself refuses, as does a read-only file."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Boolean, Column, String, insert, select, text
+from sqlalchemy import JSON, Boolean, Column, String, event, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
+from judgeboard.errors import BadInput
+from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import METADATA, REVIEW, REVIEWER, JsonTuple, Utc
 from judgeboard.store.triggers import APPEND_ONLY, CHANGEABLE, FORGETTABLE, install_guards
 
@@ -232,3 +235,13 @@ def other_value(column: Column[Any]) -> str:
     if isinstance(column.type, Boolean):
         return "true"
     return "'other'" if isinstance(column.type, String) else "77"
+
+
+GIVE_RIGHTS = "this user needs write access to the file and its folder"
+
+
+def test_a_write_that_is_not_possible_says_what_to_do(sqlite_store: Store) -> None:
+    sqlite_store.close()
+    event.listen(sqlite_store.engine, "connect", lambda raw, _record: raw.execute("PRAGMA query_only = ON"))
+    with pytest.raises(BadInput, match=GIVE_RIGHTS), sqlite_store.writing() as connection:
+        set_setting(connection, "low_quality", 1, "Mara")

@@ -1,4 +1,4 @@
-"""Examples for a judge out of people's grades: which answers are taken, and that agreement leaves them out."""
+"""Examples for a judge from people's grades: which answers are taken, and that agreement leaves them out; graders."""
 
 import itertools
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engines import on_sqlite
+from graded_log import GOOD, GradedLog
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
@@ -19,6 +20,7 @@ from judgeboard.store.grades import examples_from_reviews
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import evidence_group
+from judgeboard.store.reviewers import graders_by_name, reviewer_names, store_reviewer
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.verdicts import load_graded
 
@@ -131,3 +133,26 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
             plain.id: [3, 3, 3, 3],
         }
         assert PairSource(connection, None).graded.verdicts[shown.id].quality.tolist() == [0, 3, 3, 3]
+
+
+@on_sqlite
+def test_graders_are_those_whose_grades_stand(store) -> None:
+    log = GradedLog(store)
+    first, second = log.answers(2)
+    log.review(first, "mara", label=GOOD)
+    log.review(first, "jon", decision="confirm")
+    log.withdraw(log.review(second, "lee", quality=3), second, "lee")
+    with store.reading() as connection:
+        assert list(graders_by_name(connection)) == ["mara"]
+
+
+@on_sqlite
+def test_a_grader_has_the_name_that_figures_use_though_the_namesake_never_graded(store) -> None:
+    log = GradedLog(store)
+    log.review(*log.answers(1), "mara", label=GOOD)
+    with store.writing() as connection:
+        store_reviewer(connection, "oidc", "mara")
+    with store.reading() as connection:
+        ((name, id_),) = graders_by_name(connection).items()
+        assert reviewer_names(connection)[id_] == name
+        assert name.startswith("mara (")
