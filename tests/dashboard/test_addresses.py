@@ -1,8 +1,12 @@
-"""Old addresses of pages, and the first page at the address with its name."""
+"""Addresses of pages: filters come back as they were, old addresses open today's pages."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app_pages import OpenPage
+from judgeboard.store.filters import RowFilter
+from judgeboard_dashboard.widgets.filters import filter_in, only, query_of
 
 
 @pytest.mark.usefixtures("page_rows")
@@ -25,3 +29,59 @@ def test_what_was_a_part_of_the_queue_page_opens_its_own_page(open_page: OpenPag
     assert "show" not in conflicts.query_params
     mine = open_page("queue", show="My reviews", on="pairs")
     assert [shown.value for shown in mine.title] == ["My reviews"]
+
+
+words = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12).map(str.strip).filter(bool)
+scores = st.integers(0, 1000).map(lambda thousandth: thousandth / 1000)
+
+
+@st.composite
+def filters(draw: st.DrawFn) -> RowFilter:
+    low, high = sorted((draw(scores), draw(scores)))
+    first, last = sorted((draw(st.integers(0, 40_000)), draw(st.integers(0, 40_000))))
+    maybe = st.booleans()
+    return RowFilter(
+        rules=tuple(draw(st.lists(st.sampled_from(["low_quality", "feedback_gap"]), max_size=2))),
+        query_types=tuple(draw(st.lists(words, max_size=2))),
+        judge=draw(st.none() | words),
+        judge_version=draw(st.none() | st.integers(1, 99)),
+        min_score=low if draw(maybe) else None,
+        max_score=high if draw(maybe) else None,
+        day_from=first if draw(maybe) else None,
+        day_to=last if draw(maybe) else None,
+        text=draw(st.none() | words),
+        graded=draw(st.none() | maybe),
+        user=draw(st.sampled_from([None, "up", "down", "none"])),
+        unscored=draw(st.sampled_from([None, "groundedness", "quality"])),
+        no_time=draw(maybe),
+        metadata=tuple(
+            f"tenant={value}" if value != "." else "user.tokens>=3" for value in draw(st.lists(words, max_size=2))
+        ),
+    )
+
+
+@given(filters())
+@settings(max_examples=150)
+def test_every_filter_survives_its_address(where: RowFilter) -> None:
+    assert filter_in(query_of(where)) == (where, [])
+
+
+@given(filters())
+@settings(max_examples=50)
+def test_a_field_taken_away_is_gone_and_alone_it_is_all(where: RowFilter) -> None:
+    for field in query_of(where):
+        others = {name: values for name, values in query_of(where).items() if name != field}
+        assert query_of(filter_in(others)[0]) == others
+        assert set(query_of(only(where, field))) == {field}
+
+
+def test_a_bad_part_is_named_and_the_rest_counts() -> None:
+    where, ignored = filter_in({"rule": ["low_quality"], "min_score": ["7"], "graded": ["perhaps"], "utm": ["x"]})
+    assert where == RowFilter(rules=("low_quality",))
+    assert ignored == ["graded=perhaps", "min_score=7"] or sorted(ignored) == ["graded=perhaps", "min_score=7"]
+
+
+def test_a_range_upside_down_keeps_its_first_end() -> None:
+    where, ignored = filter_in({"min_score": ["0.8"], "max_score": ["0.2"]})
+    assert where == RowFilter(min_score=0.8)
+    assert ignored == ["max_score=0.2"]

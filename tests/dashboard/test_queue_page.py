@@ -4,11 +4,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import markup, press
-from judgeboard.domain import QueueOrder, Response
+from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from queue_case import queue_case
+from judgeboard.store.tables import QUEUE
+from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
+from judgeboard_dashboard.widgets.tables import table_frame
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 
 def ids(page: AppTest) -> list[str]:
@@ -99,3 +102,130 @@ def test_the_list_of_keys_opens_after_the_reveal_too(open_page, sqlite_store, mo
     assert "You and the judge" in markup(page)
     assert "jb-keys" not in markup(page)
     assert "jb-keys" in markup(press(page, "keys_"))
+
+
+@pytest.fixture
+def case(sqlite_store: Store) -> QueueCase:
+    return queue_case(sqlite_store)
+
+
+def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon))
+    for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.mara, CONFIRM), (case.jon, CONFIRM)):
+        case.review(who, said)
+    case.review(case.mara, UNSURE)
+    case.lease(case.mara)
+    one = case.progress()
+    (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
+    assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
+    assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 25)
+    assert row["Assigned to"] == "Jon, Mara"
+    assert "oldest first · 2 reviews of each answer" in row["Rules"]
+    assert progress_words(one) == "1 of 4 answers open, 1 leased, 1 conflict, 1 finished."
+    assert table_frame(list_table([one], case.ada.id))["You"].tolist() == [0]
+    people = table_frame(Table.of(one.people, PEOPLE_COLUMNS)).set_index("Person")
+    assert people.loc["Mara", ["Done", "Unsure", "Leased"]].tolist() == [3, 1, 1]
+
+
+def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(case) -> None:
+    case.flagged(0.1, 0.2, 0.3)
+    case.queue()
+    shares = []
+    for _ in range(3):
+        case.review(case.mara, CONFIRM)
+        shares.append(table_frame(list_table([case.progress()], case.mara.id))["Finished"].item())
+    assert shares == [33, 66, 100]
+
+
+def test_a_random_sample_that_is_short_is_explained(case) -> None:
+    case.flagged(0.1, 0.2, 0.3, 0.4)
+    case.queue(sampling_rate=0.5)
+    words = sample_words(case.progress())
+    assert words is not None
+    assert words.startswith("0 answers in the random sample. 4 more were requested")
+    case.queue("plain")
+    assert sample_words(case.progress("plain")) is None
+
+
+@pytest.fixture
+def queues(page_store: Store) -> QueueCase:
+    made = queue_case(page_store)
+    made.flagged(0.1, 0.2, *(0.9 for _ in range(150)))
+    return made
+
+
+def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) -> None:
+    page = open_page("queue", reviewer="Lead", show="Queues", new="1")
+    assert "2 answers match." in markup(page)
+    assert "The queue will have 2." in markup(page)
+    page.selectbox(key="nq_preset").set_value("random").run()
+    assert not page.exception
+    assert "152 answers match." in markup(page)
+    assert "The queue will have 100, drawn at random." in markup(page)
+    page.number_input(key="nq_size").set_value(20).run()
+    assert "The queue will have 20, drawn at random." in markup(page)
+    page.button(key="nq_create").click().run()
+    assert "Not created: a queue has a name of 1 to 60 printable characters" in markup(page)
+    page.text_input(key="nq_name").set_value("gold").run()
+    page.button(key="nq_create").click().run()
+    [row] = queues.rows(QUEUE)
+    drawn = (row["flagged_only"], row["max_items"], row["drawn_from"], row["sort"], row["reviews_needed"])
+    assert drawn == (False, 20, 152, "random", 2)
+    assert (row["blind_judge"], row["blind_people"]) == (True, True)
+    assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
+
+
+def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:
+    queues.queue("legal", assigned=(queues.mara,), blind_judge=True, order="oldest")
+    for name in ("overview", "queue"):
+        page = open_page(name, reviewer="Mara")
+        assert "2 left for you, 0 done" in markup(page), name
+        assert [button.label for button in page.button].count("Start") == 1
+        assert "No open flags. Decided" not in markup(page)
+        assert "left for you" not in markup(open_page(name, reviewer="Jon"))
+    for _ in range(2):
+        queues.review(queues.mara, Decision.CONFIRM, "legal")
+    assert "left for you" not in markup(open_page("queue", reviewer="Mara"))
+
+
+@pytest.fixture
+def stored_queues(page_store: Store) -> QueueCase:
+    made = queue_case(page_store)
+    made.flagged(*(0.1 for _ in range(40)), *(0.9 for _ in range(160)))
+    return made
+
+
+def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page) -> None:
+    page = open_page("queue", reviewer="Lead", show="Plan")
+    assert "To know the share of bad answers to ±6.9 percentage points, label 200 answers" in markup(page)
+    slider = next(each for each in page.select_slider if each.label == "Answers to label")
+    slider.set_value(50).run()
+    assert not page.exception
+    assert "To know the share of bad answers to ±13.9 percentage points, label 50 answers" in markup(page)
+    page.button(key="plan_create_queue").click().run()
+    assert not page.exception
+    assert "with 50 answers" in markup(page)
+    [row] = stored_queues.rows(QUEUE)
+    assert (row["name"], row["max_items"], row["drawn_from"]) == ("Share of bad answers: 50 labels", 50, 200)
+    assert (row["blind_judge"], row["implied_labels"]) == (True, True)
+    assert [stratum["answers"] for stratum in row["plan"]["strata"]] == [40, 160]
+
+
+def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None:
+    page = open_page("queue", reviewer="Lead", show="Plan")
+    page.button(key="plan_create_queue").click().run()
+    assert not [button for button in page.button if button.key == "queue_rate"]
+    again = open_page("queue", reviewer="Lead", show="Plan")
+    assert "200 answers in “Share of bad answers: 200 labels”. Their labels count here too." in markup(again)
+    assert again.button(key="plan_earlier").label == "Review that queue"
+    stored_queues.review(stored_queues.mara, name=stored_queues.rows(QUEUE)[0]["name"])
+    page = open_page("queue", reviewer="Lead", show="Queues")
+    assert page.button(key="queue_rate").label == "Share of bad answers"
+    assert "199 answers in “Share" in markup(open_page("queue", reviewer="Lead", show="Plan"))
+
+
+def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
+    page = open_page("queue", reviewer="Lead", show="Plan")
+    assert not page.exception
+    assert "No plan: a plan needs answers" in markup(page)

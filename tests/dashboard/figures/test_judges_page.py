@@ -1,21 +1,36 @@
 """Judges: the checks of one judge version as a list, its scores, answers that show a fault."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app_pages import OpenPage, charts, texts
+from aligned_log import CAREFUL, KIND, STRONG, kind_judge, measured_routes, numbers_of, script
+from app_pages import OpenPage, charts, labels, markup, press, shown, table_rows, texts
 from graded_log import BAD, GOOD, GradedLog
+from held_endpoint import HeldEndpoint
+from job_steps import ended, working
+from judgeboard.agreement.anchors import make_anchors, stored_anchors
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.health import record
 from judgeboard.health.report import CHECKS
+from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion
+from judgeboard.methods.alignment import align
 from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
 from judgeboard.methods.jury import judge_by_jury
+from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.alignments import EvidenceRole
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import ANCHOR_JUDGMENT, RESPONSE
+from judging_log import number_in, rag, store_answers
+from stored_rows import rows_of
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
@@ -161,3 +176,93 @@ def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenP
     log.say_all(version, log.answers(2), quality=4)
     words = " ".join(texts(open_page("judges"), "jb-cap jb-under"))
     assert "approach_1 has no repeats. To import repeats: judgeboard import FILE --kind repeats" in words
+
+
+FEW = {*numbers_of(EvidenceRole.HELD_OUT, 40)[:2], *numbers_of(EvidenceRole.DEVELOP, 40)[:2]}
+
+
+@pytest.mark.parametrize(("bad", "better"), [(set(range(0, 40, 2)), True), (FEW, False)])
+def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
+    open_page: OpenPage, sqlite_store: Store, tmp_path: Path, bad: set[int], *, better: bool
+) -> None:
+    measured_routes(sqlite_store, 40, bad=bad.__contains__)
+    with RecordingEndpoint(script([CAREFUL])) as endpoint:
+        kind_judge(sqlite_store, endpoint, tmp_path)
+        assert "judgeboard align --judge-version 'rag v1' --model MODEL" in [
+            each.value for each in open_page("judges").code
+        ]
+        where = {"base_url": endpoint.base_url}
+        result = align(sqlite_store, "rag", candidates=1, model={"model": STRONG, **where}, judge=where)
+    app = open_page("judges", reviewer="Mara")
+    assert result.sentence in texts(app, "jb-say")
+    assert f"−{KIND}" in shown(app)
+    assert f"+{CAREFUL}" in shown(app)
+    assert f"Mended, {len(result.mended)}" in shown(app)
+    assert "Broken, 0" in shown(app)
+    assert len(table_rows(app, "Judge's reason")) == len(result.mended)
+    if not better:
+        assert "Accept prompt" not in labels(app)
+        assert "This prompt was not shown to be better, so it cannot be accepted." in shown(app)
+        return
+    app = press(app, "align_accept")
+    assert "Accepted as rag v2." in shown(app)
+    with sqlite_store.reading() as connection:
+        assert [each.title for each in list_versions(connection)] == ["rag v1", "rag v2", "rag candidate v1"]
+
+
+ANSWERS = 60
+
+
+def saying(bad_below: int) -> Any:
+    def script(request: Any, _number: int) -> Any:
+        score = 0.1 if number_in(request) < bad_below else 0.9
+        return completion(json.dumps({**GOOD_VERDICT, "groundedness": score}))
+
+    return script
+
+
+@pytest.fixture
+def judged(sqlite_store: Store) -> Store:
+    """Sixty labelled answers, judged as people do."""
+    log = GradedLog(sqlite_store)
+    store_answers(sqlite_store, ANSWERS)
+    with RecordingEndpoint(saying(20)) as endpoint:
+        judge_pending(sqlite_store, rag(endpoint, api_key="k"))
+    for number, row in enumerate(rows_of(sqlite_store, RESPONSE)):
+        log.review(row["id"], label=BAD if number < 20 else GOOD)
+    return sqlite_store
+
+
+def test_without_anchors_the_page_names_the_command(judged: Store, open_page: OpenPage) -> None:
+    assert "judgeboard anchors make" in markup(open_page("judges"))
+
+
+def test_the_page_shows_drift_and_the_verdicts_that_changed(judged: Store, open_page: OpenPage) -> None:
+    make_anchors(judged, by="cli:mara")
+    assert "rag v1 has no usable verdict on the 60 anchors yet." in markup(open_page("judges"))
+    with judged.reading() as connection:
+        where = RowFilter(response_ids=stored_anchors(connection).response_ids)
+    with RecordingEndpoint(saying(60)) as endpoint:
+        judge_pending(judged, rag(endpoint, api_key="k"), where=where, mode=AskMode.ANCHORS)
+    page = open_page("judges")
+    assert "Drift is shown:" in markup(page)
+    changed = next(each.value for each in page.dataframe if "People" in each.value)
+    assert len(changed) == 40
+    assert set(zip(changed["Now"], changed["People"], strict=True)) == {("bad", "good")}
+
+
+def test_the_button_judges_the_anchors_in_a_job(
+    judged: Store, open_page: OpenPage, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    make_anchors(judged, by="cli:mara")
+    page = open_page("judges", reviewer="Mara")
+    assert "60 calls" in markup(page)
+    page.button(key="anchors_judge").click().run()
+    (job,) = recent_jobs(judged)
+    assert (job.mode, job.selected, job.judge["model"]) == ("anchors", 60, "scripted")
+    assert "A job is waiting" in markup(open_page("judges"))
+    with working(judged):
+        ended(judged, job.id)
+    assert len(rows_of(judged, ANCHOR_JUDGMENT)) == 60

@@ -1,0 +1,45 @@
+"""Numbers of a sentence, and cells of a table."""
+
+import re
+
+import pytest
+import streamlit as st
+
+from judgeboard.reports.output import Column, Table
+from judgeboard_dashboard.widgets.tables import table_frame
+from judgeboard_dashboard.widgets.texts import bold_numbers
+
+
+@pytest.mark.parametrize(
+    ("said", "bold"),
+    [
+        ("gpt-4 as judge v117: 2 of 14 checks warn", ["2", "14"]),
+        ("GPT-4/Vanilla_NoRules v1: 734 pairs", ["734"]),
+        ("llama-3.1-8b v1 and phi/3 looked at 1,344 verdicts", ["1,344"]),
+        ("right on 49 % [44, 54] of 300, 1 in 4, 2.5 points", ["49 %", "300", "1 in 4", "2.5"]),
+        ("rose in the week of 12 Oct 2026, from 7 % to 97 %", ["7 %", "97 %"]),
+    ],
+)
+def test_a_digit_inside_a_name_or_a_date_is_no_number(said: str, bold: list[str]) -> None:
+    assert re.findall(r"<b[^>]*>(.*?)</b>", bold_numbers(said)) == bold
+
+
+def test_a_number_of_several_words_is_never_broken_over_two_lines() -> None:
+    assert bold_numbers("always on 49 % of 300") == 'always on <b class="jb-whole">49 %</b> of <b>300</b>'
+
+
+def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:
+    shown = table_frame(Table((Column("Query"), Column("n", "count")), (("rock \ud800 face", 1), (None, None))))
+    assert shown["Query"][0] == "rock \ufffd face"
+    assert shown["Query"].isna()[1]
+
+
+def test_a_header_of_a_long_list_chooses_the_order_of_the_whole_list() -> None:
+    from judgeboard_dashboard.widgets.tables import sorts_by_header
+
+    sort = sorts_by_header("headers", {"Asked": ("newest", "oldest"), "Why": ("worst",)})
+    chosen = []
+    for title in ("Why", "Asked", "Asked", "Asked", "Answer", "Why"):
+        sort(title)
+        chosen.append(st.session_state["headers_sort"])
+    assert chosen == ["worst", "newest", "oldest", "newest", "newest", "worst"]
