@@ -117,6 +117,17 @@ def as_utc(value: Any) -> datetime:
     return _from_epoch(text, value)
 
 
+_SECONDS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1, "": 1}
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration such as "90s", "30min", "24h" or "2d"; raise BadInput otherwise."""
+    match = re.fullmatch(r"(\d{1,7})\s*(d|h|min|m|s|)", text.strip(), re.ASCII)
+    if match is None or not int(match[1]):
+        raise BadInput(f"{text!r} is not a duration: write for example 90s, 30min, 24h or 2d")
+    return float(int(match[1]) * _SECONDS[match[2]])
+
+
 def utc_day(moment: datetime) -> int:
     """Return the UTC day of an aware time as a count of days since 1970-01-01."""
     return (moment.astimezone(UTC) - EPOCH).days

@@ -23,26 +23,16 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.statements import record_of
-from judgeboard.text import unstorable
+from judgeboard.text import seconds_of, unstorable
 
 LONGEST_NAME = 80  # characters
 LARGEST_THRESHOLD = 1e12
 NEVER = "never"
 DAILY = "24h"
-_SECONDS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
-_PERIOD = re.compile(r"(\d{1,5})\s*(d|h|min|m|s)", re.ASCII)
 _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?:\s+(\S+))?", re.ASCII)
 _VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
 _MAIL = re.compile(r"[^\s@,;:<>\"()]+@[^\s@,;:<>\"()]+", re.ASCII)
 WEBHOOKS = ("webhook", "slack", "teams")
-
-
-def seconds_of(text: str) -> float:
-    """Return the seconds of a period such as "90s", "30min", "24h" or "2d"; raise BadInput otherwise."""
-    match = _PERIOD.fullmatch(text.strip())
-    if match is None or not int(match[1]):
-        raise BadInput(f"{text!r} is not a period: write for example 90s, 30min, 24h or 2d")
-    return float(int(match[1]) * _SECONDS[match[2]])
 
 
 class Destination(NamedTuple):

@@ -1,6 +1,5 @@
 """The commands `push` and `pull`: scores to another tool, and the history of another tool."""
 
-import re
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
-from judgeboard.text import counted
+from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
     from judgeboard.imports.history.pull import PullResult
@@ -20,17 +19,13 @@ if TYPE_CHECKING:
 
 TARGETS = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
 KINDS = ("judgments", "reviews", "gold")
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def as_seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Return a duration such as 90, 60s, 5m, 1h or 1d in seconds."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,7})\s*([smhd]?)", text.strip())
-    if match is None or not int(match[1]):
-        raise BadInput(f"{option.opts[0]}: {text!r} is not a duration, for example 60s, 5m or 1h")
-    return float(int(match[1]) * _SECONDS[match[2]])
+def _as_seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    try:
+        return None if text is None else seconds_of(text)
+    except BadInput as error:
+        raise BadInput(f"{option.opts[0]}: {error}") from error
 
 
 def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
@@ -74,7 +69,7 @@ _chosen = options.decorator(
 @click.option(
     "--every",
     metavar="DURATION",
-    callback=as_seconds,
+    callback=_as_seconds,
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
 @click.pass_context
@@ -158,7 +153,7 @@ def _show_states() -> int:
     "--every",
     metavar="DURATION",
     default="60s",
-    callback=as_seconds,
+    callback=_as_seconds,
     help="Time between two pushes, such as 60s or 5m.",
 )
 def add(to: str, name: str | None, every: float, **chosen: Any) -> None:
@@ -239,7 +234,7 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
     "--again",
     metavar="DURATION",
     default="1d",
-    callback=as_seconds,
+    callback=_as_seconds,
     help="Also read traces that began up to this long before the last pull, for their later scores.",
 )
 @click.option("--source", metavar="NAME", help="Source of the answers (default: TOOL:PROJECT).")

@@ -324,7 +324,7 @@ def test_the_commands_keep_rules_and_check_them(
         "when: alarm, to: 'slack:https://hooks.slack.com/S3CRET'": "the address of a webhook is a secret",
         "when: alarm, to: 'email:no address'": "an e-mail destination has one address",
         "when: alarm, to: command, quiet: late": "quiet: 'late' must be hours",
-        "when: alarm, to: command, remind: soon": "'soon' is not a period",
+        "when: alarm, to: command, remind: soon": "'soon' is not a duration",
         "when: alarm, to: command, sometimes: yes": "unknown field",
     }.items():
         file.write_text(f"alerts:\n- {{name: new, when: alarm, to: command}}\n- {{name: bad, {fields}}}\n")

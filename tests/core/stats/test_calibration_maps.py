@@ -34,8 +34,8 @@ def test_a_cross_fitted_map_equals_the_published_one(answers: SharedAnswers, fig
     scores, good = 1 - answers.badness[judge], (~answers.bad).astype(float)
     made = calibrate(how, scores, good, folds, answers.groups)
     for name, probabilities in (("raw", scores), (how, made.probabilities)):
-        said = np.clip(np.where(good == 1, probabilities, 1 - probabilities), 1e-6, 1)
-        means = probabilities.mean(), -np.log(said).mean()
+        of_labels = np.clip(np.where(good == 1, probabilities, 1 - probabilities), 1e-6, 1)
+        means = probabilities.mean(), -np.log(of_labels).mean()
         assert means == pytest.approx((wanted[name]["mean"], wanted[name]["logloss"]), abs=1e-6)
     assert (made.brier_before, made.brier_after) == pytest.approx(
         (wanted["raw"]["brier"], wanted[how]["brier"]), abs=1e-6

@@ -176,12 +176,12 @@ def test_app_versions_compare_as_published_with_scores_and_with_verdicts(shared:
     for query_type, of_type in known["by_query_type"].items():
         truth = change[answers.query_types[of_a] == query_type].mean()
         assert truth == pytest.approx(of_type["true"], abs=5e-5)
-    one = np.zeros(n, dtype=np.int64)
+    zeros = np.zeros(n, dtype=np.int64)
     for name, strata, predictions in (
-        ("PPI tuned, score difference", one, scores),
-        ("PPI tuned, verdict difference", one, verdicts),
-        ("labels only", one, one),
-        ("strata by verdict difference", (verdicts + 1).astype(np.int64), one),
+        ("PPI tuned, score difference", zeros, scores),
+        ("PPI tuned, verdict difference", zeros, verdicts),
+        ("labels only", zeros, zeros),
+        ("strata by verdict difference", (verdicts + 1).astype(np.int64), zeros),
     ):
         count = int(strata.max()) + 1
         sums = summed(strata, predictions.astype(float), np.arange(n), count, labelled, change[labelled])

@@ -111,7 +111,7 @@ RUN_SHARE = Table(
     "run_share",
     METADATA,
     *references("run_id", primary_key=True),
-    Column("executor_id", String, primary_key=True),
+    Column("executor_id", String, primary_key=True),  # a worker, or the process of a command
     *required(Integer, "ok", "unparsable", "refused", "error", "unpriced", default=0),
     Column("cost_micro", BigId, nullable=False, default=0),
     Column("last_at", Utc, nullable=False, comment="When the worker stored its last judgment."),
