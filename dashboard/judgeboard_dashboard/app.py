@@ -13,7 +13,7 @@ from judgeboard_dashboard.theme import dress, follow_theme
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
-# Menu -> file in views/ -> title. The title is also the name in the menu; in lower case it is the address.
+# Menu -> file in views/ -> title, which is also the name in the menu. See `address_of` for the address.
 PAGES: dict[str, dict[str, str]] = {
     "Review": {
         "queue": "Queue",
@@ -53,12 +53,13 @@ PAGES: dict[str, dict[str, str]] = {
 }
 FIRST = "overview"  # at the address "/"; the address "overview" opens it too
 OLD_ADDRESSES = {"first": FIRST, "label-schemas": "schemas"}  # names of files in views/ also work as addresses
+KEPT_ADDRESSES = {"Judge answers": "rejudge", "Judging rules": "judging"}  # of pages that have another title now
 VIEWS = Path(__file__).with_name("views")
 
 
 def address_of(title: str) -> str:
     """Return the address of a page: "My reviews" is at "my-reviews"."""
-    return title.lower().replace(" ", "-")
+    return KEPT_ADDRESSES.get(title, title.lower().replace(" ", "-"))
 
 
 def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:

@@ -37,7 +37,7 @@ def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
     page = reviewer("Mara")
     page.goto("/")
     page.get_by_role("button", name="Judge answers").click()
-    page.wait_for_url("**/judge-answers?rows=plain**")
+    page.wait_for_url("**/rejudge?rows=plain**")
     expect(page.get_by_role("textbox", name="Model")).to_be_visible()
     idle(page)
     for label, value in (("Model", "gpt-4o-mini"), ("Address", endpoint.url), ("API key", KEY)):

@@ -40,7 +40,7 @@ def test_a_file_is_tried_mended_and_imported(reviewer, site, tmp_path: Path) -> 
     with site.store.reading() as connection:
         assert count_responses(connection) == before + 4
     page.get_by_role("button", name="Judge these answers").click()
-    page.wait_for_url("**/judge-answers?rows=plain**")
+    page.wait_for_url("**/rejudge?rows=plain**")
     expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")
 
 
