@@ -167,8 +167,8 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
     """Set the rules of SOURCE for spans that follow no known convention, and read its traces again.
 
     A rule says where a field is: question, answer, passages, model, session, user, query_type or metadata.NAME. A path
-    is dotted and begins with attributes., resource. or name; it goes on into JSON. Without rules, the earlier ones are
-    removed.
+    is dotted and begins with attributes., resource. or name; it goes on into JSON. The rule score.NAME=1-5 names the
+    scale of received scores that are not between 0 and 1. Without rules, the earlier ones are removed.
     """
     from judgeboard.store.traces import set_rules
 

@@ -73,22 +73,24 @@ def own_scale(cells: Cells) -> NumberScale | None:
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
     """Return the scores of a row on its own ``scale``: its quality, and the numbers by name in ``field``.
 
-    If ``field`` is absent, the judge's reply (``raw``) is used, if it has only numbers by name on this scale.
+    A score may name a scale of its own: ``{"value": 4, "scale": "1-5"}``. If ``field`` is absent, the judge's reply
+    (``raw``) is used, if it has only numbers by name on this scale.
     """
     values = cells.object(field)
     if values is None and scale is not None:
         values = _numbers_by_name(cells.get("raw"), scale)
-    if values and scale is None:
-        raise Unusable("scale", f"{field} need their scale, written like 0-1")
-    if scale is None:
-        return ()
     named = [(field, name, value) for name, value in (values or {}).items()]
-    if cells.get("quality") is not None:
+    if scale is not None and cells.get("quality") is not None:
         named.insert(0, ("quality", SCORE, cells.number("quality")))
-    return tuple(
-        DimensionScore(name, None if value is None else scale.checked(place, value), str(scale))
-        for place, name, value in named
-    )
+    return tuple(_score(place, name, value, scale) for place, name, value in named)
+
+
+def _score(field: str, name: str, value: Any, scale: NumberScale | None) -> DimensionScore:
+    if isinstance(value, dict) and value.keys() == {"value", "scale"}:
+        value, scale = value["value"], scale_in(field, str(value["scale"]))
+    if scale is None:
+        raise Unusable("scale", f"{field} need their scale, written like 0-1")
+    return DimensionScore(name, None if value is None else scale.checked(field, value), str(scale))
 
 
 def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from shlex import quote
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -35,8 +36,9 @@ from judgeboard.store.traces import (
     store_outcomes,
     take_feedback,
 )
+from judgeboard.text import storable
 from judgeboard.traces.answers import Taken, answer_of
-from judgeboard.traces.maps import Rule
+from judgeboard.traces.maps import SCORE, Rule, scales_of
 from judgeboard.traces.spans import LogRecord, Span
 
 QUIET_SECONDS, LONGEST_SECONDS = 2.0, 60.0
@@ -149,7 +151,9 @@ def _taken(
     try:
         taken = answer_of(spans, logs, rules.get(source, ()), source)
         taken = taken if trace.spans <= MOST_RECORDS else replace(taken, reason=_partial(trace, taken))
-        return _Read(source, taken, scores_of(spans, logs))
+        scales = scales_of(rules.get(source, ()))
+        scores = [replace(score, scale=scales.get(score.name)) for score in scores_of(spans, logs)]
+        return _Read(source, taken, scores)
     except Exception:  # noqa: BLE001 - any text may come; the trace says so
         _log.exception("trace %s cannot be read", trace.external_id)
         return _Read(source, Taken(None, "The trace cannot be read; the server's log has the details."))
@@ -199,11 +203,20 @@ def _store_answers(store: Store, ready: Sequence[WaitingTrace], taken: dict[int,
             response_id = response_ids.get(trace.id, trace.response_id)
             used = () if trace.id in others else result.used or trace.used or ()
             outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], used))
-        store_outcomes(connection, outcomes)
         scores = {each.response_id: taken[each.id].scores for each in outcomes if each.response_id is not None}
-        store_scores(connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now)
+        unused = store_scores(connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now)
+        store_outcomes(connection, [_with_unused(each, unused.get(each.response_id or 0, ())) for each in outcomes])
         add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)
+
+
+def _with_unused(outcome: TraceOutcome, scores: Sequence[str]) -> TraceOutcome:
+    """Return an outcome that names the scores that are not used, and how to use them."""
+    if not scores:
+        return outcome
+    rule = f"judgeboard sources map {quote(outcome.source)} {quote(f'{SCORE}{scores[0]}=1-5')}"
+    why = f"Scores that are not between 0 and 1 are not used: {', '.join(scores)}. Name their scale, such as `{rule}`."
+    return replace(outcome, reason=storable(" ".join(filter(None, (outcome.reason, why))))[0])
 
 
 def _stored_elsewhere(

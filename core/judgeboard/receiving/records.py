@@ -272,20 +272,26 @@ class _ReceivedVerdicts(VerdictImport):
         return started
 
 
-def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime) -> None:
-    """Store the scores of answers by response, as far as they are not stored yet."""
+def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime) -> dict[int, list[str]]:
+    """Store the scores of answers by response, as far as they are not stored yet.
+
+    Return, by response, the names of those that are not used, because their scale is not known.
+    """
     query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source).where(RESPONSE.c.id.in_(scores))
     kind = _ReceivedVerdicts(None, ACTOR)
     kind.newer_counts = True
     verdicts = []
+    unused: dict[int, list[str]] = {}
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
         with suppress(Unusable):
             feedback = feedback_in(Cells.of(entry.answer or {}))
             add_feedback(connection, {response_id: feedback}, (), None, now)
         for row in entry.verdicts:
+            unused.setdefault(response_id, []).extend(row.get("raw", ()))
             if row.get("status") != "error":  # only scores on other scales
                 with suppress(Unusable):
                     verdicts.append(kind.build(Cells.of({"external_id": external_id, "source": source, **row})))
     if verdicts:
         kind.store(connection, verdicts, now)
+    return unused

@@ -1,5 +1,6 @@
 """Rules of a source that say where a field of an answer is, for spans that no dialect reads right."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,9 @@ from judgeboard.traces.spans import Operation, Part, Span
 
 FIELDS = ("question", "answer", "passages", "model", "session", "user", "query_type")
 METADATA = "metadata."
+SCORE = "score."
+"""Begins a rule of another form: the scale of received scores with a name, ``score.NAME=1-5``."""
+_SCALE = re.compile(r"(-?\d+(?:\.\d+)?)(?:-|\.\.)(-?\d+(?:\.\d+)?)")
 _FORM = "[SPAN NAME:]FIELD=PATH, for example rag:question=attributes.app.question"
 
 
@@ -20,6 +24,7 @@ class Rule:
     """``field`` is at ``path`` of spans named ``span`` (None: of every span that has the path).
 
     A path is dotted and begins at the span: ``attributes.NAME``, ``resource.NAME`` or ``name``. It goes on into JSON.
+    If the field begins with `SCORE`, ``path`` is a scale, such as ``1-5``.
     """
 
     field: str
@@ -37,18 +42,32 @@ def _rule(text: str) -> Rule:
     span, _, field = left.strip().rpartition(":")
     if not equals or not path.strip():
         raise BadInput(f"{text!r} is no rule: write {_FORM}")
+    if left.strip().startswith(SCORE):
+        return _scale_of_score(left.strip(), path.strip())
     if field not in FIELDS and not (field.startswith(METADATA) and len(field) > len(METADATA)):
-        raise BadInput(f"unknown field {field!r}: use {', '.join(FIELDS)} or {METADATA}NAME")
+        raise BadInput(f"unknown field {field!r}: use {', '.join(FIELDS)}, {METADATA}NAME or {SCORE}NAME")
     start = path.strip().partition(".")[0]
     if start not in {"attributes", "resource", "name"}:
         raise BadInput(f"the path {path.strip()!r} must begin with attributes., resource. or name")
     return Rule(field, path.strip(), span.strip() or None)
 
 
+def _scale_of_score(field: str, text: str) -> Rule:
+    scale = _SCALE.fullmatch(text)
+    if scale is None or float(scale[1]) >= float(scale[2]):
+        raise BadInput(f"{text!r} is not a scale: write {field}=1-5 or {field}=-2..2")
+    return Rule(field, text)
+
+
+def scales_of(rules: Sequence[Rule]) -> dict[str, str]:
+    """Return the scales of received scores by the name of the score."""
+    return {rule.field.removeprefix(SCORE): rule.path for rule in rules if rule.field.startswith(SCORE)}
+
+
 def mapped(span: Span, part: Part | None, rules: Sequence[Rule]) -> Part | None:
     """Return what the span says with the fields that the rules set."""
     for rule in rules:
-        if rule.span is None or rule.span == span.name:
+        if (rule.span is None or rule.span == span.name) and not rule.field.startswith(SCORE):
             place = {"attributes": span.attributes, "resource": span.resource, "name": span.name}
             value = _at(place, rule.path)
             if value is not None:

@@ -1,16 +1,20 @@
 """Scores that other tools send beside traces become feedback and verdicts of the answers."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from sqlalchemy import func, select
 
+from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, TRACE, VERSION
+from judgeboard.store.traces import set_rules
 from judgeboard.targets.target import OWN, SENT_BY
-from sent_traces import JSON, PROTOBUF, gathered, receiving
+from sent_traces import JSON, PROTOBUF, gathered, receiving, request, trace
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
 EVALUATED = "d968f19b5ac19451b94fd88591b59b31"  # the trace of the captured evaluation, which was not sent
@@ -130,3 +134,38 @@ def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: S
             sent("x", 1, kind="app"),
         ):
             assert http.post("/feedback", json=wrong).status_code == 400
+
+
+def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(sqlite_store: Store) -> None:
+    sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
+    with receiving(sqlite_store) as http:
+        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        scores = [("helpfulness", 4), ("quality", 3), ("relevance", 0.5), ("tone", 9)]
+        http.post("/api/public/scores", json=[sent | {"name": name, "value": value} for name, value in scores])
+    gathered(sqlite_store)
+
+    def stored() -> tuple[Any, ...]:
+        """The latest verdict's quality and scores, and what is said of the trace."""
+        with sqlite_store.reading() as connection:
+            judgment = connection.execute(select(JUDGMENT).order_by(JUDGMENT.c.id.desc())).first()
+            assert judgment is not None
+            of = JUDGMENT_SCORE.c
+            query = select(of.dimension, of.value, of.scale).where(of.judgment_id == judgment.id)
+            scores = {(name, value, scale) for name, value, scale in connection.execute(query)}
+            return judgment.quality, scores, connection.execute(select(TRACE.c.reason)).scalar_one()
+
+    quality, used, reason = stored()
+    assert (quality, used) == (None, {("relevance", 0.5, "0-1")})
+    assert "not used: helpfulness, quality, tone." in reason
+    assert "`judgeboard sources map shop score.helpfulness=1-5`" in reason
+    rules = ["score.helpfulness=1-5", "score.quality=1-4", "score.tone=1-5"]
+    with sqlite_store.writing() as connection:
+        set_rules(connection, "shop", rules, "test", datetime.now(UTC))
+    for _ in range(2):
+        gathered(sqlite_store)
+    quality, used, reason = stored()
+    assert (quality, used) == (3, {("relevance", 0.5, "0-1"), ("helpfulness", 4.0, "1-5")})
+    assert "not used: tone." in reason
+    assert len(verdicts(sqlite_store)) == 2
+    with sqlite_store.writing() as connection, pytest.raises(BadInput, match="not a scale"):
+        set_rules(connection, "shop", ["score.tone=5-1"], "test", datetime.now(UTC))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.fields import json_text, simple_name
+from judgeboard.imports.fields import Unusable, json_text, simple_name
 from judgeboard.imports.grades import GradeImport
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import ResponseImport
+from judgeboard.imports.scales import scale_in
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
 
@@ -116,37 +117,56 @@ def share(value: Any) -> float | None:
 
 
 def verdict_row(
-    judge: str, scores: Mapping[str, Any], reasons: Mapping[str, Any] | None = None, error: str | None = None
+    judge: str,
+    scores: Mapping[str, Any],
+    reasons: Mapping[str, Any] | None = None,
+    error: str | None = None,
+    scales: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the verdict of a judge as a list with one row; an empty list if there are no scores.
 
-    Scores between 0 and 1 become scores by name, or the groundedness. A text becomes the label if its name is that of
-    a label. The other scores are kept as the judge's reply, because their scale is not known.
+    Scores between 0 and 1, and those on one of the ``scales`` (by name of the score), become scores by name, or the
+    groundedness or quality. A text becomes the label if its name is that of a label. The other scores are kept as the
+    judge's reply, because their scale is not known.
     """
     values = without_nothing(scores)
     if not values and error is None:
         return []
     row: dict[str, Any] = {"judge": judge[:MAX_NAME]}
-    numbers: dict[str, float] = {}
-    others: dict[str, Any] = {}
     for name, value in values.items():
-        number = share(value)
-        if number is not None and simple_name(name) in VerdictImport.columns["groundedness"]:
-            row["groundedness"] = number
-        elif number is not None:
-            numbers[name] = number
-        elif isinstance(value, str) and simple_name(name) in VerdictImport.columns["label"]:
-            row["label"] = value
+        part, as_stored = _part_of_verdict(name, value, (scales or {}).get(name))
+        if part in {"scores", "raw"}:
+            row.setdefault(part, {})[name] = as_stored
         else:
-            others[name] = value
-    if numbers:
-        row |= {"scores": numbers, "scale": "0-1"}
-    if others:
-        row["raw"] = others
-    if not row.keys() & {"groundedness", "label", "scores"}:
+            row[part] = as_stored
+    if not row.keys() & {"groundedness", "quality", "label", "scores"}:
         row |= {"status": "error", "error": error or "no score between 0 and 1"}
     texts = [f"{name}: {text}" for name, text in (reasons or {}).items() if isinstance(text, str) and text.strip()]
     return [row | ({"reasoning": "\n".join(texts)} if texts else {})]
+
+
+def _part_of_verdict(name: str, value: Any, scale: str | None) -> tuple[str, Any]:
+    """Return the field of `VerdictImport` for a score, and the value there."""
+    simple, number = simple_name(name), share(value)
+    if scale is not None:
+        if not _is_on(scale, value):
+            return "raw", value
+        is_quality = scale == "1-4" and isinstance(value, int) and simple in VerdictImport.columns["quality"]
+        return ("quality", value) if is_quality else ("scores", {"value": value, "scale": scale})
+    if number is not None:
+        if simple in VerdictImport.columns["groundedness"]:
+            return "groundedness", number
+        return "scores", {"value": number, "scale": "0-1"}
+    is_label = isinstance(value, str) and simple in VerdictImport.columns["label"]
+    return ("label" if is_label else "raw"), value
+
+
+def _is_on(scale: str, value: Any) -> bool:
+    try:
+        scale_in("scale", scale).checked("scores", value)
+    except Unusable:
+        return False
+    return True
 
 
 _GRADED = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "failure_modes")

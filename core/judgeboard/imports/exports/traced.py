@@ -24,7 +24,10 @@ _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next 
 
 @dataclass(slots=True)
 class Score:
-    """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``."""
+    """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``.
+
+    ``scale`` is like "1-5"; None if it is not known.
+    """
 
     name: str
     value: Any
@@ -33,6 +36,7 @@ class Score:
     reason: str | None = None
     error: str | None = None
     at: Any = None
+    scale: str | None = None
 
 
 @dataclass(slots=True)
@@ -161,6 +165,7 @@ def scored(scores: Iterable[Score]) -> Entry:
             {score.name: score.value for score in own if score.value is not None},
             {score.name: score.reason for score in own},
             next((score.error for score in own if score.error), None),
+            {score.name: score.scale for score in own if score.scale is not None},
         )
     ]
     grades = [
