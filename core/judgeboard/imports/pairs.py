@@ -193,6 +193,11 @@ def _aspect(field: str, name: str) -> str:
     return name
 
 
+def _named(*words: str, places: str) -> tuple[str, ...]:
+    """Return the usual names of columns of one answer, such as answer_a, answer_1 and answer1."""
+    return tuple(f"{word}{mark}" for word in words for mark in (f"_{places[0]}", f"_{places[1]}", places[1]))
+
+
 _ORDERS = {"verdict_order_ab": Shown.AB, "verdict_order_ba": Shown.BA}
 _RAWS = {"raw_ab": Shown.AB, "raw_ba": Shown.BA}
 _OF_JUDGE = {*_ORDERS, *_RAWS, "raw", "winner", "score_a", "score_b"}
@@ -201,12 +206,18 @@ PAIR_COLUMNS: ColumnNames = {
     "source": ("source",),
     "question": known_names.QUESTION,
     "options": ("options", "choices"),
-    "answer_a": ("answer_a", "answer_1", "output_a", "output_1", "completion_a", "candidate_a", "text_a"),
-    "answer_b": ("answer_b", "answer_2", "output_b", "output_2", "completion_b", "candidate_b", "text_b"),
+    "answer_a": (
+        *_named("answer", "output", "completion", "candidate", "text", places="a1"),
+        *("response_1", "response1", "chosen"),
+    ),
+    "answer_b": (
+        *_named("answer", "output", "completion", "candidate", "text", places="b2"),
+        *("response_2", "response2", "rejected"),
+    ),
     "query_type": known_names.QUERY_TYPE_OF_PAIR,
     "reference": known_names.REFERENCE,
-    "model_a": ("model_a", "model_1", "generator_a"),
-    "model_b": ("model_b", "model_2", "generator_b"),
+    "model_a": (*_named("model", "generator", places="a1"), "chosen_model"),
+    "model_b": (*_named("model", "generator", places="b2"), "rejected_model"),
     "response_a": ("response_a", "response_id_a", "response_a_id"),
     "response_b": ("response_b", "response_id_b", "response_b_id"),
     "gold": ("gold", "gold_label", "gold_preference"),
@@ -245,8 +256,8 @@ class PairImport(RecordedImport[ImportedPair]):
     name the stored answers: A, B, tie, another word like `model_a` or `tie (bothbad)`, the name of a model, or two
     numbers (the scores of A and B). ``winner`` is the preference of the ``annotator``, else the verdict of the
     ``judge`` with A shown first, else the gold label. ``score_a`` and ``score_b`` are a judge's scores of both answers.
-    Map a column of each person to `human.NAME`. Numbers of people are on ``scale`` (default: -2..2, above 0 B is
-    better).
+    With `chosen` and `rejected`, the chosen answer is A and gold. Map a column of each person to `human.NAME`. People's
+    numbers need a ``scale`` (above 0 B is better); in a list of people it is -2..2 by default.
 
     Without an id column, ids are derived from the content. A `question_id` is not the id of a pair if the row names two
     models: then the rest of the id is derived. A judge was asked in the orders in which it has a verdict on any pair of
@@ -285,6 +296,8 @@ class PairImport(RecordedImport[ImportedPair]):
         of_judge = judge is not None and annotator is None
         self._verdict_columns |= not cells.taken.keys().isdisjoint(_OF_JUDGE)
         letter, people = human_in(cells, "human" if of_judge or "human" in cells.taken else "winner", models)
+        if letter is None and simple_name(cells.taken.get("answer_a", "")) == "chosen":
+            letter = Preference.A
         pair = pair_in(cells, self.source or "", letter, external_id=_id_in(cells, models))
         verdicts = {shown: verdict for name, shown in _ORDERS.items() if (verdict := verdict_in(cells, name, models))}
         if of_judge and not cells.taken.keys() & _ORDERS.keys():

@@ -215,3 +215,10 @@ def test_none_is_asked_and_unusable(one, given, status):
 )
 def test_what_is_no_comparison_is_rejected_with_its_field(refused, part, field):
     assert refused({**COMPARISON, **part}, kind="comparisons")[0] == field
+
+
+def test_the_chosen_answer_is_a_and_gold(one):
+    row = {"prompt": "which?", "chosen": "x", "rejected": "y", "chosen_model": "m", "rejected_model": "n"}
+    got = one(row, kind="pairs").pair
+    assert (got.answer_a, got.answer_b, got.model_a, got.model_b, got.gold) == ("x", "y", "m", "n", A)
+    assert one({"prompt": "which?", "response1": "x", "response_2": "y"}, kind="pairs").pair.gold is None
