@@ -14,7 +14,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.fields import parse_mapping
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.imports.values import parse_values
+from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ could be used, or a file could not be read to its end.
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an "
-    "object or a list: input.question=query, contexts.0.text=context. Repeat for more columns. "
+    "object or a list: input.question=query, contexts.0.text=context. scores.NAME is one of several scores: "
+    "fluency=scores.fluency. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
 @click.option(
@@ -82,7 +83,16 @@ could be used, or a file could not be read to its end.
     help="Replace a word of a field by a value: label:inconsistent=hallucinated. Repeat for more words. A "
     "label is grounded (good) or hallucinated (bad). Words known without this option: consistent or inconsistent, "
     "correct or incorrect, faithful or unfaithful, supported or unsupported, pass or fail, yes or no, true or false, "
-    "1 or 0.",
+    "1 or 0. Without a VALUE, the word means a missing value: quality:-1=",
+)
+@click.option(
+    "--set",
+    "constants",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    callback=lambda _context, _option, texts: parse_constants(texts),
+    help="Give a field the same value in all rows, for example judge=gpt-4o, annotator=mara or scale=1-5. Repeat for "
+    "more fields.",
 )
 @click.option(
     "--label-set",

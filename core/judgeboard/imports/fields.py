@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.values import Meanings, spelled_number, word_of
+from judgeboard.imports.values import MISSING, Meanings, is_missing, spelled_number, word_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME, as_utc
 
@@ -91,7 +91,7 @@ def nested_names(values: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _nested_paths(mapping: Mapping[str, str]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+def _nested_paths(mapping: Iterable[str]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     """Yield each name in the mapping that may mean a value inside a column, and the path to this value."""
     for theirs in mapping:
         with suppress(BadInput):
@@ -113,8 +113,9 @@ class Columns:
     """Decides which column is which field, for each set of columns in the rows of a file.
 
     ``fields`` has the other names of each field. ``mapping``, ``{theirs: ours}``, takes precedence over names; with
-    dots, ``theirs`` may be the path to a value inside a column. ``left_over`` is the report's text for columns that are
-    not fields. ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
+    dots, ``theirs`` may be the path to a value inside a column, and ``ours`` the name of a value in a field of `PARTS`.
+    ``constants`` has the values of fields that are the same in all rows. ``left_over`` is the report's text for columns
+    that are not fields. ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
     Feedback with one of the ``meanings`` is not ambiguous.
     """
 
@@ -126,10 +127,19 @@ class Columns:
         left_over: str,
         reads_left_over: Callable[[Collection[str]], bool] = lambda _fields: False,
         meanings: Meanings | None = None,
+        constants: Mapping[str, str] | None = None,
     ) -> None:
         self._fields = fields
-        self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in (mapping or {}).items()}
-        self._nested = dict(_nested_paths(self._mapping))
+        self._parts = {
+            theirs: part for theirs, ours in (mapping or {}).items() if (part := _part(fields, theirs, ours))
+        }
+        whole = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs not in self._parts}
+        self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in whole.items()}
+        self._nested = dict(_nested_paths([*self._mapping, *self._parts]))
+        self._constants = {_field(fields, ours, ours, "--set"): value for ours, value in (constants or {}).items()}
+        self._unseen_parts = set(self._parts)
+        if doubled := self._constants.keys() & {*self._mapping.values()}:
+            raise BadInput(f"--set and --map both give {min(doubled)}: keep one")
         self._left_over = left_over
         self._reads_left_over = reads_left_over
         self._meant = (meanings or {}).get("feedback", {})
@@ -143,7 +153,7 @@ class Columns:
     @property
     def unseen(self) -> list[str]:
         """The columns in the mapping that are in no row so far."""
-        return [theirs for theirs in self._mapping if theirs not in self._seen]
+        return [*(theirs for theirs in self._mapping if theirs not in self._seen), *sorted(self._unseen_parts)]
 
     def known(self, *, nested: bool) -> list[str]:
         """Return the first columns of the rows so far. With ``nested``, add the names of values inside them."""
@@ -151,13 +161,24 @@ class Columns:
         return [*list(examples)[:30], *(nested_names(examples)[:30] if nested else ())]
 
     def unfolded(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return a row with a separate column for each value inside a column that the mapping names."""
+        """Return a row with a separate column for each value inside a column that the mapping names.
+
+        Columns that are parts of a field become its object. Constants become columns with the names of their fields.
+        """
         row = values
         for theirs, path in self._nested.items():
             value = None if theirs in values else value_at(values, path)
             if value is not None:
                 row = {**_without(row, path), theirs: value}
-        return row
+        for theirs, (ours, name) in self._parts.items():
+            if theirs in row:
+                self._unseen_parts.discard(theirs)
+                inner = row[ours] if isinstance(row.get(ours), dict) else {}
+                value = row[theirs]
+                if not is_missing(value):
+                    inner = {**inner, name: spelled_number(value) if isinstance(value, str) else value}
+                row = {**{each: kept for each, kept in row.items() if each != theirs}, ours: inner}
+        return {**row, **self._constants} if self._constants else row
 
     def plan(self, values: Mapping[str, Any]) -> Plan:
         """Return the plan for a row with these columns, and add the row to the report."""
@@ -222,15 +243,30 @@ class Columns:
                 column.unsure.add(int(value))
 
 
-def _field(fields: ColumnNames, theirs: str, ours: str) -> str:
-    if ours in fields or ours == EXTRA:
+PARTS = frozenset({"aspects", "scores", "fields"})
+"""Fields with values by name."""
+
+
+def _part(fields: ColumnNames, theirs: str, ours: str) -> tuple[str, str] | None:
+    """Return the field and the name of a value in it, such as ``scores.fluency``; None for a whole field."""
+    field, _, name = ours.partition(".")
+    if not name:
+        return None
+    known = _field(fields, theirs, field)
+    return (known, name) if known in PARTS else None
+
+
+def _field(fields: ColumnNames, theirs: str, ours: str, option: str = "--map") -> str:
+    if ours in fields or (ours == EXTRA and option == "--map"):
         return ours
     field, _, person = ours.partition(".")
     if field in PER_PERSON and field in fields and person.strip():
         return ours
     meant = [name for name, called in fields.items() if ours in called]
     if not meant:
-        raise BadInput(f"--map {theirs}={ours}: there is no field {ours!r}; choose {', '.join(fields)} or {EXTRA}")
+        given = f"--map {theirs}={ours}" if option == "--map" else f"{option} {ours}=…"
+        others = f" or {EXTRA}" if option == "--map" else ""
+        raise BadInput(f"{given}: there is no field {ours!r}; choose {', '.join(fields)}{others}")
     return meant[0]
 
 
@@ -300,7 +336,8 @@ class Cells:
     def get(self, field: str) -> Any:
         """Return the value of a field, None if it is absent. A value replaces a word that has a meaning."""
         value, meanings = self.raw(field), self.meanings.get(field.partition(".")[0], {})
-        return meanings.get(word_of(value) or "", value) if meanings else value
+        value = meanings.get(word_of(value) or "", value) if meanings else value
+        return None if meanings and value == "" else value
 
     def text(self, field: str) -> str | None:
         """Return a text, unchanged."""
@@ -335,6 +372,9 @@ class Cells:
     def number(self, field: str) -> Any:
         """Return a value that the caller checks as a number. In CSV, the number is read from the text."""
         value = self.get(field)
+        if isinstance(value, str) and value.strip().casefold() in MISSING:
+            self.parsed[self.taken.get(field, field)] = None
+            return None
         if (self.textual or field in self.meanings) and isinstance(value, str):
             value = spelled_number(value)
             if _fault(value) is None:

@@ -125,6 +125,7 @@ def import_file(
     format: str = AUTO,  # noqa: A002 - the name of the command's option
     mapping: Mapping[str, str] | None = None,
     values: Mapping[str, Mapping[str, str]] | None = None,
+    constants: Mapping[str, str] | None = None,
     source: str | None = None,
     label_set: str | None = None,
     dry_run: bool = False,
@@ -145,7 +146,9 @@ def import_file(
 
     ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not; ``name`` names a stream in
     messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
-    for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field.
+    for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field;
+    an empty value means missing. ``constants``, ``{field: value}``, has the values of fields that are the same in all
+    rows.
     ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
     pairs, it is the log with these (default: any). With a ``label_set``, the labels of grades and verdicts are options
     of a label schema with this name. ``export`` reads the rows of another tool (default: it is recognised). With
@@ -164,6 +167,7 @@ def import_file(
         format=format,
         mapping=mapping,
         values=values,
+        constants=constants,
         source=source,
         label_set=label_set,
         name=name,
@@ -405,6 +409,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         meanings: Meanings,
         recognises: str | None,
         export: ExportRows | None = None,
+        constants: Mapping[str, str] | None = None,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -420,6 +425,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             left_over=kind.left_over,
             reads_left_over=kind.reads_left_over,
             meanings=meanings,
+            constants=constants,
         )
         self.export = export
         self._recognises = recognises
@@ -519,6 +525,7 @@ def read_records(
     format: str = AUTO,  # noqa: A002 - the name of the command's option
     mapping: Mapping[str, str] | None = None,
     values: Mapping[str, Mapping[str, str]] | None = None,
+    constants: Mapping[str, str] | None = None,
     source: str | None = None,
     label_set: str | None = None,
     name: str | None = None,
@@ -543,9 +550,9 @@ def read_records(
     opened = ByteSource(file, name)
     try:
         # A format or a mapping says how to read the file, so that nothing has to be recognised.
-        recognises = kind if format == AUTO and not mapping else None
+        recognises = kind if format == AUTO and not mapping and not constants else None
         rows = None if export is None else ExportRows(export, kind)
-        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises, rows)
+        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises, rows, constants)
     except BaseException:
         opened.close()
         raise

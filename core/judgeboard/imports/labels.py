@@ -11,7 +11,7 @@ from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, simple_name
-from judgeboard.imports.values import word_of
+from judgeboard.imports.values import MISSING, word_of
 from judgeboard.text import counted
 
 if TYPE_CHECKING:  # listing the kinds loads no database library
@@ -74,6 +74,8 @@ class LabelWords:
             return None
         word = _short(value)
         mapped = cells.meanings.get("label", {}).get(word)
+        if mapped == "" or (mapped is None and word in MISSING):
+            return None
         label = _known(word, cells.taken["label"]) if mapped is None else Label(mapped)
         key = word, label, mapped is not None or word not in _ANSWERS
         if label is not None or key in self._rows or len(self._rows) < _MAX_UNKNOWN:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -11,6 +12,9 @@ from judgeboard.errors import BadInput
 
 Meanings = Mapping[str, Mapping[str, str]]
 """The value of a word, by field and word (`word_of`)."""
+
+MISSING = frozenset({"nan", "n/a", "na", "null", "none", "<na>"})
+"""Words, in lower case, that tables write for a missing value."""
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _JOINED = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
@@ -66,18 +70,38 @@ def word_of(value: Any) -> str | None:
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return ``{field: {word: value}}`` from texts like ``FIELD:WORD=VALUE``."""
+    """Return ``{field: {word: value}}`` from texts like ``FIELD:WORD=VALUE``; an empty value means missing."""
     values: dict[str, dict[str, str]] = {}
     for text in texts:
         field, _, rest = text.partition(":")
-        word, _, value = rest.rpartition("=")
-        if not field or not word.strip() or not value:
+        word, equals, value = rest.rpartition("=")
+        if not field or not word.strip() or not equals:
             example = "--map-value label:inconsistent=hallucinated"
             raise BadInput(f"--map-value {text}: write it as FIELD:WORD=VALUE, for example {example}")
         if word in values.setdefault(field, {}):
             raise BadInput(f"--map-value names the word {word!r} of {field} twice")
         values[field][word] = value
     return values
+
+
+def parse_constants(texts: Iterable[str]) -> dict[str, str]:
+    """Return ``{field: value}`` from texts like ``FIELD=VALUE``."""
+    constants: dict[str, str] = {}
+    for text in texts:
+        field, _, value = text.partition("=")
+        if not field or not value.strip():
+            raise BadInput(f"--set {text}: write it as FIELD=VALUE, for example --set judge=gpt-4o")
+        if field in constants:
+            raise BadInput(f"--set names the field {field!r} twice")
+        constants[field] = value
+    return constants
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a table stands for no value: null, NaN, an empty text, or a word such as "N/A"."""
+    if isinstance(value, str):
+        return not value.strip() or value.strip().casefold() in MISSING
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def meanings_of(
@@ -98,7 +122,7 @@ def meanings_of(
             raise BadInput(f"--map-value: there is no field {name!r}; choose {', '.join(fields)}")
         options = [each.value for each in choices.get(ours, ())]
         for word, value in words.items():
-            if options and value not in options:
+            if options and value and value not in options:
                 raise BadInput(f"--map-value {name}:{word}={value}: {value!r} is not one of {', '.join(options)}")
             meanings.setdefault(ours, {})[word_of(word) or word] = value
     return meanings

@@ -1,0 +1,62 @@
+"""Files as published sets write them: a column per score and person, no column for judge or scale, missing values."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from engines import on_sqlite
+from graded_log import GradedLog
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.store.tables import JUDGMENT_SCORE, REVIEW, REVIEW_SCORE, REVIEWER
+
+WIDE = """response_id,mara_fluency,mara_coherence,jon_fluency,gpt,label,quality
+a1,5,3.5,4,80,yes,-1
+a2,N/A,2,NaN,nan,n/a,2
+a3,,,1,7,no,NaN
+"""
+
+
+@on_sqlite
+def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
+    log.answers(3)
+    path = tmp_path / "wide.csv"
+    path.write_text(WIDE, encoding="utf-8")
+
+    def bring(kind: str, mapping: dict[str, str], **constants: str) -> ImportSummary:
+        return import_file(log.store, path, kind=kind, mapping=mapping, constants=constants)
+
+    others = {"label": "extra", "quality": "extra"}
+    of_mara = {"mara_fluency": "scores.fluency", "mara_coherence": "scores.coherence"} | others
+    mara = bring("grades", of_mara, annotator="mara", scale="1-5")
+    assert (mara.new, mara.rejected, mara.first_rejected[0].line) == (2, 1, 4)  # nobody scored the third answer
+    assert bring("grades", of_mara, annotator="mara", scale="1-5").unchanged == 2
+    jon = bring("grades", {"jon_fluency": "scores.fluency"} | others, annotator="jon", scale="1-5")
+    assert (jon.new, jon.rejected) == (2, 1)
+    gpt = bring("verdicts", {"gpt": "scores.fluency"} | others, judge="gpt", scale="0-100")
+    assert (gpt.new, gpt.rejected) == (2, 1)
+    values = {"quality": {"-1": ""}}
+    labels = import_file(log.store, path, kind="grades", values=values, constants={"annotator": "zoe"})
+    assert (labels.new, labels.rejected) == (3, 0)
+    with log.store.reading() as connection:
+        scores = select(REVIEWER.c.name, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value, REVIEW_SCORE.c.scale)
+        scores = scores.join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id).join(
+            REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
+        )
+        assert sorted(map(tuple, connection.execute(scores))) == [
+            ("jon", "fluency", 1, "1-5"),
+            ("jon", "fluency", 4, "1-5"),
+            ("mara", "coherence", 2, "1-5"),
+            ("mara", "coherence", 3.5, "1-5"),
+            ("mara", "fluency", 5, "1-5"),
+        ]
+        judged = select(JUDGMENT_SCORE.c.value, JUDGMENT_SCORE.c.scale)
+        assert sorted(map(tuple, connection.execute(judged))) == [(7, "0-100"), (80, "0-100")]
+        graded = select(REVIEW.c.label, REVIEW.c.quality).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        of_zoe = connection.execute(graded.where(REVIEWER.c.name == "zoe").order_by(REVIEW.c.response_id))
+        assert list(map(tuple, of_zoe)) == [("grounded", None), (None, 2), ("hallucinated", None)]
+    with pytest.raises(BadInput, match="--set critic=…: there is no field 'critic'; choose external_id, source, judge"):
+        bring("verdicts", {}, critic="gpt")
+    with pytest.raises(BadInput, match="--set and --map both give judge: keep one"):
+        bring("verdicts", {"gpt": "judge"}, judge="gpt")
