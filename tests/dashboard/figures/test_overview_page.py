@@ -26,6 +26,7 @@ from judgeboard_dashboard.views.overview import (
     usable_words,
 )
 from judgeboard_dashboard.widgets.tables import table_frame
+from judgeboard_dashboard.widgets.texts import day
 from stored_rows import rows_of as stored_rows
 
 DAY = date(2026, 3, 9)  # a Monday
@@ -97,7 +98,7 @@ def test_words_of_the_case() -> None:
     [
         (12, 0, "At this week’s pace the queue is empty on Thursday."),
         (4, 0, "At this week’s pace the queue is empty tomorrow."),
-        (60, 0, "At this week’s pace the queue is empty on 24 Mar."),
+        (60, 0, f"At this week’s pace the queue is empty on {day(date(2026, 3, 24))}."),
         (12, 4, None),
         (4000, 0, None),
         (0, 0, None),
