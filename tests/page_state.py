@@ -72,6 +72,17 @@ def in_the_end(read: Callable[[], Value], expected: Value) -> Value:
     return value
 
 
+def at_rest(read: Callable[[], Value]) -> Value:
+    """Read from a page until two reads, a tenth of a second apart, are the same; return what was read last."""
+    end, value = time.monotonic() + DRAWN, read()
+    while time.monotonic() < end:
+        time.sleep(0.1)
+        before, value = value, read()
+        if value == before:
+            break
+    return value
+
+
 def hold(page: Page, key: str, repeats: int = 60) -> None:
     """Hold a key down for some seconds."""
     for _ in range(repeats):

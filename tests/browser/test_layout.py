@@ -12,7 +12,7 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.decisions import grade as store_grade
 from judgeboard_dashboard.app import address_of
 from page_fit import looks, misfits, overflowing, reaches_bar
-from page_state import idle, in_the_end, settled, visit
+from page_state import at_rest, idle, in_the_end, settled, visit
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +63,7 @@ def test_the_anchors_keep_their_place_over_all_items(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/item")
     row = settle(page)
-    before = {look: boxes(page) for look in looks(page)}
+    before = {look: at_rest(partial(boxes, page)) for look in looks(page)}
     assert all(box for one in before.values() for box in one.values()), before
     for _ in range(7):
         page.keyboard.press("j")

@@ -18,7 +18,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
 from page_fit import looks, misfits
 from page_rows import ANSWER, PASSAGES
-from page_state import DECIDE, GUARD, PAUSE, idle, in_the_end, settled
+from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled
 from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
@@ -130,10 +130,13 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, site) -> No
     opened(page, f"/item?flag={site.rows.flags['two-judges']}")
     anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
 
-    def places() -> dict[str, dict[str, Any]]:
-        return {look: {name: page.locator(name).bounding_box() for name in anchors} for look in looks(page)}
+    def boxes() -> dict[str, Any]:
+        return {name: page.locator(name).bounding_box() for name in anchors}
 
-    before = places()
+    def places() -> dict[str, dict[str, Any]]:
+        return {look: boxes() for look in looks(page)}
+
+    before = {look: at_rest(boxes) for look in looks(page)}
     press(page, "1", "o", "v", "p")
     expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
     assert in_the_end(places, before) == before

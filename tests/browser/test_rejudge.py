@@ -91,7 +91,7 @@ def test_a_job_is_cancelled_from_the_page(reviewer, site, endpoint: HeldEndpoint
     page.reload()  # takes its time on a slow machine, as the look of the worker does
     expect(panel).to_contain_text("Stopping: waiting for the running calls")
     page.wait_for_timeout(600)  # the worker looks twice a second
-    endpoint.release()
+    endpoint.release(slowly=True)
     expect(panel).to_contain_text("Cancelled at")
     job = recent_jobs(site.store)[0]
     assert job.state == "cancelled"
