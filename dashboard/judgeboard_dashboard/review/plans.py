@@ -18,6 +18,7 @@ from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import CREATED, QUEUES
 from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, reading, saving, stacking_columns, store
+from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note
@@ -57,6 +58,7 @@ def plan_segment() -> None:
     except BadInput as error:
         with right:
             empty(f"No plan: {error}.")
+            next_button()
         return
     with amount:
         plan = _chosen(plans)

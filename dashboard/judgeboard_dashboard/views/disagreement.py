@@ -191,6 +191,7 @@ def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool
     _cells(page, grid.heat_chart(page.picture, page.gap, chosen=cell), grid.HEAT_HEIGHT, places, cell)
     caption(
         f"Each cell shows its number of answers. {grid.outlined_words(page.picture, page.gap)}",
+        "Scores are grouped by tenths: 0.9 includes 1.0.",
         "Below the diagonal the judge is harsher than people.",
         "Click a cell to filter the table.",
         whose,

@@ -10,7 +10,6 @@ from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow, responses
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import caption
 
 
 def failure_modes() -> None:
@@ -42,9 +41,10 @@ def failure_modes() -> None:
         key=f"failure_modes_by_{by}",
         under=(
             "Click a row to open its answers, where you can open an issue. An answer counts once per failure mode.",
+            "An answer counts in the week (UTC) of its question." if by == "week" else None,
+            "Intervals: 95 % CI.",
         ),
     )
-    caption("Intervals: 95 %. An answer counts in the week (UTC) of its question.")
 
 
 with page("Failure modes"):

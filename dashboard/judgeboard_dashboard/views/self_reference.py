@@ -47,7 +47,7 @@ from judgeboard_dashboard.widgets.tables import choose_row, file_of, one_line, t
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 MOST_LINES = 500
-SCORES = {1.0: "right", 0.5: "split", 0.0: "wrong", None: None}
+SCORES = {1.0: "right", 0.5: "inconsistent", 0.0: "wrong", None: None}
 CORRECT = {True: "yes", False: "no", None: None}
 PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
 JUDGE = "judgeboard ssr --pairs pairs.jsonl --model NAME"
@@ -208,7 +208,7 @@ def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
         return lambda item: SCORES[getattr(item, field)]
 
     conditions = {
-        Column(f"Cond. {name}", width=62, help=f"Condition {words}: whether the judge prefers the better answer"): (
+        Column(f"Condition {name}", width=95, help=f"{words}: whether the judge prefers the better answer"): (
             score_in(name)
         )
         for name, words in CONDITION_WORDS.items()

@@ -25,7 +25,7 @@ from judgeboard_dashboard.widgets.charts import intervals
 from judgeboard_dashboard.widgets.charts.intervals import Level, conditions_chart, share_levels_chart
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import figure, table
-from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, caption, heading, instead
+from judgeboard_dashboard.widgets.texts import capital, caption, heading, instead
 
 PAGE = "self_reference"
 FIELDS = ("version", "samples", "gate", "listed", "category", "tables")
@@ -89,7 +89,7 @@ CONDITION_COLUMNS: Columns[tuple[str, ConditionScores]] = {
     Column("Condition", width=WIDTH): lambda line: CONDITION_WORDS[line[0]],
     share_column("All", WIDTH): lambda line: known(line[1].accuracy),
     Column("Pairs", "count", width=55): lambda line: line[1].accuracy.n,
-    Column("Splits", "count", width=55, help="The two orders differ; each counts as half right"): lambda line: (
+    Column("Inconsistent", "count", width=95, help="The two orders differ; each counts as half right"): lambda line: (
         line[1].splits
     ),
     share_column("Gate on", WIDTH): lambda line: known(line[1].on),
@@ -183,7 +183,7 @@ def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
 
 def _verdict(verdict: LatestComparison) -> Html:
     prefers = PREFERS.get(verdict.preference or "", f"no usable verdict ({verdict.status})")
-    return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or UNKNOWN, LONGEST_SAMPLE))
+    return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or "", LONGEST_SAMPLE))
 
 
 @dataclass(frozen=True, slots=True)

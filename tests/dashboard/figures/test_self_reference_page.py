@@ -158,7 +158,7 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
         "The judge was not asked. To compare pairs: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C"
     )
     assert "Questions, 2 of 2" in texts(app, "jb-part")
-    for empty in ("A no reference", "C selective", "Cond. A"):
+    for empty in ("A no reference", "C selective", "Condition A"):
         assert not any(empty in each.value for each in app.dataframe), "columns of conditions that nobody was asked in"
 
 
