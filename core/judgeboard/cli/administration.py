@@ -14,7 +14,7 @@ from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, iso_z
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.store.events import StoredEvent
@@ -140,12 +140,13 @@ def people_list() -> None:
         for line in people
     ]
     lines = [
-        "\t".join(
-            (line.person.name, line.person.origin, line.role, iso_z(line.last_seen) if line.last_seen else "never seen")
-        )
+        f"{line.person.name}  {line.person.origin}  {line.role}  "
+        + (f"last seen {line.last_seen:%Y-%m-%d %H:%M} UTC" if line.last_seen else "never seen")
         for line in people
     ]
-    options.show({"people": rows}, lines or ["no people yet; add one: `judgeboard people add E-MAIL --role admin`"])
+    options.show(
+        {"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add E-MAIL --role admin`"]
+    )
 
 
 @options.command(

@@ -85,7 +85,7 @@ def list_() -> None:
 
     with options.open_store().reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
-    none = ["No alert rules. Add one: `judgeboard alerts add NAME --when CONDITION --to DESTINATION`"]
+    none = ["There are no alert rules yet. To add one: `judgeboard alerts add NAME --when CONDITION --to DESTINATION`"]
     shown = {"rules": rules, "open": [event for _, event in events]}
     options.show(shown, [*(rule_lines(rules) if rules else none), *event_lines(events)])
 
@@ -143,7 +143,9 @@ def log(limit: int) -> None:
 
     with options.open_store().reading() as connection:
         deliveries = latest_deliveries(connection, limit=limit)
-    options.show({"deliveries": deliveries}, delivery_lines(deliveries) if deliveries else ["No messages yet."])
+    options.show(
+        {"deliveries": deliveries}, delivery_lines(deliveries) if deliveries else ["There are no messages yet."]
+    )
 
 
 def delivery_lines(deliveries: "Iterable[Delivery]") -> Iterator[str]:

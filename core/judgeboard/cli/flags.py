@@ -80,4 +80,4 @@ def list_() -> None:
         for each in checks
     ]
     lines = [f"{row['name']} ({row['kind']}): {counted(int(str(row['failing'])), 'answer')} failing" for row in rows]
-    options.show({"checks": rows}, lines or ["There are no checks yet: define some with `judgeboard checks set`."])
+    options.show({"checks": rows}, lines or ["There are no checks yet. To define some: `judgeboard checks set FILE`"])

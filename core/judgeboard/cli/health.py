@@ -94,7 +94,8 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
         fewer = "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
         known = f", {each.known:,} stored before" if each.known else ""
         lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
-    lines.append("To judge them: `judgeboard control-answers judge --judge KIND`")
+    if any(each.made + each.known for each in made):
+        lines.append("To judge them: `judgeboard control-answers judge --judge KIND`")
     options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
 
 

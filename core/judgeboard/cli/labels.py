@@ -52,7 +52,7 @@ def schema_list() -> None:
     lines = [f"{each.title}  {', '.join(field.name for field in each.schema.fields)}" for each in versions]
     rows = [{"schema": each.title, **each.schema.as_json(), "created_by": each.created_by} for each in versions]
     options.show(
-        {"schemas": rows}, lines or ["There are no label schemas yet: store one with `judgeboard schema add`."]
+        {"schemas": rows}, lines or ["There are no label schemas yet. To add one: `judgeboard schema add FILE`"]
     )
 
 

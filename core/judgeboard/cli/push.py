@@ -136,7 +136,7 @@ def _show_states() -> int:
     for state in states:
         refused = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
         lines.append(f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}")
-    options.show({"targets": states}, lines or ["nothing was sent yet; send scores: `judgeboard push --to phoenix`"])
+    options.show({"targets": states}, lines or ["Nothing was sent yet. To send scores: `judgeboard push --to phoenix`"])
     return 0
 
 
@@ -177,7 +177,7 @@ def list_() -> None:
     from judgeboard.targets.push import target_progress
 
     targets = target_progress(options.open_store())
-    none = ["No push targets. Add one: `judgeboard push add --to TOOL`"]
+    none = ["There are no push targets yet. To add one: `judgeboard push add --to TOOL`"]
     options.show({"targets": targets}, target_lines(targets) if targets else none)
 
 

@@ -299,7 +299,7 @@ def list_(only_open: bool) -> None:
         queues = list_queues(connection, only_open=only_open)
         progress = [queue_progress(connection, queue, with_people=False) for queue in queues]
     lines = [f"{each.queue.name}  {each.queue.state}  {_counts(each)}" for each in progress]
-    none = "There are no queues yet: create one with `judgeboard queue create NAME --where FIELD=VALUE`."
+    none = "There are no queues yet. To create one: `judgeboard queue create NAME --where FIELD=VALUE`"
     options.show({"queues": progress}, lines or [none])
 
 

@@ -129,7 +129,7 @@ def list_() -> None:
     from judgeboard.runs.judging_rules import rule_progress
 
     lines = rule_progress(options.seen(options.open_store()))
-    none = ["No judging rules. Add one: `judgeboard rules add NAME --judge KIND`"]
+    none = ["There are no judging rules yet. To add one: `judgeboard rules add NAME --judge KIND`"]
     options.show({"rules": lines}, rule_lines(lines) if lines else none)
 
 

@@ -114,7 +114,7 @@ def list_(name: str | None) -> None:
         f"{run.measured:,} of {run.total_cases:,} cases scored ({run.state.value})"
         for run in runs
     ]
-    none = "No suite runs yet. To run one: `judgeboard suite run SUITE.yaml --candidate model:NAME`"
+    none = "There are no suite runs yet. To run a suite: `judgeboard suite run SUITE.yaml --candidate model:NAME`"
     options.show({"runs": runs}, lines or [none])
 
 

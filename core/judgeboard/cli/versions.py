@@ -41,7 +41,9 @@ def versions_list() -> None:
         names = ("name", "number", "kind", "model", "fingerprint")
         rows.append({name: getattr(version, name) for name in names} | {"retired_by": by, "retired_at": at})
         lines.append(f"{version.title}  {version.kind}  {version.model or '–'}{state}")
-    options.show({"versions": rows}, lines)
+    options.show(
+        {"versions": rows}, lines or ["There are no judge versions yet. To judge: `judgeboard judge --judge lexical`"]
+    )
 
 
 @options.command('judgeboard versions retire "rag v1"', group=versions_command, json=False)

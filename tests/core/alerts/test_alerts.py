@@ -302,7 +302,7 @@ def test_the_commands_keep_rules_and_check_them(
         streams = capsys.readouterr()
         return streams.err if code == 2 else streams.out
 
-    assert "No alert rules" in said("list")
+    assert "There are no alert rules yet" in said("list")
     other_hour = f"{datetime.now(UTC) + 12 * HOUR:%H}"
     quiet = f"{other_hour}:00-{other_hour}:01"  # not now
     options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", quiet, "--remind", "2h")

@@ -90,6 +90,19 @@ def test_every_suggested_command_opens_the_database_of_this_command(
     assert "--db" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words", ["versions list", "rules list", "queue list", "schema list", "checks list", "alerts list", "suite list"]
+)
+def test_an_empty_list_names_the_command_that_fills_it(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = str(tmp_path / "new.db")
+    assert run(["migrate", "--db", database]) == 0
+    capsys.readouterr()
+    assert run([*words.split(), "--db", database]) == 0
+    assert re.match(r"There are no [a-z ]+ yet\. To [a-z ]+: `judgeboard ", capsys.readouterr().out)
+
+
 def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "notes.db"
     file.write_text("this is a text and no database at all, whatever its name says" * 20)

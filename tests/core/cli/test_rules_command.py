@@ -18,7 +18,7 @@ def said(capsys: pytest.CaptureFixture[str], store: Store, *words: str, code: in
 
 def test_rules_are_kept_and_show_what_waits(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store_answers(store, 3, query_type="QA")
-    assert "No judging rules" in said(capsys, store, "list")
+    assert "There are no judging rules yet" in said(capsys, store, "list")
     rates = ("--rate", "0.5", "--rate", "QA=1", "--max-calls", "2")
     said(capsys, store, "add", "live", "--judge", "lexical", *rates, "--existing")
     lines: list[dict[str, Any]] = json.loads(said(capsys, store, "list", "--json"))["rules"]
