@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from judgeboard.domain import Response
-from judgeboard.text import MAX_NAME, storable, storable_json
+from judgeboard.text import MAX_NAME, as_utc, storable, storable_json
 from judgeboard.traces.attributes import as_text
 from judgeboard.traces.calls import Call, calls_of
 from judgeboard.traces.maps import Rule
@@ -330,7 +330,10 @@ def _query_type(metadata: dict[str, Any]) -> str | None:
 
 
 def _time(at_ns: int) -> datetime | None:
-    return datetime.fromtimestamp(at_ns / 1e9, UTC) if at_ns else None
+    """Return a time; None for that of a clock so wrong that no database stores it."""
+    with suppress(ValueError, OverflowError, OSError):
+        return as_utc(datetime.fromtimestamp(at_ns / 1e9, UTC)) if at_ns else None
+    return None
 
 
 # Why there is none

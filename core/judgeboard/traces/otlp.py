@@ -22,6 +22,7 @@ PROTOBUF = "application/x-protobuf"
 _ERROR = 2  # the status code of a span that failed
 _KNOWS_REMOTE, _IS_REMOTE = 0x100, 0x200  # flags of a span
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
+_EARLIEST, _LATEST = 10**18, 3 * 10**18  # of the times of spans: from 2001 to 2065
 # The code of gRPC for a status of HTTP, as google.rpc.Status wants it.
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 413: 8, 415: 3, 429: 8, 503: 14}
 _UNKNOWN = 2
@@ -74,7 +75,7 @@ def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
                     trace_id=trace_id,
                     span_id=_id(record.span_id, _SPAN_BYTES, "span") or "",
                     event=record.event_name or _event_name(attributes),
-                    at_ns=record.time_unix_nano or record.observed_time_unix_nano,
+                    at_ns=_in_nanoseconds(record.time_unix_nano or record.observed_time_unix_nano),
                     body=_value(record.body),
                     attributes=attributes,
                     resource=resource,
@@ -127,7 +128,9 @@ def _checked(
 ) -> Span:
     if trace_id is None or span_id is None:
         raise BadInput("a span has no trace id or no span id")
-    fields["ended_ns"] = max(fields["started_ns"], fields["ended_ns"])  # 0 if the sender did not set it
+    started = _in_nanoseconds(fields["started_ns"])
+    ended = max(started, _in_nanoseconds(fields["ended_ns"]))  # 0 if the sender did not set it
+    fields |= {"started_ns": started, "ended_ns": ended}
     return Span(
         trace_id=trace_id,
         span_id=span_id,
@@ -135,6 +138,15 @@ def _checked(
         remote_parent=bool(flags & _IS_REMOTE) if flags & _KNOWS_REMOTE else None,
         **fields,
     )
+
+
+def _in_nanoseconds(time: int) -> int:
+    """Return a time that was sent in seconds, milli- or microseconds by mistake in nanoseconds; others unchanged."""
+    if time < _EARLIEST:
+        for unit in (10**9, 10**6, 10**3):
+            if _EARLIEST <= time * unit < _LATEST:
+                return time * unit
+    return time
 
 
 def _error(status: int, message: str, events: Iterable[SpanEvent]) -> str | None:
@@ -220,7 +232,9 @@ def _json_logs(body: bytes) -> Iterator[LogRecord]:
                 trace_id=trace_id or "",
                 span_id=span_id or "",
                 event=_text(record, "eventName") or _event_name(attributes),
-                at_ns=_nanoseconds(record, "timeUnixNano") or _nanoseconds(record, "observedTimeUnixNano"),
+                at_ns=_in_nanoseconds(
+                    _nanoseconds(record, "timeUnixNano") or _nanoseconds(record, "observedTimeUnixNano")
+                ),
                 body=_json_value(_object(record, "body")),
                 attributes=attributes,
                 resource=resource,

@@ -1,6 +1,7 @@
 """Requests of OTLP in protobuf and JSON give the same spans, and nothing but spans or BadInput."""
 
 import base64
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -323,3 +324,25 @@ def test_no_value_of_an_attribute_stops_the_reading(found: list[dict[str, Any]])
     assert (taken.response is None) == (taken.reason is not None)
     if taken.response is not None:
         assert orjson.loads(orjson.dumps(taken.response.metadata, option=orjson.OPT_NON_STR_KEYS)) is not None
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit: int) -> None:
+    began = 1_795_232_414 * 10**9 // unit
+    ended = began + 2 * 10**9 // unit
+    span = {"traceId": TRACE, "spanId": ROOT, "startTimeUnixNano": str(began), "endTimeUnixNano": ended}
+    span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    (read,) = traces_in(orjson.dumps(body), JSON)
+    assert (read.started_ns, read.ended_ns) == (1_795_232_414 * 10**9, 1_795_232_416 * 10**9)
+    answer = answer_of([read]).response
+    assert answer is not None
+    assert (answer.asked_at, answer.metadata["latency_ms"]) == (datetime.fromtimestamp(1_795_232_414, UTC), 2000)
+
+
+def test_a_clock_far_ahead_loses_only_the_time() -> None:
+    span = {"traceId": TRACE, "spanId": ROOT, "startTimeUnixNano": str(2**64 - 1)}
+    span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
+    answer = answer_of(traces_in(orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}), JSON)).response
+    assert answer is not None
+    assert (answer.query, answer.asked_at) == ("q?", None)
