@@ -220,6 +220,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "longest": timedelta(0),
         "quiet": timedelta(0),
         "trace_ids": (1,),
+        "span_ids": ("span",),
         "trace_id": "0" * 32,
         "table": "judgments",
         "before": NOW,
