@@ -29,7 +29,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     capsys.readouterr()
     assert run(["people", "list", "--json", *db]) == 0
     people = json.loads(capsys.readouterr().out)["people"]
-    assert [(one["name"], one["origin"], one["role"], one["last_review"]) for one in people] == [
+    assert [(person["name"], person["origin"], person["role"], person["last_review"]) for person in people] == [
         ("ann@example.org", "oidc", "admin", None),
         ("bob@example.org", "oidc", "lead", None),
     ]
@@ -37,7 +37,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert run(["people", "remove", "bob@example.org", *db]) == 0
     assert "their reviews are kept" in capsys.readouterr().out
     assert run(["people", "list", *db]) == 0
-    assert "bob@example.org\toidc\tnone" in capsys.readouterr().out
+    assert "bob@example.org  oidc  none" in capsys.readouterr().out
     assert run(["events", "--actor", "CLI:Root", "--json", *db]) == 0
     events = json.loads(capsys.readouterr().out)["events"]
     assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
