@@ -1,6 +1,5 @@
 """The app. Each page is a file in views/ and a line in PAGES."""
 
-import sys
 from pathlib import Path
 
 import streamlit as st
@@ -99,7 +98,7 @@ def _leads_to(page: st.Page, address: str) -> st.Page:
 
 if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
-    dress(reviewer_name(), styled="judgeboard_dashboard.server" in sys.modules)  # not with `streamlit run`
+    dress(reviewer_name())
     admitted = let_in()
     chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:

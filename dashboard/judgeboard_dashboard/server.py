@@ -4,21 +4,18 @@ import asyncio
 import errno
 import gc
 import importlib
-import json
 import logging
 import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.file_util import get_static_dir
 from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
@@ -26,7 +23,7 @@ from judgeboard.receiving.app import Receiver
 from judgeboard.store.engine import database_url, open_store
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
-from judgeboard_dashboard.theme import streamlit_options, style_sheet
+from judgeboard_dashboard.theme import streamlit_options
 
 if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
@@ -72,97 +69,6 @@ class SafeHeaders:
         await self.app(scope, receive, with_headers)
 
 
-# Files of Streamlit's widgets that most pages have, without tables and charts, which are large.
-WIDGETS = (
-    "Html",
-    "Button",
-    "ButtonGroup",
-    "Checkbox",
-    "DownloadButton",
-    "MenuButton",
-    "Metric",
-    "Multiselect",
-    "NumberInput",
-    "PageLink",
-    "Selectbox",
-    "TextInput",
-)
-
-
-# Until the code of its widgets is there, Streamlit draws grey boxes of other sizes in their places. A new window shows
-# its first page when it is complete, or after ten seconds.
-FIRST_DRAWN = """
-<style>
-  html:not([data-drawn]) [data-testid="stMain"] { visibility: hidden; animation: jb-show 0s 10s forwards; }
-  @keyframes jb-show { to { visibility: visible; } }
-</style>
-<script type="module">
-  FILES.forEach((file) => import(file));
-  new MutationObserver((_, observer) => {
-    const ran = document.querySelector("[data-test-script-state=notRunning] .jb-reviewer");
-    if (!ran || document.querySelector("[data-testid=stSkeleton]")) return;
-    document.documentElement.dataset.drawn = "";
-    observer.disconnect();
-  }).observe(document.documentElement, {
-    childList: true, subtree: true, attributeFilter: ["data-test-script-state"],
-  });
-</script>
-"""
-
-
-@cache
-def page_end() -> str:
-    """Return what `StyledPages` adds to the end of a page: there the sheet overrides the styles of Streamlit."""
-    scripts = Path(get_static_dir(), "static", "js")
-    files = [f"./static/js/{path.name}" for name in WIDGETS for path in scripts.glob(f"{name}.*.js")]
-    return f"<style>{style_sheet()}</style>{FIRST_DRAWN.replace('FILES', json.dumps(files))}"
-
-
-class StyledPages:
-    """Puts the style sheet and a script into each HTML page, so that nothing moves after it is drawn.
-
-    A sheet that came with the elements of a page would move those that were drawn before it.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add the sheet to the reply if it is a page."""
-        if (
-            scope["type"] != "http"
-            or scope["method"] != "GET"
-            or "text/html" not in Headers(scope=scope).get("accept", "")
-        ):
-            await self.app(scope, receive, send)
-            return
-        # The reply is changed, so it must be whole and not compressed.
-        left_out = {b"if-none-match", b"if-modified-since", b"range", b"accept-encoding"}
-        headers = [(name, value) for name, value in scope["headers"] if name not in left_out]
-        started: Message | None = None
-        body = b""
-
-        async def styled(message: Message) -> None:
-            nonlocal started, body
-            if message["type"] == "http.response.start":
-                if MutableHeaders(scope=message).get("content-type", "").startswith("text/html"):
-                    started = message
-                    return
-            elif started is not None:
-                body += message.get("body", b"")
-                if message.get("more_body"):
-                    return
-                body = body.replace(b"</body>", page_end().encode() + b"</body>", 1)
-                changed = MutableHeaders(scope=started)
-                changed["content-length"] = str(len(body))
-                del changed["etag"], changed["last-modified"]  # they do not tell a new sheet from an old one
-                await send(started)
-                message = {"type": "http.response.body", "body": body}
-            await send(message)
-
-        await self.app({**scope, "headers": headers}, receive, styled)
-
-
 # Modules that pages and jobs need. They are imported before the server accepts requests, because two threads that
 # import one library at the same time sometimes fail.
 NEEDED = (
@@ -203,7 +109,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 app = App(
     Path(__file__).with_name("app.py"),
     routes=receiver.routes(),
-    middleware=[Middleware(SafeHeaders), Middleware(StyledPages)],
+    middleware=[Middleware(SafeHeaders)],
     lifespan=lifespan,
 )
 

@@ -85,13 +85,9 @@ def palette() -> Palette:
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
-def dress(reviewer: str, *, styled: bool) -> None:
-    """Send the scripts and the reviewer's name, which keys.js keeps in a cookie.
-
-    Send the style sheet too, unless the page is ``styled``: the server has put it into the page.
-    """
-    if not styled:
-        st.html(f"<style>{style_sheet()}</style>")
+def dress(reviewer: str) -> None:
+    """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in a cookie."""
+    st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         send_script("keys.js", "words.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer))

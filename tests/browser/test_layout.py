@@ -33,19 +33,6 @@ PAGE_STANDS = """() => {
 }"""
 
 
-# Notes all parts of a page that move by more than 2 px after they were drawn.
-MOVED = """
-window.moved = [];
-new PerformanceObserver((list) => {
-  for (const { node, previousRect, currentRect } of list.getEntries().flatMap((entry) => entry.sources)) {
-    const far = Math.max(Math.abs(currentRect.x - previousRect.x), Math.abs(currentRect.y - previousRect.y));
-    const part = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node;
-    if (far > 2 && part?.closest("[data-testid=stMain]")) window.moved.push([part.className, far]);
-  }
-}).observe({ type: "layout-shift", buffered: true });
-"""
-
-
 def boxes(page: Page) -> dict[str, Any]:
     return {name: page.locator(name).bounding_box() for name in ANCHORS}
 
@@ -166,20 +153,3 @@ def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site) 
         idle(page)
         expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()
         assert overflowing(page) == [], place
-
-
-@pytest.mark.parametrize(
-    ("address", "complete"),
-    [("/item", ".st-key-decide button:visible"), ("/queue", "[data-testid=stDataFrame] canvas")],
-)
-def test_what_a_new_window_has_drawn_does_not_move(browser, site, address: str, complete: str) -> None:
-    window = browser.new_context(base_url=site.url, viewport={"width": 1440, "height": 900})
-    window.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": site.url}])
-    window.add_init_script(MOVED)
-    page = window.new_page()
-    page.goto(address)
-    expect(page.locator(complete).first).to_be_visible()
-    idle(page)
-    page.evaluate("new Promise((frame) => requestAnimationFrame(() => requestAnimationFrame(frame)))")
-    assert page.evaluate("window.moved") == []
-    window.close()
