@@ -142,6 +142,15 @@ REPEATS = {
     "raw": ["fine", "?"],
     "metadata": {"k": 1},
 }
+FEEDBACK = {
+    "external_id": "r1",
+    "source": "log",
+    "thumbs": "up",
+    "stars": 4,
+    "feedback": 3,
+    "user": "ann",
+    "at": "2026-05-01T10:00:00Z",
+}
 OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
 OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
 OF_PAIRS = {"pair_id", "preference", "shown"}
@@ -155,6 +164,7 @@ CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row
     ("grades", GRADE, OF_PAIRS | OF_SCHEMAS, [], ANSWERS),
     ("grades", PREFERENCE, OF_RESPONSES | OF_SCHEMAS, [], [("pairs", ASKED)]),
     ("verdicts", VERDICT, set(), [], ANSWERS),
+    ("feedback", FEEDBACK, set(), [], ANSWERS),
     ("pairs", JUDGED_PAIR, set(), OTHER_PAIR, ANSWERS),
     ("comparisons", COMPARISON, set(), [], [("pairs", ASKED)]),
     ("samples", SAMPLES, set(), OTHER_PAIR, ANSWERS),
