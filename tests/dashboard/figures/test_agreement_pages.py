@@ -36,6 +36,7 @@ def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: Figur
         "Kendall's tau-b",
         "Pearson within queries",
         "Spearman within queries",
+        "Kendall's tau-b within queries",
         "Mean absolute difference",
         "Root mean square difference",
         "Mean of judge minus people",
