@@ -1,7 +1,6 @@
 """Alarms: raised if a watched figure of a query type or the model of a judge changes, and acknowledged by people."""
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -66,50 +65,33 @@ class WatchResult:
     new: tuple[int, ...]
 
 
-def watch(
-    store: Store,
-    *,
-    by: str,
-    since: int | None = None,
-    now: datetime | None = None,
-    report: Callable[[WatchResult], None] | None = None,
-) -> WatchResult:
+def watch(store: Store, *, by: str, since: int | None = None, now: datetime | None = None) -> WatchResult:
     """Evaluate the detectors of all query types on the weeks that have ended, and store the new alarms.
 
     Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After an acknowledged
     alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
     second alarm, and neither does another change of a judge's model: the open alarm then names both changes.
-
-    ``report`` gets the result before new alarms are committed. If the process ends in it, they are new again next time.
     """
     at = now or datetime.now(UTC)
     with store.reading() as connection:
         trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
         models = _new_models(connection, by, at)
         alarms = open_alarms(connection)
-    open_before = _numbers(alarms)
+    numbers = _numbers(alarms)
     changes = (
         _row(trend.version_id, query_type, monitor, change) | {"by": by, "at": at}
         for query_type, monitor in trend.monitors
         for change in monitor.changes
-        if (monitor.watched, change.direction, query_type, trend.version_id) not in open_before
+        if (monitor.watched, change.direction, query_type, trend.version_id) not in numbers
     )
-    rows = [*models, *changes]
-    with store.writing() if rows else nullcontext() as connection:
-        new: list[int] = []
-        if connection is not None:
+    new = list[int]()
+    if rows := [*models, *changes]:
+        with store.writing() as connection:
             stored = (_raise_alarm(connection, row) for row in rows)
             new = [id_ for id_ in stored if id_ is not None]
             alarms = open_alarms(connection)
-        result = WatchResult(trend.judge, promise_words(trend), _detectors(trend, alarms), tuple(alarms), tuple(new))
-        if report is not None:
-            report(result)
-    return result
-
-
-def _detectors(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> tuple[Detector, ...]:
-    numbers = _numbers(alarms)
-    return tuple(
+        numbers = _numbers(alarms)
+    detectors = (
         record_of(
             Detector,
             monitor,
@@ -123,6 +105,7 @@ def _detectors(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> tuple[Detector
         for query_type, monitor in trend.monitors
         for direction in DIRECTIONS
     )
+    return WatchResult(trend.judge, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
 
 
 def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], int]:

@@ -288,14 +288,11 @@ def watch_command(since: datetime | None, acknowledge: int | None, note: str | N
     from judgeboard.agreement.alarms import watch
 
     first = None if since is None else utc_day(since.replace(tzinfo=UTC))
-    result = watch(options.open_store(), by=options.actor(), since=first, report=_report)
-    return int(bool(result.new))
-
-
-def _report(result: "WatchResult") -> None:
+    result = watch(options.open_store(), by=options.actor(), since=first)
     options.show(result, _watch_lines(result))
     if result.new:
         options.suggest("watch", "--acknowledge", str(result.new[0]), "--note", "WHY")
+    return int(bool(result.new))
 
 
 def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:

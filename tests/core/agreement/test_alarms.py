@@ -11,7 +11,7 @@ from sqlalchemy import select
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard import raise_flags
-from judgeboard.agreement.alarms import WatchResult, acknowledge, alarm_sentence, watch
+from judgeboard.agreement.alarms import acknowledge, alarm_sentence, watch
 from judgeboard.agreement.corrected_trend import (
     compare_windows,
     corrected_sentence,
@@ -87,16 +87,6 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         assert list(connection.execute(select(EVENT.c.kind).where(EVENT.c.kind == "raise_alarm")).scalars()) == [
             "raise_alarm"
         ]
-
-
-def test_an_alarm_whose_report_was_interrupted_is_new_again(risen: Store) -> None:
-    def interrupted(result: WatchResult) -> None:
-        assert len(result.new) == 1
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        watch(risen, by="cli:mara", now=LATER, report=interrupted)
-    assert len(watch(risen, by="cli:mara", now=LATER).new) == 1
 
 
 @on_sqlite
