@@ -154,6 +154,7 @@ FEEDBACK = {
 OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
 OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
 OF_PAIRS = {"pair_id", "preference", "shown"}
+OF_PUBLIC_PAIRS = {"annotator", "scale", "score_a", "score_b", "winner"}  # instead of `human` and `gold`
 OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
 OF_RESPONSES = {
     *("external_id", "label", "label_implied", "groundedness", "quality", "spans", "corrected_answer", "failure_modes")
@@ -165,7 +166,7 @@ CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row
     ("grades", PREFERENCE, OF_RESPONSES | OF_SCHEMAS, [], [("pairs", ASKED)]),
     ("verdicts", VERDICT, set(), [], ANSWERS),
     ("feedback", FEEDBACK, set(), [], ANSWERS),
-    ("pairs", JUDGED_PAIR, set(), OTHER_PAIR, ANSWERS),
+    ("pairs", JUDGED_PAIR, OF_PUBLIC_PAIRS, OTHER_PAIR, ANSWERS),
     ("comparisons", COMPARISON, set(), [], [("pairs", ASKED)]),
     ("samples", SAMPLES, set(), OTHER_PAIR, ANSWERS),
     ("repeats", REPEATS, set(), OTHER_ANSWER, []),
