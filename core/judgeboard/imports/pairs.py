@@ -46,6 +46,7 @@ _WORDS = {
     **{f"{answer} {place}": Preference.A for answer in _ANSWERS for place in ("a", "1")},
     **{f"{answer} {place}": Preference.B for answer in _ANSWERS for place in ("b", "2")},
 }
+_PLACES = frozenset({"left", "right", "first", "second"})
 _NO_WORDS = frozenset({"", "error", "invalid", "none", "null", "na", "n/a", "unparsable"})
 _NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
 
@@ -69,21 +70,30 @@ def preference_word(field: str, value: Any, models: Mapping[str, Preference] | N
     raise Unusable(field, f"{shown} is not A, B or tie")
 
 
-def verdict_in(cells: Cells, field: str, models: Mapping[str, Preference] | None = None) -> dict[str, Preference]:
-    """Return a judge's preferences by aspect; a single word is for ``overall``.
+def check_words(field: str, shown: Shown | None, *words: Any) -> None:
+    """Raise Unusable for a word such as "first" where B was shown first: it may mean B, or the answer A."""
+    for word in words if shown is Shown.BA else ():
+        if isinstance(word, str) and word.strip().strip("[]").casefold() in _PLACES:
+            meaning = f"write A or B, or say what it means, for example --map-value {field}:{word.strip()}=B"
+            raise Unusable(field, f"{word.strip()!r} is ambiguous where B was shown first: {meaning}")
+
+
+def verdict_in(
+    cells: Cells, field: str, models: Mapping[str, Preference] | None = None, *, shown: Shown | None = None
+) -> dict[str, Preference]:
+    """Return a judge's preferences by aspect in the order ``shown``; a single word is for ``overall``.
 
     Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such as "error", and the
     scores -1 and -1 that scripts write for them, are no verdict. ``models`` is as in `preference_word`.
     """
-    value = cells.get(field)
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")) and not value.lstrip().startswith("[["):
-        value = parsed_json(field, value)
+    value = _list_or_object(cells, field)
     if isinstance(value, str) and (scores := _TWO_NUMBERS.fullmatch(value)):
         value = [float(scores[1]), float(scores[2])]
     if value is None or (isinstance(value, str) and value.strip().casefold() in _NO_WORDS):
         return {}
     if isinstance(value, list):
         return {} if value == [-1, -1] else {OVERALL: _higher(field, value)}
+    check_words(field, shown, *(value.values() if isinstance(value, dict) else (value,)))
     if not isinstance(value, dict):
         return {OVERALL: preference_word(field, value, models)}
     return {
@@ -91,6 +101,13 @@ def verdict_in(cells: Cells, field: str, models: Mapping[str, Preference] | None
         for aspect, word in value.items()
         if word is not None
     }
+
+
+def _list_or_object(cells: Cells, field: str) -> Any:
+    """Return a value; a text that is a list or an object in JSON is read. "[[A]]" is a word."""
+    value = cells.get(field)
+    start = value.lstrip()[:2] if isinstance(value, str) else ""
+    return parsed_json(field, value) if start[:1] in {"{", "["} and start != "[[" else value
 
 
 _TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*")
@@ -115,9 +132,7 @@ def human_in(
     person. With the field ``annotator``, the word is the preference of this person. Their numbers need a ``scale``,
     because 1 may mean that the first answer is better, or that the second one is better by 1.
     """
-    value = cells.get(field)
-    if isinstance(value, str) and value.lstrip().startswith("[") and not value.lstrip().startswith("[["):
-        value = parsed_json(field, value)
+    value = _list_or_object(cells, field)
     words = {(name, name.partition(".")[2]): cells.get(name) for name in cells.taken if name.startswith("human.")}
     annotator = cells.name("annotator")
     if annotator is not None and not isinstance(value, list):
@@ -173,9 +188,11 @@ def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -
     if not all(value is None or isinstance(value, str) for value in (scale, note)):
         raise Unusable("human", f"scale and note of {name} must be texts")
     aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
+    shown = chosen("human", entry.get("shown"), Shown)
+    check_words("human", shown, entry.get("preference"), *aspects.values())
     preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models)
     at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
-    return GivenPreference(name, preferences, chosen("human", entry.get("shown"), Shown), note, at)
+    return GivenPreference(name, preferences, shown, note, at)
 
 
 def _preference(
@@ -298,8 +315,12 @@ class PairImport(RecordedImport[ImportedPair]):
         letter, people = human_in(cells, "human" if of_judge or "human" in cells.taken else "winner", models)
         if letter is None and simple_name(cells.taken.get("answer_a", "")) == "chosen":
             letter = Preference.A
-        pair = pair_in(cells, self.source or "", letter, external_id=_id_in(cells, models))
-        verdicts = {shown: verdict for name, shown in _ORDERS.items() if (verdict := verdict_in(cells, name, models))}
+        pair = pair_in(cells, self.source or "", letter, external_id=_id_in(cells, models), more=_kept(cells))
+        verdicts = {
+            shown: verdict
+            for name, shown in _ORDERS.items()
+            if (verdict := verdict_in(cells, name, models, shown=shown))
+        }
         if of_judge and not cells.taken.keys() & _ORDERS.keys():
             scores = [cells.number("score_a"), cells.number("score_b")]
             by_score = {} if None in scores or scores == [-1, -1] else {OVERALL: _higher("score_a", scores)}
@@ -382,6 +403,22 @@ class PairImport(RecordedImport[ImportedPair]):
                             rows_of_judge.known.add(key)
 
 
+def _kept(cells: Cells) -> dict[str, Any]:
+    """Return, by column, what a row without a judge has in columns of a judge or a person: it is kept with the pair.
+
+    Empty for the row of a judge or a person: other rows of the pair may have other values there.
+    """
+    in_list = isinstance(_list_or_object(cells, "human"), list)
+    if cells.name("judge") is not None or (cells.name("annotator") is not None and not in_list):
+        return {}
+    fields = {"score_a", "score_b", "annotator"}
+    if cells.get("human") is not None or cells.get("gold") is not None:
+        fields.add("winner")
+    if not any(name.startswith("human.") for name in cells.taken):
+        fields.add("scale")
+    return {cells.taken[field]: cells.raw(field) for field in sorted(fields & cells.taken.keys())}
+
+
 def _id_in(cells: Cells, models: Mapping[str, Preference]) -> str:
     """Return the id of a pair, derived from its content if the row has no id, or only that of its question."""
     given = cells.required_name("external_id", MAX_ID - len("pair::a")) if "external_id" in cells.taken else None
@@ -399,8 +436,12 @@ def pair_in(
     *,
     answers: bool = True,
     external_id: str | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Pair:
-    """Return the pair of a row; ``source`` and the gold ``letter`` are defaults for a row without its own."""
+    """Return the pair of a row; ``source`` and the gold ``letter`` are defaults for a row without its own.
+
+    ``more`` has further values of its metadata.
+    """
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):
         if text is None and (answers or (a, b) != (None, None)):
@@ -420,7 +461,7 @@ def pair_in(
         response_a=cells.name("response_a", MAX_ID),
         response_b=cells.name("response_b", MAX_ID),
         gold=letter if gold is None else preference_word("gold", gold),
-        metadata=metadata_in(cells),
+        metadata=metadata_in(cells, **(more or {})),
     )
 
 
@@ -514,7 +555,7 @@ class ComparisonImport(RecordedImport[ImportedComparison]):
         shown = cells.choice("order", Shown)
         if shown is None:
             raise Unusable("order", "no order: give ab or ba")
-        verdict, aspect = verdict_in(cells, "verdict"), cells.name("aspect")
+        verdict, aspect = verdict_in(cells, "verdict", shown=shown), cells.name("aspect")
         if aspect is not None and verdict:
             if verdict.keys() != {OVERALL}:
                 raise Unusable("aspect", "a verdict by aspect already names its aspects: remove this field")

@@ -134,6 +134,25 @@ def test_the_winner_is_of_the_annotator_else_of_the_judge_else_gold(one):
     assert pair(one, judge="j", score_a=-1, score_b=-1).verdicts == {}
 
 
+def test_columns_of_a_judge_or_a_person_are_kept_with_a_pair_that_has_none(one):
+    scores = {"score_a": 3, "rating_2": 1, "score_b": 1, "scale": "1-5"}
+    assert pair(one, **scores).pair.metadata == scores
+    assert pair(one, gold="A", winner="model_b").pair.metadata == {"winner": "model_b"}
+    people = [{"annotator": "ada", "preference": "a"}]
+    assert pair(one, human=people, annotator="batch 1").pair.metadata == {"annotator": "batch 1"}
+    assert pair(one, judge="j", **scores).pair.metadata == {"rating_2": 1}  # another judge's row has other scores
+    assert pair(one, annotator="ada", winner=3, scale="-3..3").pair.metadata == {}
+
+
+def test_first_is_ambiguous_where_b_was_shown_first(one, refused):
+    assert pair(one, judge="j", verdict_order_ab="first").verdicts == {AB: {"overall": A}}
+    field, reason = refused({**ROW, "judge": "j", "verdict_order_ba": "first"}, kind="pairs")
+    assert (field, "--map-value verdict_order_ba:first=B" in reason) == ("verdict_order_ba", True)
+    person = {"annotator": "ada", "preference": "Left", "shown": "ba"}
+    assert refused({**ROW, "human": [person]}, kind="pairs")[0] == "human"
+    assert refused({**COMPARISON, "verdict": "second"}, kind="comparisons")[0] == "verdict"
+
+
 def test_each_person_may_have_a_column(one):
     options = {
         "mapping": {"annotator1": "human.ada", "annotator2": "human.bo", "annotator3": "human.cy"},
