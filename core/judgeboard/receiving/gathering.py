@@ -250,5 +250,6 @@ def _store_alone(store: Store, trace: WaitingTrace, taken: _Read, now: datetime)
             if not lock_unchanged(connection, [trace]):
                 return 0
             why = f"The answer cannot be stored ({type(error).__name__}); the server's log has the details."
-            store_outcomes(connection, [TraceOutcome(trace.id, taken.source, trace.response_id, why)])
+            outcome = TraceOutcome(trace.id, taken.source, trace.response_id, why, trace.used or ())
+            store_outcomes(connection, [outcome])
         return 1

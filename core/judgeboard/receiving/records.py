@@ -288,7 +288,9 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
             feedback = feedback_in(Cells.of(entry.answer or {}))
             add_feedback(connection, {response_id: feedback}, (), None, now)
         for row in entry.verdicts:
-            unused.setdefault(response_id, []).extend(row.get("raw", ()))
+            numbers = [name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)]
+            if numbers:
+                unused.setdefault(response_id, []).extend(numbers)
             if row.get("status") != "error":  # only scores on other scales
                 with suppress(Unusable):
                     verdicts.append(kind.build(Cells.of({"external_id": external_id, "source": source, **row})))

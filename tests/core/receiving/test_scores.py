@@ -140,7 +140,7 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
     with receiving(sqlite_store) as http:
         http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
-        scores = [("helpfulness", 4), ("quality", 3), ("relevance", 0.5), ("tone", 9)]
+        scores = [("helpfulness", 4), ("quality", 3), ("relevance", 0.5), ("tone", 9), ("mood", "calm")]
         http.post("/api/public/scores", json=[sent | {"name": name, "value": value} for name, value in scores])
     gathered(sqlite_store)
 

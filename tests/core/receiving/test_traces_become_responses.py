@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
+from engines import on_sqlite
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.judges.lexical import LexicalJudge, lexical_verdict
@@ -132,6 +133,25 @@ def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: 
     http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
     assert gathered(store) == 1
     assert answers(store) == [answer_of(1, "passage 1 of 1", "passage 2 of 1")]
+
+
+@on_sqlite
+def test_an_answer_grows_after_late_spans_that_could_not_be_stored(
+    store: Store, http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_more: object, **_options: object) -> None:
+        raise RuntimeError
+
+    first, second, third, root = trace(1, passages=3)
+    http.post("/v1/traces", content=request([first, root]), headers=PROTOBUF)
+    gathered(store)
+    http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
+    with monkeypatch.context() as patched:
+        patched.setattr(gathering, "store_responses", fails)
+        assert gathered(store) == 1
+    http.post("/v1/traces", content=request([third]), headers=PROTOBUF)
+    assert gathered(store) == 1
+    assert answers(store) == [answer_of(1, *(f"passage {number} of 1" for number in (1, 2, 3)))]
 
 
 @pytest.mark.parametrize("by_a_rule", [False, True])
