@@ -13,6 +13,8 @@ from judgeboard.errors import check_known
 from judgeboard.imports.fields import Cells, ColumnNames
 from judgeboard.imports.labels import LabelWords
 
+SPAN_DIGITS = 16  # of the id of a span, in hexadecimal digits
+
 if TYPE_CHECKING:  # listing the kinds loads no database library
     from sqlalchemy import Connection
 
@@ -173,7 +175,8 @@ class ImportKind(ABC, Generic[Record]):
         from judgeboard.store.responses import responses_named, responses_of_spans
 
         named = responses_named(connection, ids)
-        others = set(ids) - named.keys() if self.of_traces else ()
+        # Only ids of spans are looked for: that reads all responses, and ids of traces without an answer are common.
+        others = {id_ for id_ in set(ids) - named.keys() if self.of_traces and len(id_) == SPAN_DIGITS}
         return named | (responses_of_spans(connection, others) if others else {})
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open

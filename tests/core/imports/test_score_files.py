@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.cli.app import run
+from judgeboard.imports.recorded import VerdictImport
+from judgeboard.store import responses
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
@@ -84,6 +87,18 @@ def test_scores_belong_to_the_answer_of_their_trace(
         assert connection.execute(select(REVIEW.c.label)).scalar_one() == "grounded"
     rejected = (tmp_path / f"scores.{form}.verdicts.rejected.jsonl").read_text()
     assert "import the responses first" in rejected
+
+
+@on_sqlite
+def test_only_ids_of_spans_are_looked_for_in_all_responses(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[set[str]] = []
+    monkeypatch.setattr(responses, "responses_of_spans", lambda _connection, ids: looked_for.append(ids) or {})
+    kind = VerdictImport(None)
+    kind.of_traces = True
+    with store.reading() as connection:
+        assert kind.responses_named(connection, {TRACE, "f" * 32}) == {}
+        kind.responses_named(connection, {TRACE, SPAN})
+    assert looked_for == [{SPAN}]
 
 
 def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path: Path) -> None:
