@@ -173,8 +173,7 @@ class Columns:
         for theirs, (ours, name) in self._parts.items():
             if theirs in row:
                 self._unseen_parts.discard(theirs)
-                inner = row[ours] if isinstance(row.get(ours), dict) else {}
-                value = row[theirs]
+                inner, value = _object_in(row.get(ours)), row[theirs]
                 if not is_missing(value):
                     inner = {**inner, name: spelled_number(value) if isinstance(value, str) else value}
                 row = {**{each: kept for each, kept in row.items() if each != theirs}, ours: inner}
@@ -241,6 +240,14 @@ class Columns:
                 column.example = value if not isinstance(value, str) else value[:200]
             if column.use == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
                 column.unsure.add(int(value))
+
+
+def _object_in(value: Any) -> dict[str, Any]:
+    """Return an object, or that in a text of CSV; an empty one for other values."""
+    if isinstance(value, str):
+        with suppress(Unusable):
+            value = parsed_json("", value)
+    return value if isinstance(value, dict) else {}
 
 
 PARTS = frozenset({"aspects", "scores", "fields"})

@@ -74,7 +74,7 @@ class LabelWords:
             return None
         word = _short(value)
         mapped = cells.meanings.get("label", {}).get(word)
-        if mapped == "" or (mapped is None and word in MISSING):
+        if mapped == "" or (mapped is None and word in MISSING - {"none"}):  # "none" may be a class: no hallucination
             return None
         label = _known(word, cells.taken["label"]) if mapped is None else Label(mapped)
         key = word, label, mapped is not None or word not in _ANSWERS
@@ -82,6 +82,7 @@ class LabelWords:
             self._rows[key] += 1
         if label is None:
             ways = " or ".join(f"{map_option(word, each)} ({rating})" for each, rating in RATINGS.items())
+            ways += " or --map-value label:none= (missing)" if word == "none" else ""
             raise Unusable(
                 "label", f"unknown label {word!r}: to read it, use {ways}. For other classes, use --label-set NAME"
             )

@@ -59,6 +59,8 @@ def test_an_unknown_word_is_refused_with_both_options(refused):
     for part in ("'so so'", "--map-value 'label:so so=grounded' (good)", "'label:so so=hallucinated' (bad)"):
         assert part in reason
     assert refused({**GRADE, "label": ["grounded"]}, kind="grades") == ("label", "expected a word, found a list")
+    _, reason = refused({**GRADE, "label": "None", "quality": 3}, kind="grades")  # may mean: no hallucination
+    assert "--map-value label:none= (missing)" in reason
 
 
 @pytest.mark.parametrize("field", ["label", "verdict", "Urteil"])

@@ -244,6 +244,15 @@ def test_a_database_of_trulens_gives_its_records_and_scores(tmp_path: Path) -> N
     assert (verdict.response_id, verdict.verdict.groundedness) == (answer.external_id, 0.9)
 
 
+def test_a_trace_id_of_thousands_of_digits_is_kept_as_it_is(tmp_path: Path) -> None:
+    own = {"ai.observability.record_root.input": "q?", "ai.observability.span_type": "record_root"}
+    event = {"record": {}, "record_attributes": own, "trace": {"trace_id": "9" * 5000, "span_id": "1"}}
+    file = tmp_path / "events.jsonl"
+    file.write_text(json.dumps(event))
+    title, (rejected,) = records(file)
+    assert (title, type(rejected)) == ("TruLens events", Rejected)
+
+
 def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: Path) -> None:
     root = {"name": "ask", "span_kind": "CHAIN", "parent_id": None, "context": {"trace_id": "t", "span_id": "1"}}
     root |= {

@@ -1,6 +1,7 @@
 """Files as published sets write them: a column per score and person, no column for judge or scale, missing values."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -60,3 +61,9 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
         bring("verdicts", {}, critic="gpt")
     with pytest.raises(BadInput, match="--set and --map both give judge: keep one"):
         bring("verdicts", {"gpt": "judge"}, judge="gpt")
+
+
+def test_a_column_joins_the_scores_that_a_row_has(reading: Any) -> None:
+    head, row = "response_id,judge,scale,scores,flu\n", '1,gpt,0-1,"{""style"": 0.5}",0.3\n'
+    (verdict,) = reading((head + row).encode(), name="x.csv", kind="verdicts", mapping={"flu": "scores.fluency"})
+    assert {each.dimension: each.value for each in verdict.verdict.scores} == {"style": 0.5, "fluency": 0.3}

@@ -9,6 +9,7 @@ from judgeboard.imports.exports.traced import Score, Trace, each_span, nanosecon
 from judgeboard.traces.spans import Span
 
 _OWN = "ai.observability."
+_DIGITS = 39  # of the largest trace id, which has 128 bits
 
 
 def matches(row: Mapping[str, Any]) -> bool:
@@ -45,7 +46,8 @@ def read(row: Row) -> Trace | None:
 
 def _as_received(trace_id: str) -> str:
     """Return the id of a trace in hexadecimal digits; TruLens writes it as a decimal number."""
-    return f"{int(trace_id):032x}" if trace_id.isdecimal() else trace_id
+    is_number = trace_id.isdecimal() and len(trace_id) <= _DIGITS
+    return f"{int(trace_id):032x}" if is_number else trace_id
 
 
 def _object(value: Any) -> dict[str, Any]:
