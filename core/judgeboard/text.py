@@ -1,4 +1,4 @@
-"""Convert texts and times for storage, read text files, and write numbers as words."""
+"""Convert texts and times for storage, read text files, and write numbers as words and commands with their database."""
 
 import math
 import re

@@ -131,13 +131,18 @@ class PairSource:
         implied_labels: bool = True,
         where: RowFilter | None = None,
     ) -> None:
-        """Load all three grades, or a rubric dimension (``grade``); raise `BadInput` if it has several scales."""
+        """Load all three grades, or one dimension of scores or category of a label schema (``grade``).
+
+        Raises BadInput if people have its scores on several scales, or if ``human`` is the mean of a category.
+        """
         dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
         self._dimension = None if dimension is None else Dimension(connection, dimension)
         self.scales = SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
         self.where = where or RowFilter()
         classes = () if self._dimension is None else self._dimension.classes
+        if classes and human == "mean":
+            raise BadInput(f"the classes of {grade} have no mean: use --human majority")
         self.graded = load_graded(
             connection, dimension, implied_labels=implied_labels, where=self.where, classes=classes
         )

@@ -1,4 +1,4 @@
-"""The commands for administrators: people, versions, events, the whole database."""
+"""The commands for administrators: people, events, the whole database."""
 
 import json
 import sys

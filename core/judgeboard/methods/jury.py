@@ -1,4 +1,4 @@
-"""Juries: the combined verdict of several judge versions on the same answers, and the agreement of the members."""
+"""Juries: the combined verdicts of several judge versions on answers or pairs, and the agreement of the members."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

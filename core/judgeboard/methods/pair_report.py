@@ -459,8 +459,8 @@ def correlations_sentence(ranking: ModelRanking) -> str:
         f"{name} {number_words(estimate)}"
         for name, estimate in zip(CORRELATIONS, ranking.correlations.values(), strict=True)
     )
-    by = BY_WORDS[ranking.compared_with or "people"]
-    return f"Correlation of the win rates with those by {by}, {counted(len(ranking.models), 'model')}: {figures}."
+    by, n = BY_WORDS[ranking.compared_with or "people"], max(each.n for each in ranking.correlations.values())
+    return f"Correlation of the win rates with those by {by}, {counted(n, 'model')}: {figures}."
 
 
 def report_sentence(report: PairReport) -> str:

@@ -293,11 +293,17 @@ def sample_scores(items: Items) -> SampleScores:
         1 - np.array([math.comb(n, j) for n in wrong.tolist()]) / math.comb(items.k, j) for j in range(1, items.k)
     ]
     return SampleScores(
-        mean=share_estimate(float(shares.mean()), shares, groups),
+        mean=_mean_chance(shares, groups),
         best=best,
         majority=share(items.right[known] == RIGHT, groups),
-        pass_at=(*(share_estimate(float(chance.mean()), chance, groups) for chance in chances), best),
+        pass_at=(*(_mean_chance(chance, groups) for chance in chances), best),
     )
+
+
+def _mean_chance(chances: FloatArray, groups: Grouping) -> Estimate:
+    if np.isin(chances, (0, 1)).all():  # then they are hits, whose share has an interval also if all are equal
+        return share(chances == 1, groups)
+    return share_estimate(float(chances.mean()), chances, groups)
 
 
 def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:

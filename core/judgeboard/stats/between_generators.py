@@ -8,11 +8,15 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, ratio, row_sums
 from judgeboard.stats.correlation import signs, tau_of_signs
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured
-from judgeboard.stats.intervals import RESAMPLES, Patterns, bootstrapped, resampled
+from judgeboard.stats.intervals import RESAMPLES, SEED, Patterns, bootstrapped, resampled
 
 FEWEST = 3
 """Two means always have a correlation of -1 or 1."""
 
+MOST = 100
+"""With more generators, comparing any two of them in every resample takes too long."""
+
+_MOST_GROUPS = 4_000  # more groups are joined at random, because a resample of all groups of a large log takes too long
 _CHUNK = 1 << 20  # numbers in memory at once
 _DIGITS = 6  # resampled sums have single precision
 
@@ -22,23 +26,27 @@ def between_generators(
 ) -> Mapping[str, Estimate]:
     """Return Pearson's, Spearman's and Kendall's correlation of the mean scores of generators; n counts generators.
 
-    ``generators`` has the code of each row's generator, below 0 if it is not known. Source: "system-level correlation"
-    with the interval "Boot-Inputs" in D. Deutsch, R. Dror, D. Roth, "A Statistical Analysis of Summarization Evaluation
-    Metrics Using Resampling Methods" (TACL, 2021).
+    ``generators`` has the code of each row's generator, below 0 if it is not known. The correlations are undefined for
+    fewer than ``FEWEST`` or more than ``MOST`` generators. Source: "system-level correlation" with the interval
+    "Boot-Inputs" in D. Deutsch, R. Dror, D. Roth, "A Statistical Analysis of Summarization Evaluation Metrics Using
+    Resampling Methods" (TACL, 2021).
     """
     known = generators >= 0
     names, codes = np.unique(generators[known], return_inverse=True)
     k, n = len(names), int(known.sum())
     left_out = ("answers without a generator", len(judge) - n)
-    if n < MIN_PAIRS or k < FEWEST:
-        reason = too_few(n) if n < MIN_PAIRS else f"fewer than {FEWEST} generators"
+    if n < MIN_PAIRS or not FEWEST <= k <= MOST:
+        of_generators = f"fewer than {FEWEST} generators" if k < FEWEST else f"more than {MOST} generators"
+        reason = too_few(n) if n < MIN_PAIRS else of_generators
         return {name: leaving_out(unmeasured(k, reason), left_out) for name in _COEFFICIENTS}
     within = groups.at(known)
-    cells = within.codes * k + codes
+    count = min(within.count, _MOST_GROUPS)
+    joined = np.random.default_rng(SEED).permutation(within.count) % count
+    cells = joined[within.codes] * k + codes
     columns = (np.ones(n), judge[known] - judge.mean(), people[known] - people.mean())
-    cubes = [np.bincount(cells, column, within.count * k).reshape(-1, k) for column in columns]
+    cubes = [np.bincount(cells, column, count * k).reshape(-1, k) for column in columns]
     sums: FloatArray = np.stack(cubes, axis=1).astype(np.float64)
-    drawn = resampled(Patterns(sums.reshape(within.count, -1), np.ones(within.count, dtype=np.int64)))
+    drawn = resampled(Patterns(sums.reshape(count, -1), np.ones(count, dtype=np.int64)))
     of_judge, of_people = _means(drawn.reshape(RESAMPLES, 3, k))
     total = _means(sums.sum(axis=0)[None])
     estimates = {}

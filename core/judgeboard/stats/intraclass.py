@@ -79,11 +79,11 @@ def _of_repeats(
     columns: Callable[[FloatArray], tuple[FloatArray, ...]],
     of_sums: Callable[[FloatArray], FloatArray],
 ) -> Estimate:
-    """Return a statistic of the summed ``columns``, after the number of items, on the items with every repeat."""
+    """Return a statistic of the summed ``columns``, after the number of items, on the items without a missing value."""
     complete: BoolArray = np.asarray(~np.isnan(values).any(axis=1))
     x, n = values[complete], int(complete.sum())
     if n < 2 or x.shape[1] < 2:
-        return unmeasured(n, "fewer than two items with every repeat")
+        return unmeasured(n, "fewer than two items without a missing value")
     x = x - x.mean()  # Only differences count. Values are centred and scaled so that their sums lose no digits.
     spread = float(np.sqrt(np.square(x).mean()))
     if np.isclose(spread, 0):
@@ -91,5 +91,5 @@ def _of_repeats(
     sums = np.column_stack((np.ones(n), *columns(x / spread)))
     if np.isnan(of_sums(sums.sum(axis=0))):
         return unmeasured(n, "the items do not differ")
-    estimate = jackknifed(sums, of_sums, groups.at(complete), n, alike="no two repeats of an item differ")
-    return leaving_out(estimate, ("items with fewer repeats", len(values) - n))
+    estimate = jackknifed(sums, of_sums, groups.at(complete), n, alike="all differences are between items")
+    return leaving_out(estimate, ("items with a missing value", len(values) - n))

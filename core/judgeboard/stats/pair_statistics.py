@@ -285,7 +285,11 @@ def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) 
 
 
 def _of_table(compute: Callable[[FloatArray, Grouping], Estimate], ratings: Ratings) -> Estimate:
-    return compute(ratings.values, ratings.groups)
+    """Return a statistic of the items that all raters rated."""
+    n = int((ratings.per_item == ratings.values.shape[1]).sum())
+    if n >= MIN_PAIRS:
+        return compute(ratings.values, ratings.groups)
+    return leaving_out(unmeasured(n, too_few(n)), ("items with a missing value", len(ratings.values) - n))
 
 
 _NEVER_GAVE = "never gave a category that the other side gave"

@@ -118,3 +118,5 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
     first = next(each for each in people.rater_pairs if (each.first, each.second) == ("p0", "p1"))
     assert first.statistics["agreement"].value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
     assert measured(grade="support", human="each").n == 3 * N
+    with pytest.raises(BadInput, match="classes of support have no mean"):
+        measured(grade="support", human="mean")

@@ -347,3 +347,6 @@ def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compare
         "  Correlation of the win rates with those by people, 3 models: Pearson 0.50, Spearman 0.50, "
         "Kendall's tau-b 0.33."
     )
+    ids += add_pairs(store, 1, first=9, model_a="x", model_b="w")  # no person compared w
+    version = record(store, ids, {"ab": "aabbbaa", "ba": "aabbbaa"}, name="other")
+    assert ", 3 models: " in [*ranking_lines(report(store, version).rankings[0])][-1]

@@ -21,6 +21,7 @@ from judgeboard.methods.self_reference_scores import (
     gain,
     gate_scores,
     items_of,
+    sample_scores,
     slices,
     sweep,
     tuned_by_category,
@@ -285,3 +286,15 @@ def test_what_is_stored_of_an_item_is_not_planned_again() -> None:
     assert Task(PAIR, drawn, frozenset(PLAIN)).calls_left(plan) == 2
     assert Task(PAIR, drawn, frozenset(REFERENCE)).calls_left(plan) == 0
     assert Task(PAIR, {**drawn, 5: "y"}, frozenset(REFERENCE)).calls_left(plan) == 0
+
+
+def test_pass_at_j_has_an_interval_also_if_it_is_certain_on_all_questions() -> None:
+    rights = [(True, True, False), (True, True, True)] * 6
+    made = [
+        Item(place, "q", A, Majority("x", "x", 2, 3), right=True, samples_right=each)
+        for place, each in enumerate(rights)
+    ]
+    scores = sample_scores(items_of(made, 3))
+    assert [each.value for each in scores.pass_at] == [pytest.approx(5 / 6), 1, 1]
+    assert scores.pass_at[1] == scores.best
+    assert scores.best.low is not None

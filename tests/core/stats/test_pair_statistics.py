@@ -264,7 +264,7 @@ def test_repeats_that_never_differ_are_perfectly_reliable_and_equal_values_are_n
         assert statistic(same[:1], grouping(None, 1)).value is None
         gaps = same + np.random.default_rng(5).normal(0, 1, same.shape)
         gaps[0, 2] = np.nan
-        assert statistic(gaps, groups).left_out == (("items with fewer repeats", 1),)
+        assert statistic(gaps, groups).left_out == (("items with a missing value", 1),)
 
 
 def test_the_interval_of_the_intraclass_correlation_covers_it() -> None:

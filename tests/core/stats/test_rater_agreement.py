@@ -72,6 +72,11 @@ def test_overall_of_few_items_keeps_its_n_and_what_is_left_out():
     got = overall_agreement(Ratings(values, NAMES[:2], QUALITY, grouping(None, 10)))
     assert (got.items, got.ac1.value, got.ac1.n, got.ac1.reason) == (9, None, 9, "too few (n = 9, at least 10 needed)")
     assert got.ac1.left_out == (("items with one rating", 1),)
+    values = np.random.default_rng(4).integers(0, 4, (12, 3)).astype(float)
+    values[:4, 2] = np.nan
+    got = overall_agreement(Ratings(values, NAMES[:3], QUALITY, grouping(None, 12)))
+    assert (got.alpha_interval.n, got.icc.reason) == (12, "too few (n = 8, at least 10 needed)")
+    assert (got.cronbach_alpha.n, got.cronbach_alpha.left_out) == (8, (("items with a missing value", 4),))
 
 
 def test_the_order_of_items_and_raters_does_not_show():
