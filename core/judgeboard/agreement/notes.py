@@ -435,7 +435,7 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
         source = PairSource(
             source.connection,
             source.reviewer_id,
-            "gold" if source.human == "mean" else source.human,  # labels have no mean
+            source.human,
             implied_labels=source.implied_labels,
             where=source.where,
         )

@@ -169,7 +169,7 @@ class PairSource:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
             scale = self.scale_with((version_id,), grade)
-            if self.human == "mean":
+            if self.human == "mean" and not scale.names_classes:
                 scale = replace(scale, categories=None, weights=None)
             self._pairs[version_id, grade] = pairs_of(
                 self.graded, version_id, self.people(grade, scale), scale, self.cut

@@ -338,6 +338,8 @@ def measure_pairs(
         if account is None:
             if not pairs.aspects or missing:
                 what = f"for the aspect {missing[0]!r}" if missing else "of these pairs"
+                if version is None and pairs.aspects:
+                    raise NotFound(f"models are ranked {what} only with --judge-version; without it, on {OVERALL}")
                 if version is None:
                     raise NotFound("no such pairs are stored: `judgeboard import --kind pairs FILE`")
                 raise NotFound(f"{version.title} has no comparison {what}")

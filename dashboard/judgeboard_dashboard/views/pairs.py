@@ -214,7 +214,7 @@ GROUP_COLUMNS: Columns[PairGroup] = {
 MODEL_COLUMNS: Columns[tuple[ModelRanking, RankedModel]] = {
     Column("Model", width=220): lambda line: line[1].model,
     Column("Preferences of", width=120): lambda line: BY_WORDS[line[0].by],
-    Column("Pairs", "count", width=55): lambda line: line[1].n,
+    Column("n", "count", width=55, help="Pairs, or votes where each person's vote counts"): lambda line: line[1].n,
     Column("Wins", "share estimate", width=140): lambda line: line[1].win_rate,
     Column("Strength", "estimate", width=330): lambda line: line[1].strength,
 }

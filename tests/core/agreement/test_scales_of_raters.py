@@ -120,3 +120,11 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
     assert measured(grade="support", human="each").n == 3 * N
     with pytest.raises(BadInput, match="classes of support have no mean"):
         measured(grade="support", human="mean")
+
+
+def test_a_mean_without_scores_names_the_grades_that_there_are(bring: Callable[..., None], measured: Measured) -> None:
+    labels = [{"response_id": f"a{place}", "label": "grounded"} for place in range(1, 4)]
+    bring("grades", [{"annotator": who, **row} for row in labels for who in ("p0", "p1")])
+    bring("verdicts", [{"judge": "nli", **row} for row in labels])
+    sentence = measured(judge_versions=["nli"], grade="quality", human="mean").sentence
+    assert "Both gave label (3 answers)" in sentence

@@ -332,6 +332,8 @@ def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compare
         ids += add_pairs(store, 1, first=number, model_a=first, model_b=second)
         people_say(store, ids[-1], *("aab" if first < second else "bba"))
     by_people, by_votes = measure_pairs(store, None).rankings
+    with pytest.raises(NotFound, match="for the aspect 'style' only with --judge-version"):
+        measure_pairs(store, None, aspects=["style"])
     assert [(each.by, each.pairs, each.left_out) for each in (by_people, by_votes)] == [
         ("people", 6, 0),
         ("votes", 6, 0),
