@@ -118,7 +118,7 @@ class ResponseImport(ImportKind[Response]):
         differing_ids = {own[place]: stored.ids[place] for place in stored.differing}
         if self.of_traces:  # their ids are unique, so the feedback is on these answers
             known = {id_: records[index].feedback for index, id_ in (elsewhere | differing_ids).items()}
-            result.feedback_added += add_feedback(connection, known, (), self.batch_id, now)
+            result.feedback_added += len(add_feedback(connection, known, (), self.batch_id, now))
         kept = find_contents(connection, [key_of(records[index]) for index in differing_ids])
         for index in differing_ids:
             record = records[index]
@@ -192,9 +192,13 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = self.responses_named(connection, {name for name, _ in names.values()})
         found = rows.find("response", "external_id", names, named, of_traces=self.of_traces)
-        for index, response in found.items():
-            if add_feedback(connection, {response.id: records[index].feedback}, (), self.batch_id, now):
-                rows.new.add(index)
+        left = {index: response.id for index, response in found.items()}
+        while left:  # one row of each response at a time, to know which rows are new
+            row_of = {id_: index for index, id_ in reversed(left.items())}
+            feedback = {id_: records[index].feedback for id_, index in row_of.items()}
+            added = add_feedback(connection, feedback, (), self.batch_id, now)
+            rows.new |= {row_of[id_] for id_ in added}
+            left = {index: id_ for index, id_ in left.items() if row_of[id_] != index}
         return rows.stored()
 
 

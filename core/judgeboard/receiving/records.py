@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from judgeboard.domain import Rejected, Response, RunState
+from judgeboard.domain import Feedback, Rejected, Response, RunState
 from judgeboard.errors import BadInput
 from judgeboard.imports.exports import langfuse, langsmith
 from judgeboard.imports.exports.entry import as_object, objects
@@ -281,12 +281,12 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
     kind = _ReceivedVerdicts(None, ACTOR)
     kind.newer_counts = True
     verdicts = []
+    feedback: dict[int, tuple[Feedback, ...]] = {}
     unused: dict[int, list[str]] = {}
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
         with suppress(Unusable):
-            feedback = feedback_in(Cells.of(entry.answer or {}))
-            add_feedback(connection, {response_id: feedback}, (), None, now)
+            feedback[response_id] = feedback_in(Cells.of(entry.answer or {}))
         for row in entry.verdicts:
             numbers = [name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)]
             if numbers:
@@ -294,6 +294,7 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
             if row.get("status") != "error":  # only scores on other scales
                 with suppress(Unusable):
                     verdicts.append(kind.build(Cells.of({"external_id": external_id, "source": source, **row})))
+    add_feedback(connection, feedback, (), None, now)
     if verdicts:
         kind.store(connection, verdicts, now)
     return unused

@@ -155,7 +155,7 @@ def _store_batch(
         feedback.setdefault(stored.id, []).extend(response.feedback)
     for response_id, entries in (take_feedback(connection, responses=new_ids) if new_ids else {}).items():
         feedback.setdefault(response_id, []).extend(entries)  # it came before its answer
-    result.feedback_added += add_feedback(connection, feedback, new_ids, batch_id, now)
+    result.feedback_added += len(add_feedback(connection, feedback, new_ids, batch_id, now))
     if new_ids:
         states = read_states(connection, read_responses(connection, set(new_ids), lock=False))
         update_flags(connection, states, RULES, rules_in_force(connection), now)
@@ -168,18 +168,20 @@ def add_feedback(
     new_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
-) -> int:
-    """Store feedback by response that is not stored yet, with the flags that it raises; return how many are new.
+) -> list[int]:
+    """Store feedback by response that is not stored yet, with the flags that it raises.
 
+    Return the response of each new feedback.
     ``new_ids`` are the responses that were stored in this transaction.
     """
     known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
     added = insert_feedback(connection, feedback, known_ids, batch_id, now)
-    changed = [response for response in known_responses if response.id in set(added)]
+    added_ids = set(added)
+    changed = [response for response in known_responses if response.id in added_ids]
     if changed:
         _update_after_change(connection, changed, now)
-    return len(added)
+    return added
 
 
 def _update_after_change(connection: Connection, responses: Sequence[ShortResponse], now: datetime) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from engines import on_sqlite
+from graded_log import GradedLog
 from judgeboard.cli.app import run
+from judgeboard.imports import responses as importing_responses
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
 from judgeboard.store.engine import Store
@@ -113,3 +115,22 @@ def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store: Store, tmp_path
         assert connection.execute(select(FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user)).all() == [
             ("stars", 4, "ann")
         ]
+
+
+def test_the_feedback_of_many_answers_is_stored_at_once(
+    log: GradedLog, bring: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.answers(4)
+    calls: list[int] = []
+    store_feedback = importing_responses.add_feedback
+
+    def counted(connection: Connection, feedback: dict[int, Any], *more: Any) -> list[int]:
+        calls.append(len(feedback))
+        return store_feedback(connection, feedback, *more)
+
+    monkeypatch.setattr(importing_responses, "add_feedback", counted)
+    rows = [{"response_id": f"a{number}", "thumbs": "up"} for number in (1, 2, 3, 4)]
+    twice = [{"response_id": "a2", "thumbs": "up"}, {"response_id": "a2", "stars": 3, "thumbs": "up"}]
+    first = bring(*rows, *twice, kind="feedback")
+    assert (first.new, first.unchanged, calls) == (5, 1, [4, 1, 1])
+    assert bring(*rows, *twice, kind="feedback").unchanged == 6
