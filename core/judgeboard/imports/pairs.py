@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
+from shlex import quote
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
@@ -60,14 +61,14 @@ def preference_word(field: str, value: Any, models: Mapping[str, Preference] | N
     sides = {(models or {}).get(word), _WORDS.get(" ".join(word.replace("_", " ").split()))} - {None}
     if len(sides) == 1:
         return next(each for each in sides if each is not None)
-    shown = repr(value)[:60] if isinstance(value, str) else json_kind(value)
     if sides:
-        raise Unusable(field, f"{shown} is both a side and the name of a model on the other side")
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        spelled = str(value)[:20]
-        shown = f"{spelled!r} is not A, B or tie: say what it means, for example --map-value {field}:{spelled}=A"
-        raise Unusable(field, shown)
-    raise Unusable(field, f"{shown} is not A, B or tie")
+        raise Unusable(field, f"{value!r:.60} is both a side and the name of a model on the other side")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Unusable(field, f"{json_kind(value)} is not A, B or tie")
+    spelled = str(value)[:20]
+    option = f"--map-value {quote(f'{field}:{spelled}=A')}"
+    other = ", or keep the column as it is with --map COLUMN=extra" if field == "winner" else ""
+    raise Unusable(field, f"{spelled!r} is not A, B or tie: say what it means, for example {option}{other}")
 
 
 def check_words(field: str, shown: Shown | None, *words: Any) -> None:
@@ -104,10 +105,10 @@ def verdict_in(
 
 
 def _list_or_object(cells: Cells, field: str) -> Any:
-    """Return a value; a text that is a list or an object in JSON is read. "[[A]]" is a word."""
+    """Return a value, None for a blank text. A list or an object in a text is read as JSON; "[[A]]" is a word."""
     value = cells.get(field)
-    start = value.lstrip()[:2] if isinstance(value, str) else ""
-    return parsed_json(field, value) if start[:1] in {"{", "["} and start != "[[" else value
+    start = value.lstrip()[:2] if isinstance(value, str) else "-"
+    return parsed_json(field, value) if start[:1] in {"{", "["} and start != "[[" else value if start else None
 
 
 _TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*")
@@ -438,10 +439,7 @@ def pair_in(
     external_id: str | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Pair:
-    """Return the pair of a row; ``source`` and the gold ``letter`` are defaults for a row without its own.
-
-    ``more`` has further values of its metadata.
-    """
+    """Return the pair of a row. ``source`` and the gold ``letter`` are defaults; ``more`` is added to the metadata."""
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):
         if text is None and (answers or (a, b) != (None, None)):
