@@ -95,7 +95,7 @@ class AgreementChoice:
             (not_comparable, "a single person can be compared only with a judge, and only on answers"),
             (
                 self.human == "mean" and (not answers or self.grade in {None, "label"}),
-                "only scores of answers have a mean",
+                "only scores of answers have a mean: choose a score with --grade",
             ),
             (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),
             (self.by is not None and self.of == "repeats", "repeats cannot be sliced"),

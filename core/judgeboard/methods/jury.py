@@ -346,7 +346,8 @@ def compare_by_jury(
         known = stored_comparisons(connection, version.id, {item.pair_id for item in items})
         if new := [item for item in items if key_of(item) not in known]:
             refuse_retired(connection, version)
-            record_event(connection, "combine", actor, details={"version": version.id, "pairs": len(new)})
+            combined_pairs = len({item.pair_id for item in new})
+            record_event(connection, "combine", actor, details={"version": version.id, "pairs": combined_pairs})
             store_comparisons(connection, version, None, new)
     return measure_pairs(store, version.id, where=where)
 

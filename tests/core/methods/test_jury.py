@@ -21,6 +21,7 @@ from judgeboard.methods.jury import combined, compare_by_jury, judge_by_jury, st
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
@@ -409,6 +410,7 @@ def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members
     with store.reading() as connection:
         version = get_version(connection, "jury")
         rows = {row.pair_id: row for row in load_comparisons(connection, [version.id])}
+        assert latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
     votes = ["".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba)) for id_ in ids[:5]]
     assert votes == ["aa", "ab", "b-", "-a", "-t"], "a tie of votes and a single vote are no verdict"
     (group,) = report.groups
