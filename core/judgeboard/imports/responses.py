@@ -1,6 +1,7 @@
 """Logged responses."""
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,6 +32,8 @@ from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc
 
 MAX_COST = 1_000_000.0
+_OWN_ID_OF_TRACE = re.compile("(tr-)?[0-9a-f]{32}")
+"""The id of a trace as SDKs draw it: no other trace has it."""
 
 
 class ResponseImport(ImportKind[Response]):
@@ -130,16 +133,24 @@ class ResponseImport(ImportKind[Response]):
 
     @staticmethod
     def _stored_elsewhere(connection: Connection, records: Sequence[Response]) -> dict[int, int]:
-        """Return, by index, the response of the same trace that was received or is in another source."""
+        """Return, by index, the response of the same trace that was received or is in another source.
+
+        An id that an application chose, such as "chat-1", may be another trace's there: then the question differs.
+        """
         named = responses_named(connection, {record.external_id for record in records})
         received = received_among(connection, [each.id for same_id in named.values() for each in same_id])
-        elsewhere = {}
+        elsewhere: dict[int, int] = {}
+        unsure: dict[int, tuple[str, str]] = {}
         for index, record in enumerate(records):
             same_id = named.get(record.external_id, [])
             own = next((each.id for each in same_id if each.source == record.source), None)
             if same_id and (own is None or own in received):
                 elsewhere[index] = own or same_id[0].id
-        return elsewhere
+                if own is None and not _OWN_ID_OF_TRACE.fullmatch(record.external_id):
+                    unsure[index] = (same_id[0].source, record.external_id)
+        stored = find_contents(connection, unsure.values()) if unsure else {}
+        others = {index for index, key in unsure.items() if key in stored and stored[key].query != records[index].query}
+        return {index: id_ for index, id_ in elsewhere.items() if index not in others}
 
     def _free_id(self, response: Response) -> str:
         """Return the hash, or hash-k for the k-th equal row."""

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Rejected, Response
-from judgeboard.imports.importing import read_records
+from judgeboard.imports.importing import import_file, read_records
+from judgeboard.store.engine import Store
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 SLINGS = "Slings. Dyneema melts at about 145 °C, so never let it run over itself under load."
@@ -317,3 +318,15 @@ def test_a_trace_without_an_id_is_rejected_alone(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     _, items = records(file)
     assert [isinstance(item, Rejected) for item in items] == [False, True, False]
+
+
+def test_an_id_that_an_application_chose_may_be_another_trace_in_another_source(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    own = {"id": "o", "traceId": "chat-1", "type": "GENERATION", "startTime": "2026-11-21T04:00:00Z", "output": "a."}
+    summaries = []
+    for source, question in (("shop", "q?"), ("shop 2", "q?"), ("bank", "other?")):
+        file = tmp_path / f"{source}.jsonl"
+        file.write_text(json.dumps(own | {"input": question}))
+        summaries.append(import_file(sqlite_store, file, source=source))
+    assert [(each.new, each.unchanged) for each in summaries] == [(1, 0), (0, 1), (1, 0)]
