@@ -568,14 +568,19 @@ def kind_meant(chosen: type[ImportKind[Any]], taken: Collection[str], columns: I
     """Return a kind other than ``chosen`` whose required fields are among the columns of a row.
 
     Return None if ``taken`` (the fields with a column) has all required fields of ``chosen``, or if no other kind fits.
-    Kinds with answers are tried first, then kinds with more required fields.
+    Kinds with answers are tried first, then kinds with more required fields. A log with thumbs whose answer has an
+    unknown name is still a log: where a required field of ``chosen`` is found, another kind needs a field that
+    ``chosen`` does not have.
     """
     if all(name in taken for name in chosen.needed):
         return None
+    partly = any(name in taken for name in chosen.needed)
     names = {simple_name(column) for column in columns}
     classes = [(kind, kind_class(kind)) for kind in KINDS]
     classes.sort(key=lambda item: (not item[1].brings_answers, -len(item[1].needed)))
     for kind, other in classes:
+        if partly and chosen.columns.keys() >= set(other.needed):
+            continue
         if other is not chosen and not any(names.isdisjoint(other.columns[name]) for name in other.needed):
             return kind
     return None

@@ -225,6 +225,7 @@ def test_a_row_of_another_kind_names_it(one, row, said, meant):
     [
         ({"id": "a", "text": "t"}, "responses", "no query"),
         ({**RESPONSE, "question": "", "annotator": "Ada"}, "responses", "no query"),
+        ({"id": "a", "question": "q", "bot": "a", "thumb": "up"}, "responses", "no answer"),
         ({**GRADE, "label": None}, "grades", "no grade: give label, groundedness, quality or failure_modes"),
         ({"id": "a"}, "verdicts", "no judge"),
     ],
