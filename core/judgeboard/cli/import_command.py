@@ -129,6 +129,9 @@ _NEXT = {
     "responses": ("judge", "--judge", "lexical"),
     "grades": ("agreement",),
     "verdicts": ("agreement",),
+    "pairs": ("compare", "--recorded"),
+    "comparisons": ("compare", "--recorded"),
+    "samples": ("ssr", "--recorded"),
 }
 
 

@@ -314,7 +314,7 @@ class PairImport(RecordedImport[ImportedPair]):
         of_judge = judge is not None and annotator is None
         self._verdict_columns |= not cells.taken.keys().isdisjoint(_OF_JUDGE)
         letter, people = human_in(cells, "human" if of_judge or "human" in cells.taken else "winner", models)
-        if letter is None and simple_name(cells.taken.get("answer_a", "")) == "chosen":
+        if letter is None and simple_name(cells.taken.get("answer_a", "").partition(".")[0]) == "chosen":
             letter = Preference.A
         pair = pair_in(cells, self.source or "", letter, external_id=_id_in(cells, models), more=_kept(cells))
         verdicts = {

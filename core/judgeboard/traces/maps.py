@@ -54,6 +54,8 @@ def _rule(text: str) -> Rule:
 
 def _scale_of_score(field: str, text: str) -> Rule:
     scale = _SCALE.fullmatch(text)
+    if field == SCORE:
+        raise BadInput(f"'{SCORE}' names no score: write {SCORE}NAME={text}")
     if scale is None or float(scale[1]) >= float(scale[2]):
         raise BadInput(f"{text!r} is not a scale: write {field}=1-5 or {field}=-2..2")
     return Rule(field, text)

@@ -220,3 +220,13 @@ def test_old_rejected_rows_are_named_as_such(lines, tmp_path: Path) -> None:
     good = {"id": "1", "query": "why?", "answer": "so"}
     lines([good, {"id": "2"}])
     assert f"  {tmp_path / 'log.jsonl.rejected.jsonl'} is from an earlier import" in lines([good])
+
+
+def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, database = tmp_path / "pairs.jsonl", str(tmp_path / "judgeboard.db")
+    models = {"model_a": "gpt-4o", "model_b": "llama"}
+    log.write_text(json.dumps({"question": "q", "answer_a": "a", "answer_b": "b", "winner": "llama", **models}))
+    assert run(["import", "--kind", "pairs", str(log), "--db", database]) == 0
+    command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
+    assert run(command.split()) == 0
+    assert "llama: wins 100 % of 1 pair" in capsys.readouterr().out

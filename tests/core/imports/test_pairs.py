@@ -132,6 +132,7 @@ def test_the_winner_is_of_the_annotator_else_of_the_judge_else_gold(one):
     assert (ada.annotator, ada.aspects) == ("ada", {"overall": AspectPreference(B)})
     assert pair(one, judge="j", score_a=3, score_b=2.5).verdicts == {AB: {"overall": A}}
     assert pair(one, judge="j", score_a=-1, score_b=-1).verdicts == {}
+    assert pair(one, winner="B", score_a=3, score_b=2.5).pair.gold is B
 
 
 def test_columns_of_a_judge_or_a_person_are_kept_with_a_pair_that_has_none(one):
@@ -246,3 +247,6 @@ def test_the_chosen_answer_is_a_and_gold(one):
     got = one(row, kind="pairs").pair
     assert (got.answer_a, got.answer_b, got.model_a, got.model_b, got.gold) == ("x", "y", "m", "n", A)
     assert one({"prompt": "which?", "response1": "x", "response_2": "y"}, kind="pairs").pair.gold is None
+    row = {"prompt": "which?", "chosen": [{"content": "which?"}, {"content": "x"}], "rejected": [{}, {"content": "y"}]}
+    mapping = {"chosen.1.content": "answer_a", "rejected.1.content": "answer_b"}
+    assert one(row, kind="pairs", mapping=mapping).pair.gold is A

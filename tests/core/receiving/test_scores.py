@@ -169,3 +169,5 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
     assert len(verdicts(sqlite_store)) == 2
     with sqlite_store.writing() as connection, pytest.raises(BadInput, match="not a scale"):
         set_rules(connection, "shop", ["score.tone=5-1"], "test", datetime.now(UTC))
+    with sqlite_store.writing() as connection, pytest.raises(BadInput, match=r"names no score: write score\.NAME=1-5"):
+        set_rules(connection, "shop", ["score.=1-5"], "test", datetime.now(UTC))
