@@ -118,14 +118,18 @@ def as_utc(value: Any) -> datetime:
 
 
 _SECONDS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1, "": 1}
+_LONGEST_DURATION = 36_525 * 86_400  # so that a time of today, less a duration, is a time
 
 
 def seconds_of(text: str) -> float:
     """Return the seconds of a duration such as "90s", "30min", "24h" or "2d"; raise BadInput otherwise."""
     match = re.fullmatch(r"(\d{1,7})\s*(d|h|min|m|s|)", text.strip(), re.ASCII)
-    if match is None or not int(match[1]):
+    seconds = 0 if match is None else int(match[1]) * _SECONDS[match[2]]
+    if not seconds:
         raise BadInput(f"{text!r} is not a duration: write for example 90s, 30min, 24h or 2d")
-    return float(int(match[1]) * _SECONDS[match[2]])
+    if seconds > _LONGEST_DURATION:
+        raise BadInput(f"{text!r} is longer than 100 years")
+    return float(seconds)
 
 
 def utc_day(moment: datetime) -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Feedback, FeedbackKind, Grade
 from judgeboard.errors import BadInput
 from judgeboard.reviews.queues import QueueRules
-from judgeboard.text import as_utc, iso_z, storable, unstorable, utc_day
+from judgeboard.text import as_utc, iso_z, seconds_of, storable, unstorable, utc_day
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
 
@@ -97,3 +97,11 @@ def test_iso_text_and_datetime_give_the_same_time_back(moment):
 def test_a_day_is_counted_in_utc(moment):
     elsewhere = moment.astimezone(timezone(timedelta(hours=-11)))
     assert utc_day(elsewhere) == (moment.date() - date(1970, 1, 1)).days
+
+
+@pytest.mark.parametrize("text", ["", "0s", "5 weeks", "-1h", "9999999d"])
+def test_a_duration_can_be_taken_from_the_time_of_today(text: str) -> None:
+    assert (seconds_of("30min"), seconds_of(" 2 d")) == (1_800, 172_800)
+    assert datetime.now(UTC) - timedelta(seconds=seconds_of("36500d")) < datetime.now(UTC)
+    with pytest.raises(BadInput, match=r"duration|longer than 100 years"):
+        seconds_of(text)
