@@ -182,9 +182,9 @@ def class_statistics(pairs: Pairs) -> tuple[ClassStatistics, ...]:
         of_people, of_judge = pairs.people == place, pairs.judge == place
         if of_people.any() or of_judge.any():
             shares = detection_shares(k, place)
-            given = replace(shares["precision"], undefined="the judge never gave this class")
-            caught = replace(shares["sensitivity"], undefined="people never gave this class")
-            precision, recall = pairs.table.share(given), pairs.table.share(caught)
+            precision_share = replace(shares["precision"], undefined="the judge never gave this class")
+            recall_share = replace(shares["sensitivity"], undefined="people never gave this class")
+            precision, recall = pairs.table.share(precision_share), pairs.table.share(recall_share)
             f1 = pairs.table.statistic(partial(f1_of, category=place), ONE_CATEGORY)
             classes.append(ClassStatistics(str(category), int(of_people.sum()), precision, recall, f1))
     return tuple(classes)
