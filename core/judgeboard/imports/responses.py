@@ -1,4 +1,4 @@
-"""Logged responses."""
+"""Logged responses, and feedback of users on stored responses."""
 
 import json
 import re
