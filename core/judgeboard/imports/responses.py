@@ -203,13 +203,15 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = self.responses_named(connection, {name for name, _ in names.values()})
         found = rows.find("response", "external_id", names, named, of_traces=self.of_traces)
-        left = {index: response.id for index, response in found.items()}
-        while left:  # one row of each response at a time, to know which rows are new
-            row_of = {id_: index for index, id_ in reversed(left.items())}
-            feedback = {id_: records[index].feedback for id_, index in row_of.items()}
-            added = add_feedback(connection, feedback, (), self.batch_id, now)
-            rows.new |= {row_of[id_] for id_ in added}
-            left = {index: id_ for index, id_ in left.items() if row_of[id_] != index}
+        feedback: dict[int, list[Feedback]] = {}
+        for index, response in found.items():
+            feedback.setdefault(response.id, []).extend(records[index].feedback)
+        added = set(add_feedback(connection, feedback, (), self.batch_id, now))
+        for index, response in found.items():
+            of_row = {(response.id, entry) for entry in records[index].feedback}
+            if of_row & added:
+                rows.new.add(index)
+            added -= of_row  # an equal row after it is unchanged
         return rows.stored()
 
 

@@ -132,22 +132,24 @@ def insert_feedback(
     known_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
-) -> list[int]:
-    """Insert feedback that is not stored yet; return each new row's response. Only ``known_ids`` may have feedback."""
+) -> list[tuple[int, Feedback]]:
+    """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback."""
     names = ("response_id", "kind", "value", "user", "at")
     query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
     stored = {tuple(row) for row in connection.execute(query)} if known_ids else set()
-    added: list[dict[str, Any]] = []
+    added: list[tuple[int, Feedback]] = []
+    rows: list[dict[str, Any]] = []
     for response_id, entries in feedback.items():
         for entry in entries:
             at = None if entry.at is None else as_utc(entry.at)
             row = (response_id, entry.kind.value, float(entry.value), entry.user, at)
             if row not in stored:
                 stored.add(row)
-                added.append(dict(zip(names, row, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
-    if added:
-        connection.execute(insert(FEEDBACK), added)
-    return [row["response_id"] for row in added]
+                added.append((response_id, entry))
+                rows.append(dict(zip(names, row, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
+    if rows:
+        connection.execute(insert(FEEDBACK), rows)
+    return added
 
 
 _COPIED = (
