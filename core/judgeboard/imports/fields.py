@@ -214,7 +214,7 @@ class Columns:
                 simple.setdefault(simple_name(name), name)
         own_export = "external_id" in simple
         for ours, called in self._fields.items():
-            candidates = [simple[name] for name in called if name in simple]
+            candidates = [simple[name] for name in called if name in simple and simple[name] not in taken.values()]
             if not candidates or (ours in OWN_EXPORT_ONLY and not own_export):
                 continue
             if ours not in taken:

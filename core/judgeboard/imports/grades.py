@@ -22,7 +22,7 @@ from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
-from judgeboard.imports.pairs import aspects_in
+from judgeboard.imports.preferences import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
 from judgeboard.store.grades import GradeOf, insert_grades
 from judgeboard.store.issues import ensure_modes

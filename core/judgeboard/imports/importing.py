@@ -105,8 +105,8 @@ class ImportSummary:
     @property
     def not_found(self) -> tuple[str, ...]:
         """The required fields without a column."""
-        empty = {use.ours for use in self.columns if use.theirs is None}
-        return tuple(name for name in kind_class(self.kind).needed if name in empty)
+        fields = {use.ours for use in self.columns if use.ours is not None and use.theirs is not None}
+        return tuple(name for name in kind_class(self.kind).required(fields) if name not in fields)
 
     def more_words(self, columns: int, listed: int) -> str:
         """Return " and 12 more" for the columns that are not listed. For very many columns, it is a lower bound."""

@@ -1,18 +1,16 @@
 """Pairs of answers with people's preferences and judges' verdicts, and files of verdicts on stored pairs."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from shlex import quote
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Pair, Preference, Shown, Status, StepRecord
+from judgeboard.domain import OVERALL, GivenPreference, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
@@ -20,195 +18,16 @@ from judgeboard.imports.fields import (
     Cells,
     ColumnNames,
     Unusable,
-    checked,
-    chosen,
     json_text,
     metadata_in,
-    parsed_json,
     simple_name,
 )
 from judgeboard.imports.kinds import RowOutcomes, Stored
+from judgeboard.imports.preferences import higher, human_in, list_or_object, preference_word, verdict_in
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
-from judgeboard.imports.scales import NumberScale, scale_of_pairs
-from judgeboard.imports.values import spelled_number
 from judgeboard.store.comparisons import NewComparison, key_of, store_comparisons, stored_comparisons
 from judgeboard.store.pairs import ids_of_pairs, pairs_named, store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
-from judgeboard.text import MAX_NAME, as_utc
-
-_ANSWERS = ("answer", "response", "output", "model", "assistant", "completion", "candidate")
-_WORDS = {
-    "n": Preference.TIE,
-    **dict.fromkeys(("equal", "same", "draw", "both", "neither", "both good", "both bad", "bothbad"), Preference.TIE),
-    **dict.fromkeys(("tie (bothbad)", "tie (both bad)", "a=b", "b=a"), Preference.TIE),
-    **{word.value: word for word in Preference},
-    **dict.fromkeys(("left", "first", "a>b", "a>>b", "b<a", "b<<a"), Preference.A),
-    **dict.fromkeys(("right", "second", "b>a", "b>>a", "a<b", "a<<b"), Preference.B),
-    **{f"{answer} {place}": Preference.A for answer in _ANSWERS for place in ("a", "1")},
-    **{f"{answer} {place}": Preference.B for answer in _ANSWERS for place in ("b", "2")},
-}
-_PLACES = frozenset({"left", "right", "first", "second"})
-_NO_WORDS = frozenset({"", "error", "invalid", "none", "null", "na", "n/a", "unparsable"})
-_NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
-
-
-def preference_word(field: str, value: Any, models: Mapping[str, Preference] | None = None) -> Preference:
-    """Return the preference of a word: a, b, tie, another word like model_a or "tie (bothbad)", or a model's name.
-
-    ``models`` has the side of each model of the pair, by its name in lower case.
-    """
-    word = value.strip().strip("[]").casefold() if isinstance(value, str) else ""
-    sides = {(models or {}).get(word), _WORDS.get(" ".join(word.replace("_", " ").split()))} - {None}
-    if len(sides) == 1:
-        return next(each for each in sides if each is not None)
-    if sides:
-        raise Unusable(field, f"{value!r:.60} is both a side and the name of a model on the other side")
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Unusable(field, f"{json_kind(value)} is not A, B or tie")
-    spelled = str(value)[:20]
-    option = f"--map-value {quote(f'{field}:{spelled}=A')}"
-    other = ", or keep the column as it is with --map COLUMN=extra" if field == "winner" else ""
-    raise Unusable(field, f"{spelled!r} is not A, B or tie: say what it means, for example {option}{other}")
-
-
-def check_words(field: str, shown: Shown | None, *words: Any) -> None:
-    """Raise Unusable for a word such as "first" where B was shown first: it may mean B, or the answer A."""
-    for word in words if shown is Shown.BA else ():
-        if isinstance(word, str) and word.strip().strip("[]").casefold() in _PLACES:
-            meaning = f"write A or B, or say what it means, for example --map-value {field}:{word.strip()}=B"
-            raise Unusable(field, f"{word.strip()!r} is ambiguous where B was shown first: {meaning}")
-
-
-def verdict_in(
-    cells: Cells, field: str, models: Mapping[str, Preference] | None = None, *, shown: Shown | None = None
-) -> dict[str, Preference]:
-    """Return a judge's preferences by aspect in the order ``shown``; a single word is for ``overall``.
-
-    Two numbers are the scores of A and B: the answer with the higher score is preferred. Words such as "error", and the
-    scores -1 and -1 that scripts write for them, are no verdict. ``models`` is as in `preference_word`.
-    """
-    value = _list_or_object(cells, field)
-    if isinstance(value, str) and (scores := _TWO_NUMBERS.fullmatch(value)):
-        value = [float(scores[1]), float(scores[2])]
-    if value is None or (isinstance(value, str) and value.strip().casefold() in _NO_WORDS):
-        return {}
-    if isinstance(value, list):
-        return {} if value == [-1, -1] else {OVERALL: _higher(field, value)}
-    check_words(field, shown, *(value.values() if isinstance(value, dict) else (value,)))
-    if not isinstance(value, dict):
-        return {OVERALL: preference_word(field, value, models)}
-    return {
-        _aspect(field, aspect): preference_word(field, word, models)
-        for aspect, word in value.items()
-        if word is not None
-    }
-
-
-def _list_or_object(cells: Cells, field: str) -> Any:
-    """Return a value, None for a blank text. A list or an object in a text is read as JSON; "[[A]]" is a word."""
-    value = cells.get(field)
-    start = value.lstrip()[:2] if isinstance(value, str) else "-"
-    return parsed_json(field, value) if start[:1] in {"{", "["} and start != "[[" else value if start else None
-
-
-_TWO_NUMBERS = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*[\s,;]\s*(-?\d+(?:\.\d+)?)\s*")
-
-
-def _higher(field: str, scores: Sequence[Any]) -> Preference:
-    """Return which of two scores is higher. Differences below 1e-9 are ties, because they are rounding errors."""
-    if len(scores) != 2 or any(isinstance(each, bool) or not isinstance(each, int | float) for each in scores):
-        raise Unusable(field, "expected two numbers, the scores of A and B")
-    difference = round(scores[0] - scores[1], 9)
-    return Preference.A if difference > 0 else Preference.B if difference < 0 else Preference.TIE
-
-
-def human_in(
-    cells: Cells, field: str = "human", models: Mapping[str, Preference] | None = None
-) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
-    """Return the gold label and the people's preferences of a row.
-
-    The ``field`` has a word (the gold label) or a list of objects. A person's object has ``annotator`` and optional
-    ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is about the aspect ``overall``. Every other key is an
-    aspect. People without a preference are left out. A column mapped to ``human.NAME`` has the preference of this
-    person. With the field ``annotator``, the word is the preference of this person. Their numbers need a ``scale``,
-    because 1 may mean that the first answer is better, or that the second one is better by 1.
-    """
-    value = _list_or_object(cells, field)
-    words = {(name, name.partition(".")[2]): cells.get(name) for name in cells.taken if name.startswith("human.")}
-    annotator = cells.name("annotator")
-    if annotator is not None and not isinstance(value, list):
-        words[field, annotator], value = value, None
-    people = tuple(
-        GivenPreference(name, {OVERALL: _side_or_grade(place, word, cells, models)})
-        for (place, name), word in words.items()
-        if word is not None
-    )
-    if isinstance(value, list):
-        if not all(isinstance(item, dict) for item in value):
-            raise Unusable(field, "expected a word or a list of objects, found another list")
-        people += tuple(person for person in (_person(entry, models) for entry in value) if person.aspects)
-    if len({(person.annotator, person.shown) for person in people}) < len(people):
-        raise Unusable(field, "a person occurs twice with the same order shown")
-    return None if value is None or isinstance(value, list) else preference_word(field, value, models), people
-
-
-def _side_or_grade(field: str, value: Any, cells: Cells, models: Mapping[str, Preference] | None) -> AspectPreference:
-    scale = cells.text("scale")
-    if scale is None:
-        return AspectPreference(preference_word(field, value, models))
-    return _preference(field, value, scale_of_pairs("scale", scale), models)
-
-
-def aspects_in(
-    field: str,
-    cells: Mapping[str, Any],
-    scale: NumberScale,
-    preference: Any = None,
-    models: Mapping[str, Preference] | None = None,
-) -> dict[str, AspectPreference]:
-    """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
-
-    ``preference`` is the word for the aspect ``overall``, which may also have a grade.
-    """
-    aspects = {
-        _aspect(field, aspect): _preference(f"{field}.{aspect}" if field else aspect, value, scale, models)
-        for aspect, value in cells.items()
-        if value is not None
-    }
-    if preference is not None:
-        grade = aspects.get(OVERALL) or AspectPreference(Preference.TIE)
-        aspects[OVERALL] = replace(grade, preference=preference_word(field or "preference", preference, models))
-    return aspects
-
-
-def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -> GivenPreference:
-    name = entry.get("annotator")
-    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
-        raise Unusable("human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters")
-    scale, note = entry.get("scale"), entry.get("note")
-    if not all(value is None or isinstance(value, str) for value in (scale, note)):
-        raise Unusable("human", f"scale and note of {name} must be texts")
-    aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
-    shown = chosen("human", entry.get("shown"), Shown)
-    check_words("human", shown, entry.get("preference"), *aspects.values())
-    preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models)
-    at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
-    return GivenPreference(name, preferences, shown, note, at)
-
-
-def _preference(
-    field: str, value: Any, scale: NumberScale, models: Mapping[str, Preference] | None = None
-) -> AspectPreference:
-    number = spelled_number(value) if isinstance(value, str) else value
-    if isinstance(number, int | float) and not isinstance(number, bool):
-        return AspectPreference(None, scale.checked(field, number), str(scale))
-    return AspectPreference(preference_word(field, value, models))
-
-
-def _aspect(field: str, name: str) -> str:
-    if not name.strip() or len(name) > MAX_NAME:
-        raise Unusable(field, f"the name of an aspect has 1 to {MAX_NAME} characters")
-    return name
 
 
 def _named(*words: str, places: str) -> tuple[str, ...]:
@@ -226,11 +45,11 @@ PAIR_COLUMNS: ColumnNames = {
     "options": ("options", "choices"),
     "answer_a": (
         *_named("answer", "output", "completion", "candidate", "text", places="a1"),
-        *("response_1", "response1", "chosen"),
+        *("response_1", "response1", "response_a", "chosen"),
     ),
     "answer_b": (
         *_named("answer", "output", "completion", "candidate", "text", places="b2"),
-        *("response_2", "response2", "rejected"),
+        *("response_2", "response2", "response_b", "rejected"),
     ),
     "query_type": known_names.QUERY_TYPE_OF_PAIR,
     "reference": known_names.REFERENCE,
@@ -273,9 +92,10 @@ class PairImport(RecordedImport[ImportedPair]):
     ``verdict_order_ab`` is the judge's preference with A shown first, ``verdict_order_ba`` with B shown first. Both
     name the stored answers: A, B, tie, another word like `model_a` or `tie (bothbad)`, the name of a model, or two
     numbers (the scores of A and B). ``winner`` is the preference of the ``annotator``, else the verdict of the
-    ``judge`` with A shown first, else the gold label. ``score_a`` and ``score_b`` are a judge's scores of both answers.
-    With `chosen` and `rejected`, the chosen answer is A and gold. Map a column of each person to `human.NAME`. People's
-    numbers need a ``scale`` (above 0 B is better); in a list of people it is -2..2 by default.
+    ``judge`` with A shown first, else the gold label. Instead, ``winner_a``, ``winner_b`` or ``winner_tie`` may be 1.
+    ``score_a`` and ``score_b`` are a judge's scores of both answers. With `chosen` and `rejected`, the chosen answer is
+    A and gold. Map a column of each person to `human.NAME`. People's numbers need a ``scale`` (above 0 B is better); in
+    a list of people it is -2..2 by default.
 
     Without an id column, ids are derived from the content. A `question_id` is not the id of a pair if the row names two
     models: then the rest of the id is derived. A judge was asked in the orders in which it has a verdict on any pair of
@@ -296,6 +116,9 @@ class PairImport(RecordedImport[ImportedPair]):
         "human": ("human", "human_preference", "annotations"),
         "annotator": ("annotator", "annotator_id", "annotated_by", "labeler", "rater"),
         "winner": ("winner", "preference", "preferred"),
+        "winner_a": ("winner_model_a",),
+        "winner_b": ("winner_model_b",),
+        "winner_tie": ("winner_tie",),
         "scale": ("scale",),
     }
     needed = ("question", "answer_a", "answer_b")
@@ -324,7 +147,7 @@ class PairImport(RecordedImport[ImportedPair]):
         }
         if of_judge and not cells.taken.keys() & _ORDERS.keys():
             scores = [cells.number("score_a"), cells.number("score_b")]
-            by_score = {} if None in scores or scores == [-1, -1] else {OVERALL: _higher("score_a", scores)}
+            by_score = {} if None in scores or scores == [-1, -1] else {OVERALL: higher("score_a", scores)}
             verdicts = {Shown.AB: verdict} if (verdict := verdict_in(cells, "winner", models) or by_score) else {}
         if verdicts and judge is None:
             raise Unusable("judge", "a verdict without a judge: give the column judge")
@@ -409,7 +232,7 @@ def _kept(cells: Cells) -> dict[str, Any]:
 
     Empty for the row of a judge or a person: other rows of the pair may have other values there.
     """
-    in_list = isinstance(_list_or_object(cells, "human"), list)
+    in_list = isinstance(list_or_object(cells, "human"), list)
     if cells.name("judge") is not None or (cells.name("annotator") is not None and not in_list):
         return {}
     fields = {"score_a", "score_b", "annotator"}

@@ -24,7 +24,8 @@ from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, json_text, metadata_in
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in, preference_word
+from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in
+from judgeboard.imports.preferences import preference_word
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version, store_recorded
 from judgeboard.imports.scales import SCORE, scale_in
 from judgeboard.store.comparisons import NewComparison

@@ -154,7 +154,16 @@ FEEDBACK = {
 OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
 OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
 OF_PAIRS = {"pair_id", "preference", "shown"}
-OF_PUBLIC_PAIRS = {"annotator", "scale", "score_a", "score_b", "winner"}  # instead of `human` and `gold`
+OF_PUBLIC_PAIRS = {
+    "annotator",
+    "scale",
+    "score_a",
+    "score_b",
+    "winner",
+    "winner_a",
+    "winner_b",
+    "winner_tie",
+}  # not with `human`
 OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
 OF_RESPONSES = {
     *("external_id", "label", "label_implied", "groundedness", "quality", "spans", "corrected_answer", "failure_modes")

@@ -135,6 +135,15 @@ def test_the_winner_is_of_the_annotator_else_of_the_judge_else_gold(one):
     assert pair(one, winner="B", score_a=3, score_b=2.5).pair.gold is B
 
 
+def test_the_winner_may_be_marked_in_one_of_three_columns_and_answers_may_be_called_responses(reading):
+    head = "id,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
+    rows = "1,which?,left,right,1,0,0\n2,which?,left,right,0,0,1\n3,which?,left,right,0,0,0\n"
+    first, tie, none = reading((head + rows).encode(), name="pairs.csv", kind="pairs")
+    assert (first.pair.answer_a, first.pair.response_a, first.pair.gold) == ("left", None, A)
+    assert (tie.pair.answer_b, tie.pair.gold) == ("right", TIE)
+    assert (none.field, "must be 1" in none.reason) == ("winner_a", True)
+
+
 def test_columns_of_a_judge_or_a_person_are_kept_with_a_pair_that_has_none(one):
     scores = {"score_a": 3, "rating_2": 1, "score_b": 1, "scale": "1-5"}
     assert pair(one, **scores).pair.metadata == scores
