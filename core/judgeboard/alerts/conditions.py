@@ -12,7 +12,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from judgeboard.agreement.alarms import alarm_sentence, open_alarms
-from judgeboard.domain import JURY, RECORDED, REPEATS, AlertCondition, RuleState
+from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition, RuleState
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.alerts import NewAlertRule
@@ -116,7 +116,7 @@ def _days_of_judges(connection: Connection, now: datetime, days: int) -> Iterato
     today = now.astimezone(UTC).date()
     last_days = [today - timedelta(days=back) for back in reversed(range(days))]
     # The other kinds make no calls of their own.
-    calling = {each.name for each in list_versions(connection) if each.kind not in {RECORDED, JURY, REPEATS}}
+    calling = {each.name for each in list_versions(connection) if each.kind not in {RECORDED, *COMBINED_KINDS}}
     for judge in sorted(calling):
         yield judge, judge_days(connection, judge, last_days)
 

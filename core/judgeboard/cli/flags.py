@@ -1,25 +1,35 @@
 """The commands `flag` and `checks`: apply the flag rules, and define deterministic checks of logged answers."""
 
+import sys
 from pathlib import Path
 
 import click
 
 from judgeboard.cli import options
+from judgeboard.errors import BadInput
 from judgeboard.text import counted
 
 
 @options.command("judgeboard flag", json=False)
-def flag_command() -> None:
+@click.option("--yes", is_flag=True, help="Skip the confirmation before open flags are superseded.")
+def flag_command(*, yes: bool) -> None:
     """Apply the flag rules to all answers again.
 
     Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
-    flags are kept.
+    flags are kept. An open flag is superseded if its reason no longer holds; the command asks first. If you change the
+    threshold back and run it again, these flags are raised again.
     """
-    from judgeboard.people.roster import raise_flags
+    from judgeboard.people.roster import flags_to_supersede, raise_flags
 
+    store = options.open_store()
+    if not yes and (superseded := flags_to_supersede(store)):
+        question = f"{counted(superseded, 'open flag')} would be superseded: the reason no longer holds."
+        if not sys.stdin.isatty():
+            raise BadInput(f"{question} Nothing was changed. To apply the rules: `judgeboard flag --yes`")
+        click.confirm(f"{question} Apply the rules?", abort=True, err=True)
     with options.progress("flags") as update:
         summary = raise_flags(
-            options.open_store(),
+            store,
             actor=options.actor(),
             progress=lambda done, total: update(completed=done, total=total),
         )

@@ -22,7 +22,7 @@ class JudgeSignal:
     groundedness: float | None = None
     quality: int | None = None
     label: Label | None = None
-    in_jury: bool = False  # member of a jury that judged this response; only the jury's judgment counts
+    in_primary_jury: bool = False  # member of the jury that is the primary judge; only the jury's judgment counts
 
 
 @dataclass(frozen=True, slots=True)

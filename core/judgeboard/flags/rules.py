@@ -7,7 +7,7 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
-from judgeboard.domain import AUDIT, REPEATS, FeedbackKind, Label
+from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Label
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thresholds, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
 
@@ -185,11 +185,15 @@ def poor_rating(signals: Signals, thresholds: Thresholds) -> Reason | None:
 def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer on which any two judges differ widely.
 
-    Two current judgments differ by the threshold or more in groundedness or quality, or in label. Supreme judges and
-    combined repeats are left out. If a jury judged the answer, its members are left out.
+    Two current judgments differ by the threshold or more in groundedness or quality, or in label. Judgments that are
+    made from other judgments are left out: those of supreme judges, combined repeats and juries. If the primary judge
+    is a jury, it counts in place of its members.
     """
-    judges = [judge for judge in (signals.primary, *signals.others) if judge is not None]
-    pairs = combinations([judge for judge in judges if judge.kind not in {AUDIT, REPEATS} and not judge.in_jury], 2)
+    derived = {AUDIT, *COMBINED_KINDS}
+    judges = [judge for judge in signals.others if judge.kind not in derived and not judge.in_primary_jury]
+    if signals.primary is not None and signals.primary.kind not in {AUDIT, REPEATS}:
+        judges.insert(0, signals.primary)
+    pairs = combinations(judges, 2)
     differences = [difference for one, two in pairs for difference in differences_of(one, two, thresholds)]
     if not differences:
         return None

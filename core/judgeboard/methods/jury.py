@@ -17,7 +17,6 @@ from judgeboard.domain import (
     JURY,
     DimensionScore,
     Estimate,
-    FlagState,
     JudgeVersion,
     Label,
     Preference,
@@ -28,7 +27,6 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rule import Cuts
-from judgeboard.flags.rules import JUDGES_DISAGREE
 from judgeboard.methods.pair_report import PairReport, measure_pairs
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
@@ -47,14 +45,12 @@ from judgeboard.store.comparisons import (
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.flags import count_flags
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
-from judgeboard.text import counted
 
 SPLIT = "split"
 RULE: dict[str, str] = {
@@ -381,25 +377,14 @@ def judge_by_jury(
         judged = by_version(connection, [member.id for member in versions], where)
         complete = {id_: each for id_, each in judged.items() if len(each.opinions) == len(versions)}
         opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
-        before = _superseded(connection)
         verdicts = store_combined(connection, version, opinions, actor)
-        closed = _superseded(connection) - before
         left, answers = len(judged) - len(complete), count_answers(connection, where)
         report = jury_report(connection, version, versions, complete, verdicts, not_reached=left, answers=answers)
-    report = replace(report, where=(where or RowFilter()).as_dict())
-    if not closed:
-        return report
-    note = f"{counted(closed, 'open flag')} of {JUDGES_DISAGREE} superseded: the members of a jury count as one judge."
-    return replace(report, notes=(*report.notes, note))
+    return replace(report, where=(where or RowFilter()).as_dict())
 
 
 def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
     return [judged.opinions[member.id].verdict for member in members]
-
-
-def _superseded(connection: Connection) -> int:
-    """Count superseded flags. They never reopen, so the difference of two counts is the number closed in between."""
-    return count_flags(connection, JUDGES_DISAGREE, FlagState.SUPERSEDED)
 
 
 def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:

@@ -25,6 +25,7 @@ from judgeboard.people.permissions import (
 from judgeboard.settings import load_settings, variable_of
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
+from judgeboard.store.flags import with_open_flags
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
 from judgeboard.store.reviewers import (
     Reviewer,
@@ -38,7 +39,7 @@ from judgeboard.store.reviewers import (
 )
 from judgeboard.store.settings import check_query_types, primary_judge, set_setting
 from judgeboard.store.statements import AT_ONCE
-from judgeboard.store.storing import reapply_flags, rebuild_current
+from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
 from judgeboard.text import some_of
 
@@ -328,6 +329,16 @@ class FlagSummary:
     def superseded(self) -> int:
         """Number of open flags superseded."""
         return self.superseded_by_rule.total()
+
+
+def flags_to_supersede(store: Store) -> int:
+    """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing."""
+    total, last = 0, 0
+    with store.reading() as connection:
+        while ids := with_open_flags(connection, after=last, limit=AT_ONCE):
+            total += count_to_supersede(connection, ids)
+            last = ids[-1]
+    return total
 
 
 def raise_flags(

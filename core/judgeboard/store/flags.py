@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
@@ -14,6 +14,7 @@ from judgeboard.flags.rule import (
     JudgeSignal,
     Raise,
     RaisedFlag,
+    Reconciled,
     Rule,
     Signals,
     SupremeMark,
@@ -78,12 +79,12 @@ def read_signals(
 ) -> list[Signals]:
     """Return the signals of each response, in their order.
 
-    One statement reads the reviews by supreme judges. Further statements are needed if the primary judge failed, if a
-    jury judged, and for the texts, which are read only for responses for which ``texts_for`` is true.
+    One statement reads the reviews by supreme judges. Further statements are needed if the primary judge failed or is
+    a jury, and for the texts, which are read only for responses for which ``texts_for`` is true.
     """
     failures = _failures(connection, states, primary_judge)
     wrong = wrong_marks(connection, states) if any(state.by_judge for state in states) else {}
-    members = _jury_members(connection, states)
+    members = _members_of_primary_jury(connection, states, primary_judge)
     signals = [_signals(state, primary_judge, failures.get(state.response.id), wrong, members) for state in states]
     ids = [state.response.id for state, each in zip(states, signals, strict=True) if texts_for(each)]
     if not ids:
@@ -103,14 +104,15 @@ def _signals(
 ) -> Signals:
     primary = _latest(state.by_judge.values(), primary_judge)
     others = sorted((judgment for judgment in state.by_judge.values() if judgment is not primary), key=_by_name)
-    in_jury = frozenset(member for jury in _juries(state) for member in members_of.get(jury.version_id, frozenset()))
+    jury = _primary_jury(state, primary_judge)
+    members = frozenset[str]() if jury is None else members_of[jury.version_id]
     signals = {
         judgment.id: record_of(
             JudgeSignal,
             judgment,
             judgment_id=judgment.id,
             title=version_title(judgment.name, judgment.number),
-            in_jury=judgment.fingerprint in in_jury,
+            in_primary_jury=judgment.fingerprint in members,
         )
         for judgment in state.by_judge.values()
     }
@@ -130,14 +132,17 @@ def _signals(
     )
 
 
-def _juries(state: ResponseState) -> list[ShortJudgment]:
-    judgments = (*state.by_judge.values(), *state.failed.values())
-    return [judgment for judgment in judgments if judgment.kind == JURY]
+def _primary_jury(state: ResponseState, primary_judge: str | None) -> ShortJudgment | None:
+    """Return the primary judge's latest judgment of a response, usable or not, if the primary judge is a jury."""
+    latest = _latest((*state.by_judge.values(), *state.failed.values()), primary_judge)
+    return latest if latest is not None and latest.kind == JURY else None
 
 
-def _jury_members(connection: Connection, states: Sequence[ResponseState]) -> dict[int, frozenset[str]]:
-    """The fingerprints of the members of each jury version that judged one of these responses."""
-    juries = {judgment.version_id for state in states for judgment in _juries(state)}
+def _members_of_primary_jury(
+    connection: Connection, states: Sequence[ResponseState], primary_judge: str | None
+) -> dict[int, frozenset[str]]:
+    """Return the fingerprints of the members of the primary judge by its version, if it is a jury."""
+    juries = {jury.version_id for state in states if (jury := _primary_jury(state, primary_judge)) is not None}
     if not juries:
         return {}
     rows = connection.execute(select(VERSION.c.id, VERSION.c.params).where(VERSION.c.id.in_(juries)))
@@ -196,6 +201,44 @@ class FlagChanges:
         self.superseded += other.superseded
 
 
+class Reconciling(NamedTuple):
+    """The flags that one response has, and the changes to them."""
+
+    state: ResponseState
+    signals: Signals
+    flags: Sequence[RaisedFlag]
+    result: Reconciled
+
+    @property
+    def superseded(self) -> list[RaisedFlag]:
+        """The open flags to supersede."""
+        return [flag for flag in self.flags if flag.id in self.result.to_supersede]
+
+
+def reconciling(
+    connection: Connection, states: Sequence[ResponseState], rules: Sequence[Rule], in_force: RulesInForce
+) -> list[Reconciling]:
+    """Return what ``rules`` would change on the flags of these responses; only logged answers get flags."""
+    logged = [state for state in states if state.response.kind == ResponseKind.LOG]
+    stored: dict[int, list[RaisedFlag]] = {}
+    rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
+    for response_id, *flag in rows:
+        stored.setdefault(response_id, []).append(RaisedFlag(*flag))
+    readers = [rule.texts_for for rule in rules if rule.reads_texts]
+    all_signals = read_signals(
+        connection,
+        logged,
+        in_force.primary_judge,
+        texts_for=lambda signals: any(reads(signals, in_force.thresholds) for reads in readers),
+    )
+    changes = []
+    for state, signals in zip(logged, all_signals, strict=True):
+        flags = stored.get(state.response.id, [])
+        result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
+        changes.append(Reconciling(state, signals, flags, result))
+    return changes
+
+
 def update_flags(
     connection: Connection,
     states: Sequence[ResponseState],
@@ -204,31 +247,18 @@ def update_flags(
     now: datetime,
 ) -> FlagChanges:
     """Raise and supersede the flags of ``rules`` on these responses; only logged answers get flags."""
-    logged = [state for state in states if state.response.kind == ResponseKind.LOG]
-    stored: dict[int, list[RaisedFlag]] = {}
-    rows = connection.execute(_FLAGS, {"ids": [state.response.id for state in logged]})
-    for response_id, *flag in rows:
-        stored.setdefault(response_id, []).append(RaisedFlag(*flag))
     changes = FlagChanges()
     new: list[dict[str, Any]] = []
     superseded: list[int] = []
     several: list[int] = []  # changed responses with more than one flag: their leading flag may change
-    readers = [rule.texts_for for rule in rules if rule.reads_texts]
-    all_signals = read_signals(
-        connection,
-        logged,
-        in_force.primary_judge,
-        texts_for=lambda signals: any(reads(signals, in_force.thresholds) for reads in readers),
-    )
-    for state, signals in zip(logged, all_signals, strict=True):
-        flags = stored.get(state.response.id, [])
-        result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
-        new += [_row(state.response, signals, raised, now) for raised in result.to_raise]
-        superseded += result.to_supersede
-        if (result.to_raise or result.to_supersede) and len(flags) + len(result.to_raise) > 1:
-            several.append(state.response.id)
-        changes.raised.update(raised.reason.rule for raised in result.to_raise)
-        changes.superseded.update(flag.rule for flag in flags if flag.id in result.to_supersede)
+    for each in reconciling(connection, states, rules, in_force):
+        to_raise = each.result.to_raise
+        new += [_row(each.state.response, each.signals, raised, now) for raised in to_raise]
+        superseded += each.result.to_supersede
+        if (to_raise or each.result.to_supersede) and len(each.flags) + len(to_raise) > 1:
+            several.append(each.state.response.id)
+        changes.raised.update(raised.reason.rule for raised in to_raise)
+        changes.superseded.update(flag.rule for flag in each.superseded)
     if superseded:
         connection.execute(update(FLAG).where(FLAG.c.id.in_(superseded)).values(state=FlagState.SUPERSEDED.value))
     if new:
@@ -237,10 +267,10 @@ def update_flags(
     return changes
 
 
-def count_flags(connection: Connection, rule: str, state: FlagState) -> int:
-    """Return how many flags of a rule are in a state."""
-    query = select(func.count()).select_from(FLAG).where(FLAG.c.rule == rule, FLAG.c.state == state.value)
-    return connection.execute(query).scalar_one()
+def with_open_flags(connection: Connection, *, after: int, limit: int) -> list[int]:
+    """Return the ids of responses that have an open flag, ascending, from the one behind ``after`` on."""
+    query = select(FLAG.c.response_id).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.response_id > after)
+    return list(connection.execute(query.distinct().order_by(FLAG.c.response_id).limit(limit)).scalars())
 
 
 def failing_answers(connection: Connection) -> dict[str, int]:

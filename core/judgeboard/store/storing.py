@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from judgeboard.domain import Feedback, Response
+from judgeboard.domain import COMBINED_KINDS, Feedback, Response
 from judgeboard.flags.rules import RULES
 from judgeboard.store.events import record_event
-from judgeboard.store.flags import FlagChanges, update_flags
+from judgeboard.store.flags import FlagChanges, reconciling, update_flags
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import (
     NewJudgment,
@@ -32,7 +32,7 @@ from judgeboard.store.responses import (
     insert_responses,
     key_of,
 )
-from judgeboard.store.settings import rules_in_force
+from judgeboard.store.settings import primary_judge, rules_in_force
 from judgeboard.store.statements import batches, columns_of
 from judgeboard.store.tables import IMPORT_BATCH
 from judgeboard.store.traces import take_feedback
@@ -91,9 +91,14 @@ def store_judgments(
         responses = read_responses(connection, {item.response_id for item in batch}, lock=True)
         new = insert_judgments(connection, version.id, run_id, batch, now)
         if new:
-            _update_after_change(connection, responses, now)
+            _update_after_change(connection, responses, now, flags=not _is_measurement(connection, version))
         stored += new
     return stored
+
+
+def _is_measurement(connection: Connection, version: StoredVersion) -> bool:
+    """Whether a version combines judgments that are stored, and is not the primary judge: it changes no flag."""
+    return version.kind in COMBINED_KINDS and version.name != primary_judge(connection)
 
 
 def reapply_flags(connection: Connection, response_ids: Collection[int], now: datetime | None = None) -> FlagChanges:
@@ -109,6 +114,13 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
         changes.add(update_flags(connection, states, RULES, rules_in_force(connection), now))
         follow_queues(connection, batch, now)
     return changes
+
+
+def count_to_supersede(connection: Connection, response_ids: Collection[int]) -> int:
+    """Return how many open flags of these responses `reapply_flags` would supersede. Changes nothing."""
+    states = read_states(connection, read_responses(connection, set(response_ids), lock=False))
+    changes = reconciling(connection, states, RULES, rules_in_force(connection))
+    return sum(len(each.result.to_supersede) for each in changes)
 
 
 def rebuild_current(connection: Connection, response_ids: Collection[int]) -> int:
@@ -184,10 +196,13 @@ def add_feedback(
     return added
 
 
-def _update_after_change(connection: Connection, responses: Sequence[ShortResponse], now: datetime) -> None:
+def _update_after_change(
+    connection: Connection, responses: Sequence[ShortResponse], now: datetime, *, flags: bool = True
+) -> None:
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
-    update_flags(connection, states, _OTHER_RULES, rules_in_force(connection), now)
+    if flags:
+        update_flags(connection, states, _OTHER_RULES, rules_in_force(connection), now)
     follow_queues(connection, [response.id for response in responses], now)
 
 

@@ -12,7 +12,7 @@ from judgeboard.flags.checks import CHECKS
 from judgeboard.flags.rule import Thresholds
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.permissions import Action
-from judgeboard.people.roster import FlagSummary, change_settings, raise_flags
+from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
 from judgeboard.reviews.failure_modes import KEYS, LONGEST_MODE, save_mode, suggested_modes
 from judgeboard.settings import variable_of
 from judgeboard.store.issues import list_modes
@@ -48,6 +48,7 @@ _SAVED_WORDS = (
     "button or with `judgeboard flag`."
 )
 _APPLIED = "settings_applied"
+_TO_SUPERSEDE = "settings_to_supersede"  # number of open flags that the rules would supersede
 MODE_COLUMNS = {
     "name": st.column_config.TextColumn("Failure mode", width=200, required=True, max_chars=LONGEST_MODE),
     "key": st.column_config.SelectboxColumn("Key, with Shift", width=110, options=list(KEYS)),
@@ -262,14 +263,33 @@ def apply_rules(responses: int) -> None:
         wrap=False,
     )
     if pressed:
-        bar = st.progress(0.0, text="0 answers")
+        superseded = flags_to_supersede(store())
+        st.session_state[_TO_SUPERSEDE] = superseded
+        if not superseded:
+            _apply()
+    if superseded := st.session_state.get(_TO_SUPERSEDE):
+        words = f"{count(superseded, 'open flag')} would be superseded: the reason no longer holds."
+        show(tag("div", words, cls="jb-note"))
+        with st.container(key="settings_supersede", horizontal=True, gap="small"):
+            label = f"Apply and supersede {count(superseded, 'flag')}"
+            confirmed = st.button(label, key="settings_apply_confirmed", type="primary", wrap=False)
+            if st.button("Cancel", key="settings_apply_cancelled", type="tertiary", wrap=False):
+                del st.session_state[_TO_SUPERSEDE]
+                st.rerun()
+        if confirmed:
+            _apply()
 
-        def report(done: int, total: int) -> None:
-            bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
 
-        st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=report)
-        st.session_state.pop(_SAVED, None)
-        st.rerun()
+def _apply() -> None:
+    bar = st.progress(0.0, text="0 answers")
+
+    def report(done: int, total: int) -> None:
+        bar.progress(done / total if total else 1.0, text=f"{done:,} of {total:,} answers")
+
+    st.session_state[_APPLIED] = raise_flags(store(), actor=current_reviewer() or "somebody", progress=report)
+    st.session_state.pop(_SAVED, None)
+    st.session_state.pop(_TO_SUPERSEDE, None)
+    st.rerun()
 
 
 def thresholds() -> None:

@@ -31,7 +31,7 @@ from judgeboard.flags.rule import (
     reconcile,
 )
 from judgeboard.flags.rules import RULES, why
-from judgeboard.people.roster import raise_flags
+from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.settings import set_setting
@@ -92,6 +92,24 @@ def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> 
     put(judged, "low_groundedness", 0.5)
     assert raise_flags(judged).raised_by_rule == {"low_groundedness": 9 * 23}
     assert states(judged) == {"dismissed": 23, "open": 49 * 23, "superseded": 9 * 23}
+
+
+@on_sqlite
+def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> None:
+    put(judged, "low_groundedness", 0.4)
+    assert flags_to_supersede(judged) == 10 * 23
+    words = ["flag", "--db", address(judged)]
+    assert run(words) == 2
+    refusal = capsys.readouterr().err
+    assert "230 open flags would be superseded" in refusal
+    assert f"judgeboard flag --yes --db {address(judged)}" in " ".join(refusal.split())
+    assert states(judged) == {"open": 1_150}
+    assert run([*words, "--yes"]) == 0
+    assert states(judged) == {"open": 40 * 23, "superseded": 10 * 23}
+    put(judged, "low_groundedness", None)
+    assert flags_to_supersede(judged) == 0
+    assert run(words) == 0, "nothing is superseded, so nothing is asked"
+    assert states(judged) == {"open": 50 * 23, "superseded": 10 * 23}, "taken back with its cause"
 
 
 def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:

@@ -1,5 +1,6 @@
 """Every rule over every combination of its signals, against a plain restatement of methods.md §1."""
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -354,16 +355,20 @@ def test_one_audited_judges_flag_outlives_anothers() -> None:
     assert (result.to_raise, result.to_supersede) == ((), (1,))
 
 
-@pytest.mark.parametrize("kind", ["audit", "repeats"])
+@pytest.mark.parametrize("kind", ["audit", "repeats", "jury"])
 def test_what_is_made_of_other_verdicts_is_no_second_opinion(kind: str) -> None:
     signals = Signals("log", "a", "QA", primary=audited("rag", 0.1), others=(audited("other", 0.9, kind=kind),))
     assert judges_disagree(signals, Thresholds()) is None
 
 
-def test_members_of_a_jury_do_not_disagree_but_others_do() -> None:
-    one, two = audited("one", 0.1, in_jury=True), audited("two", 0.9, in_jury=True)
-    outside = audited("outside", 0.5), audited("stranger", 1.0)
-    assert judges_disagree(Signals("log", "a", "QA", others=(one, two)), Thresholds()) is None
-    found = judges_disagree(Signals("log", "a", "QA", others=(one, two, *outside)), Thresholds())
-    assert found is not None
-    assert [each["judges"] for each in found.details["pairs"]] == [["outside v1", "stranger v1"]]
+def test_a_jury_counts_in_place_of_its_members_only_as_the_primary_judge() -> None:
+    one, two = audited("one", 0.1), audited("two", 0.9)
+    jury, outside = audited("jury", 0.5, kind="jury"), audited("outside", 1.0)
+    disagreeing = judges_disagree(Signals("log", "a", "QA", primary=one, others=(two, jury)), Thresholds())
+    assert disagreeing is not None
+    assert [each["judges"] for each in disagreeing.details["pairs"]] == [["one v1", "two v1"]]
+    members = replace(one, in_primary_jury=True), replace(two, in_primary_jury=True)
+    assert judges_disagree(Signals("log", "a", "QA", primary=jury, others=members), Thresholds()) is None
+    with_outside = judges_disagree(Signals("log", "a", "QA", primary=jury, others=(*members, outside)), Thresholds())
+    assert with_outside is not None
+    assert [each["judges"] for each in with_outside.details["pairs"]] == [["jury v1", "outside v1"]]

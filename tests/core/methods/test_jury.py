@@ -18,7 +18,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import combined, compare_by_jury, judge_by_jury, stored_jury_report
-from judgeboard.people.roster import raise_flags
+from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
@@ -42,6 +42,11 @@ def disagreements(store: Store) -> list[str]:
     with store.reading() as connection:
         query = select(FLAG.c.state).where(FLAG.c.rule == "judges_disagree").order_by(FLAG.c.id)
         return list(connection.execute(query).scalars())
+
+
+def stored_flags(store: Store) -> list[dict[str, Any]]:
+    with store.reading() as connection:
+        return [row._asdict() for row in connection.execute(select(FLAG).order_by(FLAG.c.id))]
 
 
 def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
@@ -178,24 +183,33 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
     assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum
 
 
-def test_members_and_jury_raise_no_disagreement(log: GradedLog) -> None:
+def test_a_jury_is_a_measurement_and_changes_no_flag(log: GradedLog) -> None:
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
-    assert disagreements(log.store) == ["open"]
-    report = judge_by_jury(log.store, ["one", "two", "three"])
-    assert disagreements(log.store) == ["superseded"]
-    assert report.notes[-1].startswith("1 open flag of judges_disagree superseded")
-    assert "superseded" not in str(judge_by_jury(log.store, ["one", "two", "three"]).notes), "the second time"
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", 0.05, "test")  # stored, and not applied yet
+    before = stored_flags(log.store)
+    assert {flag["state"] for flag in before} == {"open"}
+    for members in (["one", "two", "three"], ["one", "two"]):  # all judges, and one outside
+        judge_by_jury(log.store, members)
+        assert stored_flags(log.store) == before
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", None, "test")
     raise_flags(log.store)
-    assert disagreements(log.store) == ["superseded"]
+    assert stored_flags(log.store) == before
 
 
-def test_a_jury_and_a_judge_outside_it_disagree(log: GradedLog) -> None:
+def test_a_jury_as_the_primary_judge_counts_in_place_of_its_members(log: GradedLog) -> None:
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
-    report = judge_by_jury(log.store, ["one", "two"])  # 0.5, and 0.95 is outside
-    assert report.notes[-1].startswith("1 open flag of judges_disagree superseded"), "though another one is raised"
-    with log.store.reading() as connection:
-        flag = connection.execute(select(FLAG).where(FLAG.c.rule == "judges_disagree", FLAG.c.state == "open")).one()
-    assert flag.details["pairs"][0]["judges"] == ["jury v1", "three v1"]
+    judge_by_jury(log.store, ["one", "two", "three"])
+    assert disagreements(log.store) == ["open"]
+    with log.store.writing() as connection:
+        set_setting(connection, "primary_judge", "jury", "test")
+    assert flags_to_supersede(log.store) == raise_flags(log.store).superseded == 2
+    assert disagreements(log.store) == ["superseded"]
+    with log.store.writing() as connection:
+        set_setting(connection, "primary_judge", None, "test")
+    raise_flags(log.store)
+    assert disagreements(log.store) == ["superseded", "open"], "taken back with its cause"
 
 
 def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
@@ -321,10 +335,11 @@ def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.Capt
         0,
         0,
     )
-    (closed,) = result.pop("notes")
-    assert "open flags of judges_disagree superseded" in closed
+    assert result["notes"] == []
     assert run(words) == 0
-    assert json.loads(capsys.readouterr().out) == {**result, "notes": []}
+    assert json.loads(capsys.readouterr().out) == result
+    with ragtruth.reading() as connection:
+        assert set(connection.execute(select(FLAG.c.state)).scalars()) <= {"open", "confirmed", "dismissed"}
 
 
 FAILED = Verdict(Status.ERROR, error="timeout")

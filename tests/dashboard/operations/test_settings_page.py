@@ -77,6 +77,11 @@ def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) ->
     page.number_input(key="setting_low_groundedness").set_value(0.2).run()
     page.button(key="settings_save").click().run()
     page.button(key="settings_apply").click().run()
+    assert "open flags would be superseded" in markup(page)
+    page.button(key="settings_apply_cancelled").click().run()
+    assert "superseded" not in markup(page), "nothing was changed"
+    page.button(key="settings_apply").click().run()
+    page.button(key="settings_apply_confirmed").click().run()
     assert "superseded." in markup(page)
     assert "Applied to 30 answers" in markup(page)
     assert "keep their flags" not in markup(page)
