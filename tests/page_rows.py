@@ -43,6 +43,11 @@ class PageRows:
     flags: dict[str, int]
 
 
+def as_read(text: str) -> str:
+    """Return a text as it is read from a page: a browser has no carriage returns."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def fill_pages(store: Store) -> PageRows:
     """Store the answers and what judges and users said of them; return their ids."""
     responses = [*_plain(), *_states(), *_hostile()]

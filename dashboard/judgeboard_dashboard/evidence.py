@@ -1,17 +1,16 @@
 """Renders untrusted text. Only this module escapes text and sends it to the browser as HTML.
 
-Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them.
-`show` accepts only markup that `tag` built. Streamlit's markdown would render maths, links and remote images, so it
-gets such texts only through `as_label`.
+Texts from logs, models and people are untrusted. They reach a page only as children of `tag`, which escapes them: the
+page then has each character as it is stored. `show` accepts only markup that `tag` built. Streamlit's markdown would
+render maths, links and remote images, so it gets such texts only through `as_label`.
 
-`formatted` shows the markup of a text: a parser reads it, and only the elements listed here are created, without
-attributes. Raw HTML, links and images stay plain text, so nothing is fetched and nothing can be clicked. `difference`
-shows what changed between two texts, word by word.
+`formatted` renders Markdown where a reviewer switches it on: a parser reads it, and only the elements listed here are
+created, without attributes. Raw HTML, links and images stay plain text, so nothing is fetched and nothing can be
+clicked. `difference` shows what changed between two texts, word by word.
 """
 
 import difflib
 import html
-import json
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -40,7 +39,7 @@ def tag(name: str, *children: str | None, **attributes: str | None) -> Html:
     ``name`` must be a constant in our code. The attribute ``cls`` becomes class, ``data_n`` becomes data-n.
     """
     opened = "".join(
-        f' {"class" if key == "cls" else key.rstrip("_").replace("_", "-")}="{html.escape(value, quote=True)}"'
+        f' {"class" if key == "cls" else key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -55,8 +54,19 @@ def join(children: Iterable[str | None]) -> Html:
 
 
 def escaped(text: str) -> Html:
-    """Return a text as markup; the browser shows exactly the text."""
-    return Html(html.escape(text, quote=True))
+    """Return a text as markup; the browser shows exactly the text. It reads a carriage return as a line feed."""
+    # Streamlit removes the blanks of blank lines (`textwrap.dedent`): line ends are written so that it sees none.
+    return Html(html.escape(text, quote=True).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "&#10;"))
+
+
+def beginning(text: str, most: int) -> Html:
+    """Return the first ``most`` characters of a text; if there are more, a line says how many."""
+    left = len(text) - most
+    if left <= 0:
+        return escaped(text)
+    return join(
+        (text[:most], tag("div", f"{size(left)} more. `judgeboard export` writes the whole text.", cls="jb-cap"))
+    )
 
 
 def show(markup: Html, *, width: Literal["stretch", "content"] = "stretch") -> None:
@@ -85,6 +95,15 @@ def size(characters: int) -> str:
 
 
 LONGEST_FORMATTED = 50_000  # characters
+_QUOTED_CODE = re.compile(r"^(```|~~~).*?(^\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+# What prose does not have. A text that is taken for code by mistake is shown as it is stored, which is never wrong.
+_CODE = re.compile(
+    r"\(\*|\*\)|\*\*\w+[,)]|\w\*\w|\b__\w+__\b"  # signs that would become emphasis
+    r"|[;{}]\s*$|^\s*[\[{<]|[=!<>]=|=>|->|&&|\|\||::|\w\(\)"
+    r"|^\s*(?:def|class|import|from|public|private|static|function|func|fn|var|let|const|return|#include)\b.*[(;{:=.]"
+    r"|(?i:\bselect\b.*?\bfrom\b|\binsert\s+into\b|\bcreate\s+table\b|\bdelete\s+from\b|\b(?:group|order)\s+by\b)",
+    re.DOTALL | re.MULTILINE,
+)
 _PLAIN = frozenset({"paragraph_open", "paragraph_close", "inline", "text", "softbreak"})
 # The parser's tag name -> element. Headings become bold text, because only the page itself has heading elements.
 _ELEMENTS = {"h1": "b", "h2": "b", "h3": "b", "h4": "b", "h5": "b", "h6": "b", "s": "del"} | {
@@ -100,23 +119,19 @@ def _parser() -> "MarkdownIt":
     # Disabled: rules that remove text (references), make links of addresses, or read indented text as code.
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     return parser.disable(
-        ["link", "image", "autolink", "html_block", "html_inline", "reference", "code", "entity", "lheading"]
+        ["link", "image", "autolink", "html_block", "html_inline", "reference", "code", "entity", "escape", "lheading"]
     )
 
 
 @lru_cache(maxsize=256)
 def formatted(text: str) -> Html | None:
-    """Return a text with its markup rendered; None if it has no markup or more than 50,000 characters."""
-    if len(text) > LONGEST_FORMATTED:
+    """Return a text with its Markdown rendered.
+
+    None if it has no Markdown or more than 50,000 characters, or if it may be code or SQL: its signs are no Markdown.
+    Code in a fence or between backticks is rendered as code.
+    """
+    if len(text) > LONGEST_FORMATTED or _CODE.search(_QUOTED_CODE.sub("", text)):
         return None
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            content = None
-        if isinstance(content, dict | list):
-            code = tag("pre", json.dumps(content, indent=2, ensure_ascii=False))
-            return tag("div", code, cls="jb-formatted")
     tokens = _parser().parse(text)
     if all(token.type in _PLAIN for each in tokens for token in (each, *(each.children or ()))):
         return None
@@ -178,7 +193,7 @@ def difference(old: str, new: str) -> Html:
     pieces = word_difference(old, new)
     if pieces is None:
         note = tag("div", "The texts are too long to compare. This is the later text.", cls="jb-cap")
-        return tag("div", note, tag("div", new[:LONGEST_SHOWN], cls="jb-evidence"))
+        return tag("div", note, tag("div", beginning(new, LONGEST_SHOWN), cls="jb-evidence"))
     return tag("div", *(tag(*piece) for piece in pieces), cls="jb-evidence jb-difference")
 
 
@@ -191,4 +206,5 @@ def both_sides(old: str, new: str) -> tuple[Html, Html]:
     )
     if pieces:
         return removed, added
-    return tag("div", old[:LONGEST_SHOWN], cls="jb-evidence"), tag("div", new[:LONGEST_SHOWN], cls="jb-evidence")
+    first, second = (tag("div", beginning(text, LONGEST_SHOWN), cls="jb-evidence") for text in (old, new))
+    return first, second

@@ -1,20 +1,18 @@
 """Hostile text shows exactly as it was, and nothing is fetched from outside."""
 
+import random
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from page_rows import HOSTILE
+from judgeboard.domain import Response
+from judgeboard.store.storing import store_responses
+from page_rows import HOSTILE, as_read
 from page_state import idle, visit
 
 pytestmark = pytest.mark.browser
-
-
-def as_shown(text: str) -> str:
-    """What a browser keeps of line ends: CRLF and CR are LF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def host(address: str) -> str | None:
@@ -46,15 +44,89 @@ def test_every_hostile_text_is_shown_as_it_was(window, site, name: str) -> None:
     expect(page.locator(".jb-id")).to_have_text(f"hostile-{name}")  # and no longer the one of before
     expect(page.locator(".jb-answer")).to_be_visible()
     idle(page)
-    stored = HOSTILE[name]
+    stored = as_read(HOSTILE[name])
     if len(stored) > 100_000:
         page.get_by_role("button", name="Show all").first.click()
         expect(page.get_by_role("button", name="Show all")).to_have_count(0)
-    assert contents(page, ".jb-answer") == as_shown(stored)
-    assert contents(page, ".jb-question") == as_shown(stored[:900])
-    assert contents(page, ".jb-passage .jb-evidence") == as_shown(stored[:4000])
-    assert contents(page, ".jb-reason") == as_shown(stored[:4000])
+    assert contents(page, ".jb-answer") == stored
+    assert contents(page, ".jb-question") == stored[:900]
+    assert contents(page, ".jb-passage .jb-evidence") == stored[:4000]
+    assert contents(page, ".jb-reason") == stored[:4000]
     assert page.evaluate("window.hacked") is None
+    assert hosts == {"localhost"}
+
+
+PIECES = (
+    *(
+        "a",
+        "word ",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\r",
+        "\n \n",
+        "\n    \n",
+        "*",
+        "**",
+        "_",
+        "__",
+        "`",
+        "```\n",
+        "~~",
+        "# ",
+    ),
+    *(
+        "- ",
+        "1. ",
+        "> ",
+        "| a | b |\n|---|---|\n",
+        "count(*) AS a, sum(count(*))",
+        "$x_1$",
+        ":red[x]",
+        ":material/home:",
+    ),
+    *("<b>", "</div>", "<!--", "&amp;lt;", "&#13;", "\\*", "[a](http://evil.example)", "![i](http://evil.example/i)"),
+    *(
+        "\u200b",
+        "\u202eabc\u202c",
+        "\u00a0",
+        "\u2028",
+        "\ufeff",
+        "\U0001f9d7\u200d\u2640",
+        "e\u0301",
+        "\x0b",
+        "\x1b[0m",
+        "\x85",
+    ),
+)
+
+
+def test_what_is_read_from_the_page_equals_what_is_stored(window, site) -> None:
+    choose = random.Random(7)
+    passages = ["".join(choose.choices(PIECES, k=choose.randint(1, 12))) for _ in range(300)]
+    long = "".join(f"Sentence {n} has {piece} in it. " for n, piece in enumerate(PIECES * 3))  # is folded
+    texts = {"query": passages[0], "answer": "".join(PIECES), "reference": passages[1]}
+    with site.store.writing() as connection:
+        response = Response("texts", "drawn", passages=(*passages, long), **texts)
+        (id_,) = store_responses(connection, [response]).new
+    page, hosts = window
+    visit(page, f"/item?response={id_}")
+    expect(page.locator(".jb-id")).to_have_text("drawn")
+    expect(page.locator(".jb-passage")).to_have_count(len(passages) + 1)
+    idle(page)
+
+    def drawn(selector: str) -> list[str]:
+        return page.locator(selector).evaluate_all("nodes => nodes.map(node => node.textContent)")
+
+    assert drawn(".jb-passage .jb-evidence") == [as_read(text) for text in (*passages, long)]
+    assert drawn(".jb-answer") == [as_read(texts["answer"])]
+    assert drawn(".jb-question") == [as_read(texts["query"])]
+    assert drawn(".jb-context .jb-evidence") == [as_read(texts["reference"])]
+    spaces = page.locator(".jb-evidence").evaluate_all("nodes => nodes.map(node => getComputedStyle(node).whiteSpace)")
+    assert set(spaces) == {"pre-wrap"}, "blanks are drawn"
+    assert page.locator(".jb-evidence :is(em, strong, del, table, img, a[href^=http])").count() == 0
     assert hosts == {"localhost"}
 
 

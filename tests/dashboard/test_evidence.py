@@ -7,10 +7,22 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streamlit.string_util import clean_text
 
 from app_pages import plain
-from judgeboard_dashboard.evidence import MOST_WORDS, Html, as_label, formatted, join, show, size, tag, word_difference
-from page_rows import HOSTILE
+from judgeboard_dashboard.evidence import (
+    MOST_WORDS,
+    Html,
+    as_label,
+    beginning,
+    formatted,
+    join,
+    show,
+    size,
+    tag,
+    word_difference,
+)
+from page_rows import HOSTILE, as_read
 
 SOURCES = sorted((Path(__file__).parents[2] / "dashboard" / "judgeboard_dashboard").rglob("*.py"))
 HOSTILE_VALUES = [
@@ -29,8 +41,15 @@ HOSTILE_VALUES = [
 @settings(max_examples=100)
 def test_a_text_comes_back_exactly_from_the_markup(text: str) -> None:
     markup = tag("div", text)
-    assert html.unescape(markup.removeprefix("<div>").removesuffix("</div>")) == text
+    assert html.unescape(markup.removeprefix("<div>").removesuffix("</div>")) == as_read(text)
     assert "<" not in markup[5:-6]
+
+
+@given(st.lists(st.sampled_from(["a", " ", "\t", "\n", "\r", "  \n", "&#10;", "<b>", *HOSTILE_VALUES])).map("".join))
+@settings(max_examples=200)
+def test_a_text_comes_back_exactly_from_what_streamlit_sends(text: str) -> None:
+    sent = clean_text(tag("div", text))  # it dedents and strips
+    assert html.unescape(sent.removeprefix("<div>").removesuffix("</div>")) == as_read(text)
 
 
 @given(st.sampled_from(HOSTILE_VALUES) | st.text())
@@ -39,7 +58,7 @@ def test_an_attribute_cannot_be_left(value: str) -> None:
     markup = tag("span", title=value)
     inside = re.fullmatch(r'<span title="([^"<>]*)"></span>', markup, flags=re.DOTALL)
     assert inside is not None
-    assert html.unescape(inside[1]) == value
+    assert html.unescape(inside[1]) == as_read(value)
 
 
 def test_built_markup_is_not_escaped_again() -> None:
@@ -102,15 +121,34 @@ def test_markup_becomes_elements() -> None:
         "<p>A <strong>thin</strong> rope &amp; <code>8.9 mm</code>:</p>",
         "<ol><li>first</li><li>second</li></ol>",
         "<tr><th>rope</th><th>mm</th></tr>",
-        "<pre>print(&quot;&lt;b&gt;&quot;)\n</pre>",
+        "<pre>print(&quot;&lt;b&gt;&quot;)&#10;</pre>",
     ):
         assert part in shown
 
 
-def test_json_is_indented() -> None:
-    shown = formatted('{"grade": "6b", "bolts": [1, 2]}')
-    assert shown is not None
-    assert plain(shown) == '{\n  "grade": "6b",\n  "bolts": [\n    1,\n    2\n  ]\n}'
+@pytest.mark.parametrize(
+    "code",
+    [
+        "SELECT count(*) AS a, sum(count(*)) FROM t GROUP BY b",
+        "The query is count(*) AS a, sum(count(*)).",
+        "def f(*args, **kwargs):\n    return __name__ * 2 * 3",
+        "a = b*c*d;",
+        "for (i = 0; i < n; i++) { x *= y; }",
+        "self.__init__() calls __new__",
+        '{"grade": "6b", "bolts": [1, 2]}',
+        "[1, 2]",
+    ],
+)
+def test_code_is_never_formatted(code: str) -> None:
+    assert formatted(code) is None
+    assert formatted(f"# Title\n\n{code}") is None
+    assert formatted(f"# Title\n\n```\n{code}\n```") is not None, "a fence shows it as it is stored"
+    assert code in plain(formatted(f"# Title\n\n```\n{code}\n```") or "")
+
+
+def test_a_text_that_is_too_long_says_how_much_is_left() -> None:
+    assert plain(beginning("abc", 3)) == "abc"
+    assert plain(beginning("abcdef", 4)) == "abcd2 characters more. `judgeboard export` writes the whole text."
 
 
 @pytest.mark.parametrize(

@@ -421,16 +421,18 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
     assert "<a" not in pane
-    assert "<td>granite</td>" in pane
+    assert "**Granite** is." in shown(page), "as stored, until the reviewer asks for Markdown"
+    assert "| granite | 300 |" in shown(page)
+    press(page, "texts_")
+    assert "<td>granite</td>" in "".join(bodies(page))
     [text] = [body for body in bodies(page) if "jb-answer" in body]
     assert "<strong>Granite</strong> is." in text
     assert '<details class="jb-block jb-context" open="">' in text
-    press(page, "stored_")
-    assert "**Granite** is." in shown(page)
-    assert "| granite | 300 |" in shown(page)
-    press(press(page, "stored_"), "statement_")
+    press(page, "statement_")
     assert "**Granite** is." in shown(page), "marks are shown in the text as stored"
-    assert "stored_" not in str([button.key for button in open_page("item", response="good").button])
+    press(page, "texts_")
+    assert "| granite | 300 |" in shown(page)
+    assert "texts_" not in str([button.key for button in open_page("item", response="good").button])
 
 
 def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store: Store) -> None:
@@ -449,7 +451,7 @@ def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_s
     ]
     assert "A rope of 60 m is enough at Ferrera." in folded.sub("", pane)
     assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3, "the text is whole"
-    press(page, "stored_")
+    press(page, "texts_")
     assert "jb-fold" not in "".join(bodies(page))
 
 

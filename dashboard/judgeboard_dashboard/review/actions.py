@@ -24,7 +24,7 @@ from judgeboard.store.items import ItemJudgment
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession
+from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, TextView
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
@@ -104,8 +104,12 @@ class Actions(DraftActions, ABC):
             self.draft.why = reasons[(reasons.index(self.draft.why) + 1) % len(reasons)]
 
     def switch(self, view: str) -> None:
-        """Switch ``by_sentence``, ``as_stored`` or ``keys_shown`` of the session on or off."""
+        """Switch ``by_sentence`` or ``keys_shown`` of the session on or off."""
         setattr(self.session, view, not getattr(self.session, view))
+
+    def show_texts(self, view: TextView) -> None:
+        """Show texts as stored and folded, as stored and whole, or formatted."""
+        self.session.texts = view
 
     def open_drawer(self, name: str) -> None:
         """Show the judgments or their raw calls in place of the texts, or the texts again."""

@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.methods.attempts import AttemptSequence, ShownAttempt, select_attempt, selected_attempt
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
-from judgeboard_dashboard.evidence import Html, both_sides, show, tag
+from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
 from judgeboard_dashboard.session import stacking_columns
@@ -140,8 +140,8 @@ def _card(sequence: AttemptSequence, attempt: ShownAttempt, *, viewed: bool) -> 
         head,
         tag("div", shortened(" ".join(start.split()), STARTS), cls="jb-cap jb-line") if start and not same else None,
         tag("div", attempt.note, cls="jb-why") if attempt.note else None,
-        tag("div", attempt.reasoning[:LONGEST_TEXT], cls="jb-reason") if attempt.reasoning else None,
-        tag("div", tag("span", "Feedback ", cls="jb-label"), attempt.feedback[:LONGEST_TEXT], cls="jb-reason")
+        tag("div", beginning(attempt.reasoning, LONGEST_TEXT), cls="jb-reason") if attempt.reasoning else None,
+        tag("div", tag("span", "Feedback ", cls="jb-label"), beginning(attempt.feedback, LONGEST_TEXT), cls="jb-reason")
         if attempt.feedback
         else None,
         tag("div", cost, cls="jb-cap") if cost else None,
@@ -173,7 +173,7 @@ def _text(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:
     if viewed.answer is None:
         sides = [(viewed, tag("div", viewed.note or forgotten(), cls="jb-mut"))]
     elif before is None or _unchanged(before, viewed):
-        sides = [(viewed, tag("div", viewed.answer[:LONGEST], cls="jb-evidence"))]
+        sides = [(viewed, tag("div", beginning(viewed.answer, LONGEST), cls="jb-evidence"))]
     else:
         sides = list(zip((before, viewed), both_sides(before.answer or "", viewed.answer), strict=True))
     columns = [tag("div", _heading(attempt), text) for attempt, text in sides]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judgeboard.store.items import Item
-from judgeboard_dashboard.evidence import Html, tag
+from judgeboard_dashboard.evidence import Html, beginning, tag
 from judgeboard_dashboard.widgets.texts import count
 
 LONGEST = 20_000  # characters of one turn, or of the reference
@@ -35,7 +35,7 @@ def context_block(item: Item) -> Html | None:
         return None
     reference = None
     if item.reference:
-        text = tag("div", item.reference[:LONGEST], cls="jb-evidence")
+        text = tag("div", beginning(item.reference, LONGEST), cls="jb-evidence")
         reference = tag("div", tag("div", "Reference answer", cls="jb-label"), text, cls="jb-block")
     facts = [
         part for name, value in values[:MOST_VALUES] for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
@@ -59,7 +59,7 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
         tag(
             "div",
             tag("span", str(turn.get("role") or "").capitalize()),
-            tag("div", _words(turn.get("content"))[:LONGEST], cls="jb-lines"),
+            tag("div", beginning(_words(turn.get("content")), LONGEST), cls="jb-lines"),
             cls="jb-turn",
         )
         for turn in turns[-MOST_TURNS:]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -181,6 +181,10 @@ class Done:
     item_id: int = 0
 
 
+TextView = Literal["folded", "whole", "formatted"]
+"""As stored, with long passages folded around the evidence; as stored and unfolded; or with Markdown rendered."""
+
+
 @dataclass
 class ReviewSession:
     """The state of one reviewer's browser session. It does not use Streamlit.
@@ -189,8 +193,8 @@ class ReviewSession:
     open on this screen. They keep their buttons: after a late key press, the message names who decided first.
     ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asked`` is a screen and its
     decision, which is stored after the reviewer has answered whether decisions imply a label.
-    ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``as_stored`` shows texts
-    unformatted and unfolded. ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
+    ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how
+    texts are shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind.
     """
@@ -206,7 +210,7 @@ class ReviewSession:
     viewed: dict[int, int] = field(default_factory=dict)
     by_sentence: bool = False
     drawer: str | None = None
-    as_stored: bool = False
+    texts: TextView = "folded"
     editing: tuple[int, int] | None = None
     goal: Rows | None = None
     seen_open: set[int] = field(default_factory=set)

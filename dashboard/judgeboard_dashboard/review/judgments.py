@@ -8,7 +8,7 @@ from judgeboard.runs.raw_calls import RawCall, raw_calls
 from judgeboard.store.items import Item, ItemJudgment, StoredCall
 from judgeboard.store.verdicts import RUBRIC
 from judgeboard.text import money
-from judgeboard_dashboard.evidence import Html, both_sides, join, tag
+from judgeboard_dashboard.evidence import Html, beginning, both_sides, join, tag
 from judgeboard_dashboard.review.claims import ICONS, STATUS_WORDS, numbered
 from judgeboard_dashboard.review.signals import audit_lines, shown_judgments
 from judgeboard_dashboard.session import reading
@@ -172,5 +172,5 @@ def _texts(raw: RawCall) -> list[Html | None]:
 
 
 def _text(label: str, text: str | None) -> Html:
-    raw = tag("div", text[:LONGEST], cls="jb-raw") if text else None
+    raw = tag("div", beginning(text, LONGEST), cls="jb-raw") if text else None
     return tag("div", tag("div", label, cls="jb-label"), raw, cls="jb-block")

@@ -9,7 +9,7 @@ from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import Html, join, tag
+from judgeboard_dashboard.evidence import Html, beginning, join, tag
 from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, numbered, problems_first
 from judgeboard_dashboard.review.fields import ANCHORS, KEYS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
 from judgeboard_dashboard.review.leases import Reveal, ShownItem
@@ -116,7 +116,7 @@ def _events(item: Item) -> Iterator[Event]:
 def _opening(words: str, reasoning: str | None) -> Html | str:
     if not reasoning:
         return words
-    return tag("details", tag("summary", words), tag("div", reasoning[:MOST_REASONING], cls="jb-lines"))
+    return tag("details", tag("summary", words), tag("div", beginning(reasoning, MOST_REASONING), cls="jb-lines"))
 
 
 def _review(review: ItemReview) -> list[str | None]:
@@ -269,7 +269,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
                 tag("b", _judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
-            tag("div", judgment.reasoning[:MOST_REASONING], cls="jb-reason") if judgment.reasoning else None,
+            tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason") if judgment.reasoning else None,
             _claims(claims if judgment is marked else numbered(judgment.claims or ()), linked=judgment is marked),
             *audit_lines(item, judgment),
             cls="jb-other",
@@ -286,7 +286,7 @@ def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
         tag(
             "div",
             f"{audit.supreme} calls this verdict {'right' if audit.correct else 'wrong'}",
-            f": {audit.reasoning[:MOST_REASONING]}" if audit.reasoning else ".",
+            join((": ", beginning(audit.reasoning, MOST_REASONING))) if audit.reasoning else ".",
             cls="jb-audit",
         )
         for audit in item.audits
@@ -316,7 +316,7 @@ def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
     primary = primary_verdict(item)
     if primary is None:
         return None
-    reasoning = primary.reasoning and tag("div", primary.reasoning[:MOST_REASONING], cls="jb-block jb-reason")
+    reasoning = primary.reasoning and tag("div", beginning(primary.reasoning, MOST_REASONING), cls="jb-block jb-reason")
     return join((reasoning, *audit_lines(item, primary), _claims(claims) if item.with_claims is primary else None))
 
 

@@ -28,6 +28,7 @@ from judgeboard_dashboard.review.claims import (
     subject_of,
 )
 from judgeboard_dashboard.review.context import context_block, passage_facts
+from judgeboard_dashboard.review.drafts import TextView
 from judgeboard_dashboard.review.fields import correction
 from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
 from judgeboard_dashboard.review.schema_form import side_fields
@@ -50,6 +51,12 @@ WIDTHS = {1: (2.05, 0.85), 2: (1.0, 1.05, 0.85)}
 """Relative widths of the panes and of the side pane, by the number of panes."""
 DRAWERS = {"judgments": ("Judgments side by side", "F7"), "calls": ("Raw calls", "F2")}
 """The views that can replace the texts, with label and key."""
+VIEWS: dict[TextView, str] = {
+    "folded": "Texts as stored",
+    "whole": "Unfold passages",
+    "formatted": "Render Markdown",
+}
+"""What the button says that leads to each view of the texts."""
 PANE_HEIGHT = 500  # the stylesheet stretches it to the window
 STATUSES = (
     (ClaimStatus.SUPPORTED, "Supported", "B", "The passages support it. Press the key again to remove the mark."),
@@ -75,7 +82,7 @@ def passage_list(
     claims: Sequence[NumberedClaim],
     *,
     whole: bool,
-    as_stored: bool = False,
+    view: TextView = "folded",
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
     """Return the numbered passages. The claims' quotes are marked; if ``aligned`` is given, its spans are marked."""
@@ -91,7 +98,7 @@ def passage_list(
     claims = [claim for claim in claims if not claim.sentence]  # marked sentences are only in the answer
     left = sys.maxsize if whole else LONGEST
     places = None
-    if folds(item) and not as_stored and not whole:
+    if folds(item) and view == "folded" and not whole:
         places = _aligned_spans(align(item.answer or "", passages, [claim.claim for claim in claims]))
     parts: list[Html] = []
     for number, passage in enumerate(passages, start=1):
@@ -101,9 +108,19 @@ def passage_list(
         left -= len(sent)
         spans = None if aligned is None else aligned.get(number, [])
         near = None if places is None else [place[:2] for place in places.get(number, [])]
-        parts.append(_passage(item, number, sent, claims, spans, as_stored=as_stored, evidence=near))
+        parts.append(_passage(item, number, sent, claims, spans, as_formatted=view == "formatted", evidence=near))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
+
+
+def text_views(item: Item) -> list[TextView]:
+    """Return the ways to show the texts of an answer that differ from each other; the first one is the default."""
+    views: list[TextView] = ["folded"]
+    if folds(item):
+        views.append("whole")
+    if any(formatted(text or "") for text in item_texts(item)[1:]):
+        views.append("formatted")
+    return views
 
 
 def folds(item: Item) -> bool:
@@ -125,13 +142,13 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
 
 
 def _evidence(
-    item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str, as_stored: bool = True
+    item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str, as_formatted: bool = False
 ) -> Html:
     if text is None:
         return tag("div", forgotten(item.forgotten_at), cls="jb-mut")
     sent = text if whole else text[:LONGEST]
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
-    if not as_stored and not spans and (markup := formatted(text)) is not None:
+    if as_formatted and not spans and (markup := formatted(text)) is not None:
         return tag("div", markup, cls=cls)
     return tag("div", _with_words(sent, spans) if "jb-answer" in cls else escaped(sent), cls=cls)
 
@@ -195,14 +212,14 @@ def _passage(
     claims: Sequence[NumberedClaim],
     aligned: Sequence[AlignedSpan] | None,
     *,
-    as_stored: bool,
+    as_formatted: bool,
     evidence: Sequence[tuple[int, int]] | None = None,
 ) -> Html:
     """Return a passage. A long passage is folded around ``evidence``, unless ``evidence`` is None."""
     passage = (item.passages or ())[number - 1]
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
-    text = None if as_stored or aligned or spans else formatted(passage)
+    text = formatted(passage) if as_formatted and not aligned and not spans else None
     if text is None:
         if aligned is not None:
             text = _with_links(sent, aligned)
@@ -300,7 +317,7 @@ def sentence_pane(
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
         context_block(item),
-        passage_list(item, claims, whole=whole, as_stored=True, aligned=_aligned_spans(aligned)),
+        passage_list(item, claims, whole=whole, view="whole", aligned=_aligned_spans(aligned)),
         cls="jb-pane",
     )
 
@@ -359,7 +376,7 @@ def answer_panes(
     parts of the side pane. The fields of label schema and failure modes are between these parts; ``under_side`` draws
     the fields below them. ``quality``: the digits 1 to 4 give the quality. ``correctable``: the answer can be
     corrected. ``saved`` are the reviewer's own stored marks. ``link`` is shown beside the label of the answer.
-    If a label schema asks for spans, texts are shown as they are stored, because spans are places in these texts.
+    If a label schema asks for spans, texts are shown as they are stored and whole, because spans are places in them.
     """
     session = actions.session
     judgment = item.with_claims
@@ -370,7 +387,9 @@ def answer_panes(
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
     schema = actions.draft.schema
-    stored = session.as_stored or (schema is not None and bool(schema.of_type(FieldType.SPANS)))
+    only_whole: list[TextView] = ["whole"]
+    views = only_whole if schema is not None and schema.of_type(FieldType.SPANS) else text_views(item)
+    view = session.texts if session.texts in views else views[0]
     drawer = session.drawer if item.judgments else None
     parts: list[tuple[str, Html]]
     if drawer is not None:
@@ -380,8 +399,8 @@ def answer_panes(
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
     else:
         cls = "jb-evidence jb-answer"
-        answer = _evidence(item, item.answer, shown, whole=whole, cls=cls, as_stored=stored)
-        passages = passage_list(item, shown, whole=whole, as_stored=stored)
+        answer = _evidence(item, item.answer, shown, whole=whole, cls=cls, as_formatted=view == "formatted")
+        passages = passage_list(item, shown, whole=whole, view=view)
         parts = [
             ("answer", tag("div", _question(item, link, whole=whole), answer, context_block(item), cls="jb-pane")),
             ("passages", tag("div", passages, cls="jb-pane")),
@@ -395,9 +414,15 @@ def answer_panes(
                 if more:
                     label = f"Show all ({size(more)})"
                     key_button(label, actions.whole, key=f"whole_{name}")
-                if name == "answer" and (folds(item) or any(formatted(text or "") for text in item_texts(item)[1:])):
-                    label = "Formatted and folded texts" if stored else "Texts as stored, whole"
-                    key_button(label, partial(actions.switch, "as_stored"), key="stored", shortcut="F4", quiet=True)
+                if name == "answer" and len(views) > 1:
+                    following = views[(views.index(view) + 1) % len(views)]
+                    key_button(
+                        VIEWS[following],
+                        partial(actions.show_texts, following),
+                        key="texts",
+                        shortcut="F4",
+                        quiet=True,
+                    )
                 if name == "answer" and correctable:
                     correction(actions, item)
         with side_column, _pane("judge"):
