@@ -263,9 +263,8 @@ def apply_rules(responses: int) -> None:
         wrap=False,
     )
     if pressed:
-        superseded = flags_to_supersede(store())
-        st.session_state[_TO_SUPERSEDE] = superseded
-        if not superseded:
+        st.session_state[_TO_SUPERSEDE] = flags_to_supersede(store())
+        if not st.session_state[_TO_SUPERSEDE]:
             _apply()
     if superseded := st.session_state.get(_TO_SUPERSEDE):
         words = f"{count(superseded, 'open flag')} would be superseded: the reason no longer holds."
