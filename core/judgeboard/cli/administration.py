@@ -357,7 +357,7 @@ def forget_command(response: str | None, source: str | None, unused: bool, older
     also be the id of a trace without an answer; `judgeboard sources --unused` shows these traces.
     This cannot be undone. An event records who did it and when.
     """
-    from judgeboard.store.forgetting import forget_response, forget_unused, truncate_write_ahead_log
+    from judgeboard.store.forgetting import forget_response, forget_unused
 
     if (response is None) is not unused or (older_than is not None and not unused):
         raise click.UsageError("give either the id of an answer or a trace, or --unused; --older-than needs --unused")
@@ -373,7 +373,7 @@ def forget_command(response: str | None, source: str | None, unused: bool, older
         else:
             ids = forget_response(connection, response, source=source, actor=by)
             outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
-    emptied = truncate_write_ahead_log(store)
+    emptied = store.checkpoint()  # the write-ahead log still has the texts
     click.echo(f"forgotten: {outcome}")
     if not emptied:
         click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)

@@ -4,14 +4,22 @@ import logging
 import re
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Event, Lock
 from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DataError, NoSuchModuleError, OperationalError, ProgrammingError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    NoSuchModuleError,
+    OperationalError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
+from sqlalchemy.pool import QueuePool
 
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.settings import load_settings, masked
@@ -73,6 +81,7 @@ def turns_at(database: str) -> Turns:
 
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
+CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
@@ -140,8 +149,30 @@ class Store:
                 raise BadInput(f"cannot write to {self.shown_url}: {_reason(error)}") from error
             raise
 
+    def checkpoint(self, seconds: float = BUSY_SECONDS) -> bool:
+        """Write what SQLite's write-ahead log holds into the database file, and empty the log.
+
+        Waits at most so many ``seconds`` for other connections. Returns False if one of them reads or writes for
+        longer; then the log keeps a part. PostgreSQL has no such file: nothing is done, and True is returned.
+        """
+        if not self.is_sqlite:
+            return True
+        with closing(self.engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+            (busy, _pages, _moved) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            cursor.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+        return not busy
+
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; on SQLite, the database file then holds all rows, so that a copy of it is whole.
+
+        While other processes use the file, this waits at most 1 second for them, and is never an error.
+        """
+        pool = self.engine.pool
+        if isinstance(pool, QueuePool) and pool.checkedin() + pool.checkedout():
+            with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):  # for example, it is read-only
+                self.checkpoint(CLOSING_SECONDS)
         self.engine.dispose()
 
 
