@@ -1,4 +1,4 @@
-"""An open database: what is in its file when it is closed."""
+"""An open database: what is in its file when it is closed, and that damage of the file is named."""
 
 import shutil
 import sqlite3
@@ -109,3 +109,37 @@ def test_a_reader_that_does_not_end_is_not_waited_for(
         assert reader.execute("SELECT count(*) FROM response").fetchone() == (0,)
     with sqlite_store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one() == 1
+
+
+SECRET = "the name of the patient is Alma"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"answer = CAST('{SECRET}' || x'ff' AS TEXT)",
+        f"passages = '[{SECRET}'",
+        f"imported_at = '{SECRET}'",
+    ],
+    ids=["letters", "JSON", "time"],
+)
+def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
+    sqlite_store: Store, file: Path, change: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    store_answers(sqlite_store, 3)
+    sqlite_store.close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for trigger in ("guard_response_update", "search_response_update"):
+            connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(f"UPDATE response SET {change} WHERE id = 2")
+    assert run(["export", "responses", "-o", str(file.with_name("responses.jsonl")), "--db", str(file)]) == 2
+    printed = capsys.readouterr()
+    assert f"{file} is damaged" in printed.err
+    assert run(["doctor", "--db", str(file)]) == 1
+    shown = printed.out + printed.err + capsys.readouterr().out + caplog.text
+    assert SECRET not in shown
+
+
+def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store: Store) -> None:
+    with pytest.raises(LookupError, match="a fault of the program"), sqlite_store.reading():
+        raise LookupError("a fault of the program")
