@@ -1,4 +1,8 @@
-"""Databases of released schemas, each with what it showed then; `record` makes the next one (see CONTRIBUTING.md)."""
+"""Databases of released schemas, each with what it showed then; see "A change to the tables" in CONTRIBUTING.md.
+
+`python tests/released_database.py DATABASE FOLDER [FILE KIND]...` fills the DATABASE (a path or a URL) and writes what
+it shows to the FOLDER. The demo and more are stored, or the FILEs if there are any.
+"""
 
 import io
 import json
@@ -15,6 +19,7 @@ from typing import Any
 from sqlalchemy import inspect, text
 
 from judgeboard.cli.app import run
+from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store, open_store
 
 LEXICAL, SECOND = "lexical", "climb-judge-8b"
@@ -45,6 +50,8 @@ FIGURES = {
     "keys list": [],
     "anchors report": ["--judge-version", LEXICAL],
 }
+# The same for a log that only has imported verdicts.
+LOG_FIGURES: dict[str, list[str]] = {"stats": [], "agreement": [], "rate": [], "trends": [], "versions list": []}
 
 
 def command(*words: str, database: str) -> str:
@@ -66,10 +73,10 @@ def exports(database: str, folder: Path) -> dict[str, list[Any]]:
     }
 
 
-def figures(database: str) -> dict[str, Any]:
-    """Return what the commands of `FIGURES` print as JSON."""
+def figures(database: str, commands: Mapping[str, list[str]] = FIGURES) -> dict[str, Any]:
+    """Return what the commands print as JSON."""
     shown = {}
-    for name, options in FIGURES.items():
+    for name, options in commands.items():
         words = name.split()[: 2 if name.partition(" ")[2] in {"list", "counts", "report"} else 1]
         shown[name] = json.loads(command(*words, *options, "--json", database=database))
     return shown
@@ -238,15 +245,21 @@ fields:
 """
 
 
-def record(database: str, folder: Path) -> None:
-    """Fill a database and write what it shows to ``shown.json``."""
+def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
+    """Fill a database and write what it shows to ``shown.json``; ``files`` alternate with their kinds."""
     folder.mkdir(parents=True, exist_ok=True)
-    fill(database, folder)
+    if files:
+        with closing(open_store(database, create=True)) as store:
+            for file, kind in zip(files[::2], files[1::2], strict=True):
+                import_file(store, Path(file), kind=kind, rejected=folder / "rejected.jsonl")
+    else:
+        fill(database, folder)
     shown: dict[str, dict[str, Any]] = {
         "exports": exports(database, folder / "exports"),
-        "figures": figures(database),
+        "figures": figures(database, LOG_FIGURES if files else FIGURES),
     }
-    del shown["figures"]["calibrate"]["ece_by_luck"]  # drawn in the order of the rows, which PostgreSQL leaves open
+    # Drawn in the order of the rows, which PostgreSQL leaves open.
+    shown["figures"].get("calibrate", {}).pop("ece_by_luck", None)
     (folder / "shown.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
 
 
@@ -268,4 +281,4 @@ def load(store: Store, revision: str, folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    record(sys.argv[1], Path(sys.argv[2]))
+    record(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

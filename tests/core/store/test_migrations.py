@@ -1,8 +1,14 @@
 """Migrations end at this program's tables, guards and search index; an older database is refused."""
 
+import io
+import json
+import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -25,9 +31,9 @@ from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.tables import METADATA, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
 from judging_log import address, runs
-from released_database import columns_of_tables, differences, exports, figures, load, rows_of_tables
+from released_database import LOG_FIGURES, columns_of_tables, differences, exports, figures, load, rows_of_tables
 
-RELEASED = ("0007",)  # revisions of which a database is recorded
+RELEASED = {"0007": "be5264f6"}  # revisions of which a database is recorded, each with its last commit
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -321,10 +327,38 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
     assert different == []
 
 
+@pytest.mark.parametrize("commit", RELEASED.values())
+def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
+    shared: Path, tmp_path: Path, commit: str, request: pytest.FixtureRequest
+) -> None:
+    """The program of that commit imports the log: real data are not copied into the project."""
+    root = Path(__file__).parents[3]
+    packed = subprocess.run(["git", "archive", commit, "core"], cwd=root, stdout=subprocess.PIPE, check=False).stdout
+    if not packed:
+        pytest.skip(f"the history of the project is not here: commit {commit} is missing")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        tar.extractall(tmp_path, filter="data")
+    files = [
+        *(str(shared / "data" / "ragtruth.responses.jsonl.gz"), "responses"),
+        *(str(shared / "data" / "ragtruth.human.jsonl.gz"), "grades"),
+        *(str(shared / "data" / "ragtruth.judgements.jsonl.gz"), "verdicts"),
+    ]
+    database = str(tmp_path / "log.db")
+    program = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "core"), str(root / "tests")])}
+    script = [sys.executable, str(root / "tests" / "released_database.py")]
+    subprocess.run([*script, database, str(tmp_path), *files], env=program, check=True)
+    shown = json.loads((tmp_path / "shown.json").read_text(encoding="utf-8"))
+
+    request.getfixturevalue("following")
+    bring_up(Path(database))
+    now = {"exports": exports(database, tmp_path / "now"), "figures": figures(database, LOG_FIGURES)}
+    assert [place for place in differences(shown, now) if not place.startswith(tuple(CHANGED_ON_PURPOSE))] == []
+
+
 def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(
     empty: Store, tmp_path: Path, following: str
 ) -> None:
-    load(empty, RELEASED[-1], tmp_path)
+    load(empty, max(RELEASED), tmp_path)
     upgrade(empty)
     assert current_revision(empty) == following
     waiting, begun = recent_jobs(empty)
