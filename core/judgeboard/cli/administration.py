@@ -325,7 +325,10 @@ def config_command() -> int:
 @click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
 @address_options
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
-    """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
+    """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed.
+
+    Looks for damage of the database: checks the file of SQLite, and compares answers with their hashes.
+    """
     from judgeboard.health.checkup import check_database, check_endpoint
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
