@@ -21,6 +21,10 @@ class SchemaMismatch(JudgeboardError):
     """The database does not have the schema revision that this release needs."""
 
 
+class DamagedDatabase(JudgeboardError):
+    """The database file is damaged, or is no database."""
+
+
 class NotFound(JudgeboardError):
     """There is no response, flag, judge version, run or job with this id."""
 

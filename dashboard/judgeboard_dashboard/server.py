@@ -84,7 +84,10 @@ NEEDED = (
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Run jobs and receive traces while the server runs; an interrupted job continues at the next start."""
+    """Run jobs and receive traces while the server runs, then close the database.
+
+    An interrupted job continues at the next start.
+    """
     starting = asyncio.create_task(asyncio.to_thread(_started_worker))
     receiver.start()
     try:
@@ -93,6 +96,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         await asyncio.to_thread(receiver.stop)
         worker = await starting
         await asyncio.to_thread(worker.stop)
+        await asyncio.to_thread(store().close)  # here: after SIGTERM, uvicorn ends the process by that signal
 
 
 def _started_worker() -> "Worker":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 from typing import Any, Literal, NoReturn, TypeVar
 from urllib.parse import unquote
 
@@ -74,6 +75,7 @@ _NAME = "reviewer_name"
 _PAGE, _ASKED = "page_title", "name_asked_on"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
+_OPENING = Lock()
 
 
 def store() -> Store:
@@ -81,7 +83,8 @@ def store() -> Store:
 
     Raises JudgeboardError if it is missing, has another revision, or cannot be reached.
     """
-    return _opened(os.environ.get(variable_of("db")))
+    with _OPENING:  # otherwise two threads open it twice, and only one of the two is closed at the end
+        return _opened(os.environ.get(variable_of("db")))
 
 
 def seen() -> Seen:

@@ -325,7 +325,10 @@ def config_command() -> int:
 @click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
 @address_options
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
-    """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed."""
+    """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed.
+
+    Looks for damage of the database: checks the file of SQLite, and compares answers with their hashes.
+    """
     from judgeboard.health.checkup import check_database, check_endpoint
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
@@ -357,7 +360,7 @@ def forget_command(response: str | None, source: str | None, unused: bool, older
     also be the id of a trace without an answer; `judgeboard sources --unused` shows these traces.
     This cannot be undone. An event records who did it and when.
     """
-    from judgeboard.store.forgetting import forget_response, forget_unused, truncate_write_ahead_log
+    from judgeboard.store.forgetting import forget_response, forget_unused
 
     if (response is None) is not unused or (older_than is not None and not unused):
         raise click.UsageError("give either the id of an answer or a trace, or --unused; --older-than needs --unused")
@@ -373,7 +376,7 @@ def forget_command(response: str | None, source: str | None, unused: bool, older
         else:
             ids = forget_response(connection, response, source=source, actor=by)
             outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
-    emptied = truncate_write_ahead_log(store)
+    emptied = store.checkpoint()  # the write-ahead log still has the texts
     click.echo(f"forgotten: {outcome}")
     if not emptied:
         click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)

@@ -1,15 +1,18 @@
 """Checks what judging and serving need, and how to fix what is missing."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.errors import JudgeboardError
+from judgeboard.errors import DamagedDatabase, JudgeboardError
 from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings import load_settings, masked, provider_address
-from judgeboard.store.engine import Readable, Store, open_store
+from judgeboard.store.engine import Readable, Store, damaged, open_store
+from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.text import counted
 
@@ -26,20 +29,53 @@ class Finding:
 
 
 def check_database(database: str | None, see: Callable[[Store], Readable]) -> Iterator[Finding]:
-    """Open the database and count the answers and open flags that the user may see."""
+    """Open the database, count the answers and open flags that the user may see, and look for damage."""
     try:
         store = open_store(database)
     except JudgeboardError as error:
         yield Finding(ok=False, what="database", fix=str(error))
         return
-    with see(store).reading() as connection:
-        answers, open_flags = count_responses(connection), count_open_flags(connection)
-    store.close()
-    yield Finding(
-        ok=True, what=f"database {store.shown_url}: {counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
-    )
+    with closing(store):
+        try:
+            with see(store).reading() as connection:
+                answers, open_flags = count_responses(connection), count_open_flags(connection)
+            yield _file_finding(store)
+            yield from _hash_findings(store)
+        except DamagedDatabase as error:
+            yield Finding(ok=False, what="database", fix=str(error))
+            return
+        counts = f"{counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
+        yield Finding(ok=True, what=f"database {store.shown_url}: {counts}")
     if answers == 0:
         yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard demo`")
+
+
+def _file_finding(store: Store) -> Finding:
+    began = time.monotonic()
+    integrity = check_integrity(store)
+    took = f"{time.monotonic() - began:.1f} s"
+    if integrity.faults:
+        place = damaged(store.engine.url) if store.is_sqlite else f"{store.shown_url} is damaged: restore a backup"
+        return Finding(ok=False, what=f"integrity, checked in {took}: {'; '.join(integrity.faults)}", fix=place)
+    if not integrity.complete:
+        # Of a file, an unfinished check is no good news. A server without the extension is as most servers are.
+        return Finding(ok=not store.is_sqlite, what=f"integrity not checked: {integrity.reason}")
+    return Finding(ok=True, what=f"integrity, checked in {took}")
+
+
+def _hash_findings(store: Store) -> Iterator[Finding]:
+    hashed = compare_hashes(store)
+    fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
+    if hashed.differing:
+        rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
+        what = f"{len(hashed.differing):,} of {hashed.compared:,} answers differ from their hash: row {rows}"
+        yield Finding(ok=False, what=what, fix=fix)
+    if hashed.versions:
+        what = f"judge versions differ from their fingerprint: {', '.join(hashed.versions[:MOST_FAULTS])}"
+        yield Finding(ok=False, what=what, fix=fix)
+    if not hashed.differing and not hashed.versions:
+        what = f"content compared with its hash: {hashed.compared:,} of {counted(hashed.answers, 'answer')}"
+        yield Finding(ok=True, what=what)
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:

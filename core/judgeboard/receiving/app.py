@@ -436,7 +436,7 @@ async def _discard(request: Request) -> None:
 
 
 def serve_receiver(store: Store, address: str, port: int) -> None:
-    """Serve the receiver alone, without the pages, until the process is told to end."""
+    """Serve the receiver alone, without the pages, until the process is told to end; then close the database."""
     import uvicorn
 
     receiver = Receiver(lambda: store)
@@ -448,6 +448,7 @@ def serve_receiver(store: Store, address: str, port: int) -> None:
             yield
         finally:
             receiver.stop()
+            store.close()  # here: after SIGTERM, uvicorn ends the process by that signal
 
     app = Starlette(routes=receiver.routes(), lifespan=lifespan)
     # Without proxy headers: the address of a sender decides whether it needs a key.

@@ -2,18 +2,28 @@
 
 import logging
 import re
+import sqlite3
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Event, Lock
 from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DataError, NoSuchModuleError, OperationalError, ProgrammingError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    NoSuchModuleError,
+    OperationalError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import QueuePool
 
-from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
+from judgeboard.errors import BadInput, DamagedDatabase, JudgeboardError, MissingDatabase, SchemaMismatch
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
@@ -28,6 +38,14 @@ _ADVICE = {
     "database or disk is full": "free some disk space and try again",
 }
 _log = logging.getLogger("judgeboard.store")
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NO_DAMAGE = {
+    *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY),
+    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT),
+}
+_UNDECODABLE = "Could not decode to UTF-8"
+_OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by a wrong type of a value
+LOOK_SECONDS = 5.0  # for damage, after an error that damage may have caused
 _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 
@@ -73,6 +91,7 @@ def turns_at(database: str) -> Turns:
 
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
+CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
@@ -112,8 +131,11 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads; on SQLite it waits for no writer. Raises BadInput for ids above 2**63 - 1."""
-        with _values_that_fit(), self.engine.connect() as connection:
+        """A transaction that only reads; on SQLite it waits for no writer.
+
+        Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
+        """
+        with self._named_errors(), self.engine.connect() as connection:
             yield connection
             connection.rollback()
 
@@ -122,13 +144,14 @@ class Store:
         """A transaction that writes, committed at the end of the context.
 
         On SQLite it locks the database at once (BEGIN IMMEDIATE), so a thread must not open a second one inside it.
-        Raises BadInput if the database file is read-only or the database cannot store a value.
+        Raises BadInput if the database file is read-only or the database cannot store a value, and DamagedDatabase if
+        the file of SQLite cannot be read.
         """
         turn = turns_at(str(Path(self.engine.url.database or "").resolve())).turn() if self.is_sqlite else nullcontext()
         try:
             with (
                 turn,  # comes before the connection: there may be more writers than connections in the pool
-                _values_that_fit(),
+                self._named_errors(),
                 self.engine.connect().execution_options(
                     judgeboard_write=True, judgeboard_given_up=self.given_up
                 ) as connection,
@@ -140,21 +163,65 @@ class Store:
                 raise BadInput(f"cannot write to {self.shown_url}: {_reason(error)}") from error
             raise
 
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Name the errors that are the fault of a value or of the file; the others are raised as they are."""
+        try:
+            yield
+        except DataError as error:
+            if not (self.is_sqlite and self._is_damage(error)):
+                raise BadInput(f"the database cannot hold a value: {str(error.orig).partition(chr(10))[0]}") from error
+        except OverflowError as error:
+            if _TOO_LARGE not in str(error):
+                raise
+            raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
+        except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *_OF_VALUES) as error:
+            if not self.is_sqlite or not self._is_damage(error):
+                raise
+        else:
+            return
+        # Outside the handler: the driver's message may have a text of the log, and a traceback would show it.
+        raise DamagedDatabase(damaged(self.engine.url))
+
+    def _is_damage(self, error: Exception) -> bool:
+        """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
+        cause = getattr(error, "orig", None) or error
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGE or str(cause).startswith(_UNDECODABLE):
+            return True
+        if code in _NO_DAMAGE or isinstance(error, PoolTimeout):
+            return False
+        from judgeboard.store.integrity import check_integrity
+
+        with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):
+            return bool(check_integrity(self, LOOK_SECONDS).faults)
+        return False
+
+    def checkpoint(self, seconds: float = BUSY_SECONDS) -> bool:
+        """Write what SQLite's write-ahead log holds into the database file, and empty the log.
+
+        Waits at most so many ``seconds`` for other connections. Returns False if one of them reads or writes for
+        longer; then the log keeps a part. PostgreSQL has no such file: nothing is done, and True is returned.
+        """
+        if not self.is_sqlite:
+            return True
+        with closing(self.engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+            (busy, _pages, _moved) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            cursor.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+        return not busy
+
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; on SQLite, the database file then holds all rows, so that a copy of it is whole.
+
+        While other processes use the file, this waits at most 1 second for them, and is never an error.
+        """
+        pool = self.engine.pool
+        if isinstance(pool, QueuePool) and pool.checkedin() + pool.checkedout():
+            with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):  # for example, it is read-only
+                self.checkpoint(CLOSING_SECONDS)
         self.engine.dispose()
-
-
-@contextmanager
-def _values_that_fit() -> Iterator[None]:
-    try:
-        yield
-    except DataError as error:
-        raise BadInput(f"the database cannot hold a value: {str(error.orig).partition(chr(10))[0]}") from error
-    except OverflowError as error:
-        if _TOO_LARGE not in str(error):
-            raise
-        raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
 
 
 def database_url(database: str | Path | None = None) -> URL:
@@ -312,6 +379,14 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def _shown(url: URL) -> str:
     return masked(url.render_as_string(hide_password=True))
+
+
+def damaged(url: URL) -> str:
+    """Return that a SQLite file is damaged, and the next step."""
+    return (
+        f"{url.database} is damaged, or it is not a SQLite database: restore a backup, "
+        f"or recover what is left with `sqlite3 {url.database} .recover`"
+    )
 
 
 def _missing(url: URL) -> str:

@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, e
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
@@ -99,21 +98,6 @@ def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None
         set_item_state(connection, item, ItemState.LEFT, now)
     flags = flags_of(connection, [item.id for item in items])
     close_flags(connection, {flag for of_item in flags.values() for flag in of_item})
-
-
-def truncate_write_ahead_log(store: Store) -> bool:
-    """Empty SQLite's write-ahead log, which still has forgotten texts; return False if a reader prevents it.
-
-    On PostgreSQL this does nothing and returns True: the server's vacuum removes old row versions.
-    """
-    if not store.is_sqlite:
-        return True
-    raw = store.engine.raw_connection()
-    try:
-        (busy, _pages, _moved) = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    finally:
-        raw.close()
-    return not busy
 
 
 def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:

@@ -29,7 +29,7 @@ from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.errors import NotFound
 from judgeboard.store.engine import Readable
 from judgeboard.store.events import record_event
-from judgeboard.store.runs import Counts
+from judgeboard.store.runs import Counts, finish_run
 from judgeboard.store.statements import columns_of, insert_or_skip, plain_insert
 from judgeboard.store.tables import CLAIM, JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER
 
@@ -122,6 +122,20 @@ def set_failed(connection: Connection, job_id: str, why: str) -> None:
     updated = update(JOB).where(JOB.c.id == job_id).values(failed=why)
     actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
     record_event(connection, "job_failed", actor, details={"job": job_id})
+
+
+def interrupt_work(connection: Connection, why: str) -> None:
+    """Interrupt all jobs and runs that have not ended, while no process works on this database.
+
+    No worker continues such a job. A person who starts the same job or command again continues its run.
+    """
+    for job in unfinished_jobs(connection):
+        set_failed(connection, job.id, why)
+    running = select(RUN.c.id).where(RUN.c.state == RunState.RUNNING.value).order_by(RUN.c.id)
+    for run_id in connection.execute(running).scalars().all():
+        finish_run(connection, run_id, RunState.INTERRUPTED, why_stopped=why)
+    for table in (CLAIM, WORKER):
+        connection.execute(delete(table))
 
 
 def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:

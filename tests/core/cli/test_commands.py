@@ -107,7 +107,7 @@ def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: 
     file = tmp_path / "notes.db"
     file.write_text("this is a text and no database at all, whatever its name says" * 20)
     assert run(["stats", "--db", str(file)]) == 2
-    assert "cannot open" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"judgeboard: {file} is damaged, or it is not a SQLite database: ")
 
 
 def test_a_password_in_an_address_is_masked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,14 +1,22 @@
 """`judgeboard doctor` and `judgeboard config`: what is wrong, how to mend it, and no secret on the screen."""
 
+import random
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
-from judgeboard.store.engine import Store
+from judgeboard.store import integrity
+from judgeboard.store.engine import Store, connect, open_store, upgrade
 from judging_log import address, store_answers
+from released_database import load
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -130,3 +138,165 @@ def test_config_without_a_database_still_shows_the_environment(
     out = capsys.readouterr().out
     assert "JUDGEBOARD_DB is not set" in out
     assert "no database at" in out
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A real database file, with rows in most tables."""
+    folder = tmp_path_factory.mktemp("whole")
+    store = Store(connect(make_url(f"sqlite:///{folder / 'whole.db'}"), create=True))
+    load(store, "0007", folder)
+    upgrade(store)
+    store.close()
+    return (folder / "whole.db").read_bytes()
+
+
+PAGE = 4096
+INTERIOR, LEAF, INDEX_INTERIOR, INDEX_LEAF = 5, 13, 2, 10  # first byte of a page
+
+
+def pages_of(data: bytes, kind: int) -> list[int]:
+    """The positions of the pages of a kind, after the first page."""
+    return [at for at in range(PAGE, len(data), PAGE) if data[at] == kind]
+
+
+def put(data: bytes, at: int, new: bytes) -> bytes:
+    return data[:at] + new + data[at + len(new) :]
+
+
+def zeroed(kind: int) -> Callable[[bytes], bytes]:
+    """A page of this kind becomes zero, as after a lost write."""
+    return lambda data: put(data, random.Random(7).choice(pages_of(data, kind)), bytes(PAGE))
+
+
+def swapped(data: bytes) -> bytes:
+    first, second = random.Random(7).sample(pages_of(data, LEAF), 2)
+    return put(put(data, first, data[second : second + PAGE]), second, data[first : first + PAGE])
+
+
+def garbage(kind: int) -> Callable[[bytes], bytes]:
+    """200 random bytes in a page of this kind."""
+    chance = random.Random(7)
+    return lambda data: put(data, chance.choice(pages_of(data, kind)) + 8, chance.randbytes(200))
+
+
+def other_letter(data: bytes) -> bytes:
+    """One letter of an answer changes, which no structure of the file shows."""
+    at = data.index(b"My sources are silent on how a helmet should fit")
+    return put(data, at, b"N")
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "magic": lambda data: bytes(16) + data[16:],
+    "page size": lambda data: put(data, 16, b"\x08\x00"),
+    "encoding": lambda data: put(data, 56, b"\0\0\0\2"),
+    "free pages": lambda data: put(data, 32, b"\0\0\1\0\0\0\0\5"),
+    "schema": lambda data: put(data, 100, bytes(PAGE - 100)),
+    "half": lambda data: data[: len(data) // 2],
+    "tail": lambda data: data[:-1000],
+    "first page alone": lambda data: data[:PAGE],
+    "empty": lambda _data: b"",
+    "text": lambda _data: b"this is a text, whatever the name of the file says " * 99,
+    "interior page": zeroed(INTERIOR),
+    "leaf page": zeroed(LEAF),
+    "interior page of an index": zeroed(INDEX_INTERIOR),
+    "leaf page of an index": zeroed(INDEX_LEAF),
+    "garbage in a table": garbage(LEAF),
+    "garbage in an index": garbage(INDEX_LEAF),
+    "swapped pages": swapped,
+    "a letter": other_letter,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_never_called_ok(
+    whole: bytes, damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "judgeboard.db"
+    file.write_bytes(DAMAGE[damage](whole))
+    assert doctor(str(file)) == 1
+    printed = capsys.readouterr()
+    assert "fix  " in printed.out
+    assert printed.err == ""
+    for command in ("stats", "agreement", "trends"):
+        code = run([command, "--db", str(file)])
+        error = capsys.readouterr().err
+        assert code == 0 or f"{file} is damaged" in error or f"no database at {file}" in error
+        assert "Error" not in error
+
+
+def test_a_log_of_another_database_beside_the_file_is_damage(
+    whole: bytes, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "judgeboard-copy.db"
+    file.write_bytes(whole)
+    with sqlite_store.reading():  # an open connection keeps the log
+        store_answers(sqlite_store, 3)
+        shutil.copyfile(f"{address(sqlite_store)}-wal", f"{file}-wal")
+    assert doctor(str(file)) == 1
+    assert "is damaged" in capsys.readouterr().out
+
+
+def test_a_whole_file_is_ok_and_the_time_of_the_check_is_printed(
+    whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "judgeboard.db"
+    file.write_bytes(whole)
+    assert doctor(str(file)) == 0
+    out = capsys.readouterr().out
+    assert "ok   integrity, checked in" in out
+    assert "content compared with its hash: 604 of 604 answers" in out
+
+
+def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "judgeboard.db"
+    file.write_bytes(whole)
+    with closing(open_store(file)) as store:
+        stopped = integrity.check_integrity(store, seconds=0)
+    assert (stopped.faults, stopped.complete) == ((), False)
+
+
+def test_of_a_large_log_some_answers_are_compared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_answers(sqlite_store, 30)
+    monkeypatch.setattr(integrity, "MOST_HASHED", 10)
+    hashed = integrity.compare_hashes(sqlite_store)
+    assert (hashed.answers, hashed.compared) == (30, 10)
+
+
+@pytest.mark.postgres
+def test_of_postgresql_the_content_is_compared_and_the_files_are_not(
+    postgres_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(postgres_store, 3)
+    assert doctor(address(postgres_store)) == 0
+    out = capsys.readouterr().out
+    assert "integrity not checked: PostgreSQL has a tool for it, pg_amcheck" in out
+    assert "3 of 3 answers" in out
+    with postgres_store.writing() as connection:
+        connection.exec_driver_sql("ALTER TABLE response DISABLE TRIGGER USER")
+        connection.exec_driver_sql("UPDATE response SET answer = 'another' WHERE id = 2")
+    assert doctor(address(postgres_store)) == 1
+    assert "1 of 3 answers differ from their hash: row 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE judgment SET groundedness = 'x' || groundedness WHERE id = 3",
+        "UPDATE judge_version SET prompt = 'Be kind.' WHERE prompt IS NOT NULL",
+        "UPDATE review SET reviewer_id = 999 WHERE id = 3",
+    ],
+    ids=["number", "prompt", "reference"],
+)
+def test_a_value_that_no_command_misses_is_found(
+    whole: bytes, tmp_path: Path, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "judgeboard.db"
+    file.write_bytes(whole)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        (table,) = set(re.findall(r"UPDATE (\w+)", change))
+        connection.execute(f"DROP TRIGGER guard_{table}_update")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        assert connection.execute(change).rowcount >= 1
+    assert doctor(str(file)) == 1
+    assert "fix  " in capsys.readouterr().out

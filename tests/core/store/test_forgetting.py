@@ -27,7 +27,7 @@ from judgeboard.domain import (
 )
 from judgeboard.methods.control_answers import make_control_answers
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
-from judgeboard.store.forgetting import forget_response, truncate_write_ahead_log
+from judgeboard.store.forgetting import forget_response
 from judgeboard.store.grades import GradeOf, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
@@ -281,6 +281,6 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
         store_responses(connection, [Response("log", "x", f"what is {SECRET}?", f"it is {SECRET} " * 400)])
     with store.writing() as connection:
         forget_response(connection, "x", actor="test")
-    assert truncate_write_ahead_log(store)
+    assert store.checkpoint()
     files_with_secret = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
     assert files_with_secret == []

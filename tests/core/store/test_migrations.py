@@ -1,8 +1,14 @@
 """Migrations end at this program's tables, guards and search index; an older database is refused."""
 
+import io
+import json
+import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -13,13 +19,21 @@ import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, make_url, select, text
 
+from job_steps import ended, working
+from judgeboard.cli.app import run as run_command
+from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
+from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
 from judgeboard.store.tables import METADATA, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
+from judging_log import address, runs
+from released_database import LOG_FIGURES, columns_of_tables, differences, exports, figures, load, rows_of_tables
+
+RELEASED = {"0007": "be5264f6"}  # revisions of which a database is recorded, each with its last commit
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -240,12 +254,9 @@ def a_response(external_id: str) -> dict[str, Any]:
     }
 
 
-def test_a_new_revision_upgrades_a_database_with_its_rows(
-    empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    upgrade(empty)
-    with empty.writing() as connection:
-        connection.execute(insert(RESPONSE), [a_response("a")])
+@pytest.fixture
+def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The revision after this program's, as a later release has it: it adds a column."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(run.__file__).parent, folder)
     following = f"{int(HEAD) + 1:04}"
@@ -253,14 +264,7 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(
     (folder / "versions" / f"{following}_language.py").write_text(revision + NEXT_REVISION)
     monkeypatch.setattr(run, "__file__", str(folder / "run.py"))
     monkeypatch.setattr(engine, "HEAD", following)
-
-    with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
-        open_store(empty.engine.url.render_as_string(hide_password=False))
-    assert upgrade(empty) == HEAD
-    assert current_revision(empty) == following
-    with empty.reading() as connection:
-        rows = connection.execute(text("SELECT external_id, language FROM response")).all()
-    assert [tuple(row) for row in rows] == [("a", None)]
+    return following
 
 
 NEXT_REVISION = """
@@ -271,3 +275,107 @@ from alembic import op
 def upgrade():
     op.add_column("response", sa.Column("language", sa.String()))
 """
+
+
+def test_a_new_revision_upgrades_a_database_with_its_rows(empty: Store, request: pytest.FixtureRequest) -> None:
+    upgrade(empty)
+    with empty.writing() as connection:
+        connection.execute(insert(RESPONSE), [a_response("a")])
+    following = request.getfixturevalue("following")
+
+    with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
+        open_store(empty.engine.url.render_as_string(hide_password=False))
+    assert upgrade(empty) == HEAD
+    assert current_revision(empty) == following
+    with empty.reading() as connection:
+        rows = connection.execute(text("SELECT external_id, language FROM response")).all()
+    assert [tuple(row) for row in rows] == [("a", None)]
+
+
+def test_a_revision_defines_its_own_tables() -> None:
+    for revision in (Path(run.__file__).parent / "versions").glob("*.py"):
+        assert "judgeboard." not in revision.read_text(encoding="utf-8"), f"{revision.name} changes with the tables"
+
+
+# What an upgrade may change: it ends the work of all processes, and records that as events.
+ENDED_WORK = {"run": {"state", "finished_at", "why_stopped"}, "job": {"failed"}}
+PROCESSES = {"worker", "claim", "alembic_version"}
+# Places in the exports and figures that differ on purpose since a revision was recorded, each with the reason.
+CHANGED_ON_PURPOSE: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("revision", RELEASED)
+def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
+    empty: Store, tmp_path: Path, revision: str, following: str
+) -> None:
+    shown = load(empty, revision, tmp_path)
+    columns = {
+        table: [name for name in names if name not in ENDED_WORK.get(table, ())]
+        for table, names in columns_of_tables(empty).items()
+        if table not in PROCESSES
+    }
+    before = rows_of_tables(empty, columns)
+    assert all(before[table] for table in ("trace", "span", "draft", "anchor_judgment", "judging_rule", "api_key"))
+
+    assert upgrade(empty) == revision
+    assert current_revision(empty) == following
+    for table, rows in rows_of_tables(empty, columns).items():
+        assert not before[table] - rows, f"rows of {table} are missing or changed"
+        assert table == "event" or not rows - before[table], f"{table} has new rows"
+    now = {"exports": exports(address(empty), tmp_path / "now"), "figures": figures(address(empty))}
+    different = [place for place in differences(shown, now) if not place.startswith(tuple(CHANGED_ON_PURPOSE))]
+    assert different == []
+
+
+@pytest.mark.parametrize("commit", RELEASED.values())
+def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
+    shared: Path, tmp_path: Path, commit: str, request: pytest.FixtureRequest
+) -> None:
+    """The program of that commit imports the log: real data are not copied into the project."""
+    root = Path(__file__).parents[3]
+    packed = subprocess.run(["git", "archive", commit, "core"], cwd=root, stdout=subprocess.PIPE, check=False).stdout
+    if not packed:
+        pytest.skip(f"the history of the project is not here: commit {commit} is missing")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        tar.extractall(tmp_path, filter="data")
+    files = [
+        *(str(shared / "data" / "ragtruth.responses.jsonl.gz"), "responses"),
+        *(str(shared / "data" / "ragtruth.human.jsonl.gz"), "grades"),
+        *(str(shared / "data" / "ragtruth.judgements.jsonl.gz"), "verdicts"),
+    ]
+    database = str(tmp_path / "log.db")
+    program = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "core"), str(root / "tests")])}
+    script = [sys.executable, str(root / "tests" / "released_database.py")]
+    subprocess.run([*script, database, str(tmp_path), *files], env=program, check=True)
+    shown = json.loads((tmp_path / "shown.json").read_text(encoding="utf-8"))
+
+    request.getfixturevalue("following")
+    bring_up(Path(database))
+    now = {"exports": exports(database, tmp_path / "now"), "figures": figures(database, LOG_FIGURES)}
+    assert [place for place in differences(shown, now) if not place.startswith(tuple(CHANGED_ON_PURPOSE))] == []
+
+
+def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(
+    empty: Store, tmp_path: Path, following: str
+) -> None:
+    load(empty, max(RELEASED), tmp_path)
+    upgrade(empty)
+    assert current_revision(empty) == following
+    waiting, begun = recent_jobs(empty)
+    assert {(job.state, job.why) for job in (waiting, begun)} == {("failed", run.UPGRADED)}
+    assert open_jobs(empty) == []
+    states = {stored["id"]: stored["state"] for stored in runs(empty)}
+    assert RunState.RUNNING not in states.values()
+    assert states[begun.run_id] == RunState.INTERRUPTED
+
+    (killed,) = [id_ for id_, state in states.items() if state == RunState.INTERRUPTED and id_ != begun.run_id]
+    where = ["--where", "query_type=sql", "--rejudge", "all"]
+    assert run_command(["judge", "--judge", "lexical", *where, "--db", address(empty)]) == 0
+    with working(empty):
+        again = [
+            ended(empty, request_rejudge(empty, judge=job.judge, where=job.where, mode=job.mode, actor="Mara"))
+            for job in (begun, waiting)
+        ]
+    assert [job.state for job in again] == ["done", "done"]
+    assert again[0].run_id == begun.run_id
+    assert {stored["id"]: stored["state"] for stored in runs(empty)}[killed] == RunState.DONE

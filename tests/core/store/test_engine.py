@@ -1,0 +1,145 @@
+"""An open database: what is in its file when it is closed, and that damage of the file is named."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import func, select
+
+from judgeboard.cli.app import run
+from judgeboard.receiving.keys import create_key
+from judgeboard.store import engine
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, SPAN
+from judging_log import address, judgeboard, store_answers, until
+from queue_case import queue_case
+from sent_traces import PROTOBUF, request, trace
+from served import answers, free_port
+
+
+@pytest.fixture
+def file(sqlite_store: Store) -> Path:
+    return Path(address(sqlite_store))
+
+
+def in_copy(file: Path, statement: object) -> int:
+    """Run a query on a copy of the database file alone, without the files beside it."""
+    copy = file.with_name("copy.db")
+    shutil.copyfile(file, copy)
+    store = open_store(copy)
+    with store.reading() as connection:
+        number = connection.execute(statement).scalar_one()  # type: ignore[call-overload]
+    store.close()
+    return int(number)
+
+
+@contextmanager
+def idle_server(file: Path) -> Iterator[None]:
+    """Another process that has the database open, and neither reads nor writes."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("SELECT count(*) FROM response").fetchone()
+        yield
+
+
+def log_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
+def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_store: Store, file: Path) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(*[0.1] * 20)
+    flags = [row["id"] for row in case.rows(FLAG)]
+    headers = {"authorization": f"Bearer {create_key(sqlite_store, 'reviews', scopes=('review',), by='test')}"}
+    sqlite_store.close()
+    port = free_port()
+    url = f"http://localhost:{port}"
+    with judgeboard("serve", "--port", str(port), "--db", str(file)) as process:
+        until(lambda: answers(f"{url}/readyz"), "the server answers")
+        with httpx.Client(base_url=url, headers=headers) as http:
+            for flag in flags:
+                review = {"reviewer": case.mara.name, "flag": flag, "decision": "confirm"}
+                http.post("/api/reviews", json=review).raise_for_status()
+        process.terminate()
+        process.wait(60)
+    assert not log_of(file).exists()
+    assert in_copy(file, select(func.count()).select_from(REVIEW)) == len(flags) == 20
+
+
+def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(sqlite_store: Store, file: Path) -> None:
+    sqlite_store.close()
+    port = free_port()
+    url = f"http://localhost:{port}"
+    with judgeboard("receive", "--port", str(port), "--db", str(file)) as process:
+        until(lambda: answers(f"{url}/healthz"), "the receiver answers")
+        httpx.post(f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF).raise_for_status()
+        process.terminate()
+        process.wait(60)
+    assert not log_of(file).exists()
+    assert in_copy(file, select(func.count()).select_from(SPAN)) == len(trace(1))
+
+
+def test_a_command_leaves_its_rows_in_the_file_while_a_server_has_it_open(
+    sqlite_store: Store, file: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"id": "1", "query": "q", "answer": "a"}\n')
+    sqlite_store.close()
+    with idle_server(file):
+        assert run(["import", str(log), "--db", str(file)]) == 0
+        assert log_of(file).read_bytes() == b""
+        assert in_copy(file, select(func.count()).select_from(RESPONSE)) == 1
+        assert run(["judge", "--judge", "lexical", "--db", str(file)]) == 0
+        assert log_of(file).read_bytes() == b""
+
+
+def test_a_reader_that_does_not_end_is_not_waited_for(
+    sqlite_store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CLOSING_SECONDS", 0.01)
+    with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM response").fetchone()
+        store_answers(sqlite_store, 1)
+        assert not sqlite_store.checkpoint(0.01)
+        sqlite_store.close()
+        assert reader.execute("SELECT count(*) FROM response").fetchone() == (0,)
+    with sqlite_store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one() == 1
+
+
+SECRET = "the name of the patient is Alma"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"answer = CAST('{SECRET}' || x'ff' AS TEXT)",
+        f"passages = '[{SECRET}'",
+        f"imported_at = '{SECRET}'",
+    ],
+    ids=["letters", "JSON", "time"],
+)
+def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
+    sqlite_store: Store, file: Path, change: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    store_answers(sqlite_store, 3)
+    sqlite_store.close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for trigger in ("guard_response_update", "search_response_update"):
+            connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(f"UPDATE response SET {change} WHERE id = 2")
+    assert run(["export", "responses", "-o", str(file.with_name("responses.jsonl")), "--db", str(file)]) == 2
+    printed = capsys.readouterr()
+    assert f"{file} is damaged" in printed.err
+    assert run(["doctor", "--db", str(file)]) == 1
+    shown = printed.out + printed.err + capsys.readouterr().out + caplog.text
+    assert SECRET not in shown
+
+
+def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store: Store) -> None:
+    with pytest.raises(LookupError, match="a fault of the program"), sqlite_store.reading():
+        raise LookupError("a fault of the program")

@@ -1,0 +1,284 @@
+"""Databases of released schemas, each with what it showed then; see "A change to the tables" in CONTRIBUTING.md.
+
+`python tests/released_database.py DATABASE FOLDER [FILE KIND]...` fills the DATABASE (a path or a URL) and writes what
+it shows to the FOLDER. The demo and more are stored, or the FILEs if there are any.
+"""
+
+import io
+import json
+import math
+import sys
+import tarfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, redirect_stderr, redirect_stdout
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import inspect, text
+
+from judgeboard.cli.app import run
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store, open_store
+
+LEXICAL, SECOND = "lexical", "climb-judge-8b"
+# Commands that only read, each with the options that it needs. None of their figures depends on the day.
+FIGURES = {
+    "stats": [],
+    "agreement": ["--judge-version", LEXICAL],
+    "agreement by people": ["--of", "people"],
+    "agreement of pairs": ["--unit", "pairs", "--judge-version", SECOND],
+    "rate": ["--judge-version", LEXICAL],
+    "rate by type": ["--by", "query_type", "--judge-version", LEXICAL],
+    "trends": [],
+    "trends of flags": ["--measure", "flagged_share"],
+    "trends corrected": ["--corrected"],
+    "threshold": ["--recall", "0.8"],
+    "stand": ["--agreement", "0.9"],
+    "calibrate": [],
+    "health": ["--judge-version", LEXICAL],
+    "plan": ["--reach", "0.05"],
+    "compare": ["--recorded"],
+    "versions list": [],
+    "suite list": [],
+    "queue list": [],
+    "failure-mode list": [],
+    "failure-mode counts": [],
+    "issue list": [],
+    "schema list": [],
+    "keys list": [],
+    "anchors report": ["--judge-version", LEXICAL],
+}
+# The same for a log that only has imported verdicts.
+LOG_FIGURES: dict[str, list[str]] = {"stats": [], "agreement": [], "rate": [], "trends": [], "versions list": []}
+
+
+def command(*words: str, database: str) -> str:
+    """Run a command and return what it prints; with alarms or open problems it ends with 1."""
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    messages = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(messages):
+        code = run([*words, "--db", database])
+    assert code in {0, 1}, f"{words}: exit code {code}: {messages.getvalue()}"
+    return printed.buffer.getvalue().decode()
+
+
+def exports(database: str, folder: Path) -> dict[str, list[Any]]:
+    """Return the rows of every exported table."""
+    command("export", "all", "--format", "jsonl", "-o", str(folder), database=database)
+    return {
+        path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for path in sorted(folder.glob("*.jsonl"))
+    }
+
+
+def figures(database: str, commands: Mapping[str, list[str]] = FIGURES) -> dict[str, Any]:
+    """Return what the commands print as JSON."""
+    shown = {}
+    for name, options in commands.items():
+        words = name.split()[: 2 if name.partition(" ")[2] in {"list", "counts", "report"} else 1]
+        shown[name] = json.loads(command(*words, *options, "--json", database=database))
+    return shown
+
+
+def differences(before: Any, now: Any, place: str = "") -> Iterator[str]:
+    """Yield each place where a recorded value is missing or another one; new keys are no difference.
+
+    Numbers may differ in their last digits: PostgreSQL adds rows in any order.
+    """
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key, value in before.items():
+            if key in now:
+                yield from differences(value, now[key], f"{place}/{key}")
+            else:
+                yield f"{place}/{key}: missing"
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, (value, current) in enumerate(zip(before, now, strict=True)):
+            yield from differences(value, current, f"{place}/{index}")
+    elif isinstance(before, float) and isinstance(now, float) and math.isclose(before, now):
+        return
+    elif before != now:
+        yield f"{place}: was {str(before)[:200]}, is {str(now)[:200]}"
+
+
+def columns_of_tables(store: Store) -> dict[str, list[str]]:
+    """Return the names of the columns of each table, without the tables of the text search."""
+    with store.reading() as connection:
+        inspector = inspect(connection)
+        return {
+            table: [column["name"] for column in inspector.get_columns(table)]
+            for table in inspector.get_table_names()
+            if not table.startswith("response_search")
+        }
+
+
+def rows_of_tables(store: Store, columns: Mapping[str, Sequence[str]]) -> dict[str, Counter[tuple[str, ...]]]:
+    """Return the rows of each table, in these columns and as texts, with how often each is there."""
+    with store.reading() as connection:
+        rows = {}
+        for table, names in columns.items():
+            listed = ", ".join(f'"{name}"' for name in names)
+            stored = connection.execute(text(f'SELECT {listed} FROM "{table}"'))
+            rows[table] = Counter(tuple(map(str, row)) for row in stored)
+        return rows
+
+
+def fill(database: str, folder: Path) -> None:
+    """Store the demo, and what it does not have: reviews by commands, traces, settings of the service, open work."""
+    command("demo", "--no-serve", database=database)
+    _review(database, folder)
+    with closing(open_store(database)) as store:
+        _receive(store)
+        _judge_by_model(store, database)
+        _set_up_service(database)
+        _comment(store)
+        _leave_work(store)
+
+
+def _review(database: str, folder: Path) -> None:
+    schema = folder / "support.yaml"
+    schema.write_text(SCHEMA, encoding="utf-8")
+    command("schema", "add", str(schema), database=database)
+    command("queue", "create", "by schema", "--schema", "support", "--needed", "2", database=database)
+    command("queue", "create", "sides", "--subject", "pairs", "--needed", "2", database=database)
+    token = json.loads(command("queue", "next", "by schema", "--json", database=database))["token"]
+    command("queue", "decide", token, "confirm", "--note", "die Gebühr ist erfunden 🧗", "--groundedness", "0.2",
+            "--field", "verdict=fix", "--field", 'causes=["answer"]', database=database)  # fmt: skip
+    token = json.loads(command("queue", "next", "sides", "--json", database=database))["token"]
+    command("queue", "skip", token, "--reason", "in French", database=database)
+    command(
+        "queue", "tag", "--where", "rule=low_quality", "--mode", "unsupported statement", "--yes", database=database
+    )
+    command("issue", "set", "1", "--fixed-on", "2026-03-12", database=database)
+    command("anchors", "make", "--n", "12", database=database)
+    command("anchors", "judge", "--judge", LEXICAL, database=database)
+
+
+def _set_up_service(database: str) -> None:
+    command("keys", "create", "shop", "--source", "shop", database=database)
+    command("rules", "add", "live", "--judge", LEXICAL, "--max-calls", "1000", database=database)
+    command("rules", "pause", "live", database=database)
+    command(
+        "alerts", "add", "old", "--when", "old_flags", "--after", "2d", "--to", "webhook:env:HOOK", database=database
+    )
+    command("watch", database=database)
+    command("index", "metadata.tenant", database=database)
+
+
+def _judge_by_model(store: Store, database: str) -> None:
+    from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
+    from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.store.filters import RowFilter
+
+    with RecordingEndpoint(always(verdict())) as endpoint:
+        judge = make_judge("rag", model="scripted", base_url=endpoint.base_url)
+        judge_pending(store, judge, where=RowFilter(query_types=("complex",)), limit=20, actor="cli:recorder")
+    command("versions", "retire", "rag v1", database=database)
+
+
+def _receive(store: Store) -> None:
+    from sent_traces import PROTOBUF, gathered, receiving, request, trace
+
+    with receiving(store) as client:
+        client.post("/v1/traces", content=request(trace(1, 2)), headers=PROTOBUF).raise_for_status()
+        gathered(store)
+        client.post("/v1/traces", content=request(trace(2)[:1]), headers=PROTOBUF).raise_for_status()  # it waits
+        feedback = {"response_id": "nobody", "kind": "thumbs", "value": 1}
+        client.post("/api/feedback", json=feedback).raise_for_status()
+
+
+def _comment(store: Store) -> None:
+    from judgeboard.people.roster import ensure_reviewer
+    from judgeboard.reviews.changes import comment
+    from judgeboard.store.forgetting import forget_response
+    from judgeboard.store.own_reviews import save_draft
+
+    mara = ensure_reviewer(store, "page", "Mara")
+    comment(store, response_id=3, reviewer=mara, text="See clause 3 — «fees».", request_key="comment:1")
+    with store.writing() as connection:
+        save_draft(connection, mara.id, 5, {"note": "not sure yet"}, datetime.now(UTC))
+        external_id = connection.execute(text("SELECT external_id FROM response WHERE id = 7")).scalar_one()
+        forget_response(connection, external_id, source="sample", actor="cli:recorder")
+
+
+def _leave_work(store: Store) -> None:
+    """Leave a job in the middle, a job that nobody has begun, and the run of a killed command."""
+    from judgeboard.runs.jobs import request_rejudge
+    from judgeboard.runs.judging import Judging, make_judge
+    from judgeboard.store.filters import RowFilter
+    from judgeboard.store.jobs import TaskKey, claim_tasks, register_worker, set_run
+    from judgeboard.store.judge_versions import ensure_version
+
+    judge = make_judge(LEXICAL)
+    begun, waiting, killed = (RowFilter(query_types=(name,)) for name in ("complex", "simple", "sql"))
+    job_id = request_rejudge(store, judge={"kind": LEXICAL}, where=begun, actor="Mara")
+    request_rejudge(store, judge={"kind": LEXICAL}, where=waiting, actor="Mara")
+    with store.writing() as connection:
+        version = ensure_version(connection, judge.version)
+        run_of_job = Judging(judge=judge, where=begun, mode="all").begin(connection, version, "Mara")
+        set_run(connection, job_id, run_of_job.id)
+        register_worker(connection, "server")
+        ids = connection.execute(text("SELECT id FROM response WHERE query_type = 'complex' ORDER BY id LIMIT 5"))
+        claim_tasks(connection, run_of_job.id, version.id, "server", [TaskKey(id_) for id_ in ids.scalars()])
+        Judging(judge=judge, where=killed, mode="all").begin(connection, version, "cli:recorder")
+        connection.execute(
+            text("UPDATE worker SET heartbeat_at = :at"), {"at": datetime.now(UTC).replace(tzinfo=None) - timedelta(1)}
+        )
+
+
+SCHEMA = """\
+name: support
+fields:
+  - label
+  - groundedness
+  - name: verdict
+    type: category
+    required: true
+    options: [send, fix, discard]
+  - name: causes
+    type: category
+    many: true
+    options: [retrieval, answer, question]
+    shown_when: {verdict: [fix, discard]}
+  - {name: tone, type: scale, levels: {1: rude, 2: neutral, 3: friendly}}
+"""
+
+
+def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
+    """Fill a database and write what it shows to ``shown.json``; ``files`` alternate with their kinds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if files:
+        with closing(open_store(database, create=True)) as store:
+            for file, kind in zip(files[::2], files[1::2], strict=True):
+                import_file(store, Path(file), kind=kind, rejected=folder / "rejected.jsonl")
+    else:
+        fill(database, folder)
+    shown: dict[str, dict[str, Any]] = {
+        "exports": exports(database, folder / "exports"),
+        "figures": figures(database, LOG_FIGURES if files else FIGURES),
+    }
+    # Drawn in the order of the rows, which PostgreSQL leaves open.
+    shown["figures"].get("calibrate", {}).pop("ece_by_luck", None)
+    (folder / "shown.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
+
+
+def load(store: Store, revision: str, folder: Path) -> dict[str, Any]:
+    """Fill an empty database with the database of a released revision; return its recorded exports and figures."""
+    archive = Path(__file__).parent / "data" / f"demo_{revision}_{store.engine.dialect.name}.tar.xz"
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    if store.is_sqlite:
+        store.close()
+        (folder / "demo.db").replace(str(store.engine.url.database))
+    else:
+        with closing(store.engine.raw_connection()) as connection:
+            connection.cursor().execute((folder / "demo.sql").read_text(encoding="utf-8"))  # pg_dump --inserts
+            connection.commit()
+            connection.detach()  # the dump changes settings of the session
+    shown: dict[str, Any] = json.loads((folder / "shown.json").read_text(encoding="utf-8"))
+    return shown
+
+
+if __name__ == "__main__":
+    record(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
