@@ -43,7 +43,8 @@ OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
         *("judging_rule", "rate_limit", "run_share", "claim"),
-        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
+        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "taken_lease"),
+        *("skip", "selected_attempt"),
         *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
         *("alert_rule", "alert_event", "alert_delivery"),
         *("pull", "push_target", "api_key", "span", "waiting_feedback"),

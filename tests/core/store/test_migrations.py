@@ -13,13 +13,14 @@ import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, make_url, select, text
 
-from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
+from judgeboard.errors import BadInput, DecisionRefused, MissingDatabase, SchemaMismatch
 from judgeboard.store import engine
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
-from judgeboard.store.tables import METADATA, RESPONSE
+from judgeboard.store.tables import METADATA, RESPONSE, TAKEN_LEASE
 from judgeboard.store.triggers import install_guards, install_search
+from queue_case import queue_case
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -150,6 +151,21 @@ def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Stor
         drop_everything(connection)
     upgrade(empty)
     assert upgraded == catalogue(empty)
+
+
+def test_an_upgrade_keeps_who_has_which_lease(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1)
+    case.queue()
+    leased = case.lease(case.mara)
+    with store.writing() as connection:
+        TAKEN_LEASE.drop(connection)
+        connection.execute(text("UPDATE alembic_version SET version_num = '0007'"))
+    assert upgrade(store) == "0007"
+    case.later(minutes=11)
+    case.lease(case.jon)
+    with pytest.raises(DecisionRefused, match=r"somebody else has leased it\. Your note is kept"):
+        case.say(leased, case.mara, note="typed before the upgrade")
 
 
 def catalogue(store: Store) -> dict[tuple[str, str], Any]:
