@@ -201,6 +201,7 @@ def fill(store: Store, items: int) -> None:
             ids = store_responses(connection, answers).new
             store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, low) for one in ids])
         store_pairs(connection, [Pair("log", f"p{n}", f"Which, {n}?", f"left {n}", f"right {n}") for n in range(items)])
+    people = [ensure_reviewer(store, "page", name) for name in ("Mara", "Jon")]
     for kind, needed in (("blind", 1), ("conflict", 2)):
         rules = QueueRules(
             kind,
@@ -211,12 +212,11 @@ def fill(store: Store, items: int) -> None:
             blind_judge=True,
             grades=("label", "groundedness"),
         )
-        create_queue(store, rules, by="benchmark")
-    for name, decision in (("Mara", Decision.CONFIRM), ("Jon", Decision.DISMISS)):
-        reviewer = ensure_reviewer(store, "page", name)
+        create_queue(store, rules, by="benchmark", assigned=people)
+    for reviewer, decision in zip(people, (Decision.CONFIRM, Decision.DISMISS), strict=True):
         while (leased := next_item(store, "conflict", reviewer)) is not None:
-            key = f"{name} {leased.item_id}"
-            grade = Grade(label=Label.GROUNDED, groundedness=0.5 if name == "Mara" else 1.0)
+            key = f"{reviewer.name} {leased.item_id}"
+            grade = Grade(label=Label.GROUNDED, groundedness=0.5 if reviewer.name == "Mara" else 1.0)
             decide_item(store, leased.token, reviewer=reviewer, decision=decision, grade=grade, request_key=key)
 
 

@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from servers import JUDGEBOARD, serving
 
 from judgeboard.domain import QueueOrder
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import open_store
 
@@ -94,7 +95,7 @@ def make_queue(database: str, rows: int, *, blind: bool) -> str:
     order = QueueOrder.RANDOM if blind else QueueOrder.SEVERITY
     begun = time.perf_counter()
     rules = QueueRules(name, order=order, blind_judge=blind, blind_people=blind, grades=(), implied_labels=False)
-    made = create_queue(store, rules, by="benchmark")
+    made = create_queue(store, rules, by="benchmark", assigned=[ensure_reviewer(store, "page", "Mara")])
     print(f"{store.shown_url}: {made.joined:,} answers joined the queue in {time.perf_counter() - begun:.1f} s")
     store.close()
     return name

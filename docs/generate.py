@@ -26,6 +26,7 @@ import click
 
 import judgeboard
 from judgeboard.cli.app import root, run
+from judgeboard.cli.options import actor
 from judgeboard.settings import variable_of
 
 DOCS = Path(__file__).parent
@@ -488,7 +489,7 @@ def example_outputs() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, command):
         database = ["--db", f"{folder}/sample.db"]
         _output(["demo", "--no-serve", *database])
-        _output(["queue", "create", "one", "--where", "state=open", "--blind-judge", *database])
+        _output(["queue", "create", "one", "--where", "state=open", "--blind-judge", "--assign", actor(), *database])
         known = {"folder": folder, "open": "one"}
         for command, line in EXAMPLES.items():
             if "{token}" in line:

@@ -26,7 +26,7 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 SERVE = "import sys; from judgeboard_dashboard.server import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
 WIDTH, HEIGHT = 1440, 900
 COLOURS = 128
-REVIEWER, BLIND_REVIEWER = "Mara", "Jon"
+REVIEWER, BLIND_REVIEWER = "Ann", "Jon"
 ADDRESSES = {
     "overview": "/",
     "queue": "/queue",
@@ -66,7 +66,7 @@ def main() -> int:
 def fill(database: str) -> None:
     """Store the sample log, and a blind queue."""
     queue = ["queue", "create", "Blind", "--where", "query_type=complex", "--where", "state=open"]
-    for words in (["demo", "--no-serve"], [*queue, "--blind-judge", "--blind-people"]):
+    for words in (["demo", "--no-serve"], [*queue, "--blind-judge", "--blind-people", "--assign", BLIND_REVIEWER]):
         if run([*words, "--db", database]):
             sys.exit(f"judgeboard {' '.join(words)} failed")
 

@@ -19,6 +19,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_filling import CreatedQueue
+from judgeboard.store.queues import assignees, queue_named, unassign
 from judgeboard.store.reviewers import Reviewer, store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
@@ -40,6 +41,10 @@ class QueueCase:
     lead: Reviewer
     now: datetime = NOW
     keys: Any = field(default_factory=count)
+
+    @property
+    def people(self) -> tuple[Reviewer, ...]:
+        return self.mara, self.jon, self.ada, self.lead
 
     def add(self, *names: str, query_type: str = "QA", **fields: Any) -> list[int]:
         with self.store.writing() as connection:
@@ -74,13 +79,16 @@ class QueueCase:
         """Create a queue; unless the test asks for some, it requires no grade."""
         optional = () if "grades" in rules else ("groundedness", "quality")
         rules = {"grades": (), "optional_grades": optional} | rules
-        return create_queue(
-            self.store,
-            QueueRules(name, rules.pop("where", RowFilter()), **rules),
-            by=self.lead,
-            assigned=assigned,
-            now=self.now,
-        )
+        queue_rules = QueueRules(name, rules.pop("where", RowFilter()), **rules)
+        if queue_rules.blind and not assigned:
+            assigned = self.people
+        return create_queue(self.store, queue_rules, by=self.lead, assigned=assigned, now=self.now)
+
+    def unassign(self, name: str = "q") -> None:
+        """Leave a queue to everybody, as earlier releases did with a blind queue too."""
+        with self.store.writing() as connection:
+            queue = queue_named(connection, name)
+            unassign(connection, queue.id, [person.id for person in assignees(connection, queue.id)])
 
     def take(self, who: Reviewer, name: str = "q", *holding: str) -> LeasedItem | None:
         return next_item(self.store, name, who, holding=holding, now=self.now)

@@ -74,7 +74,7 @@ def test_a_queue_offers_them_and_settings_lists_them(open_page: OpenPage, page_r
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", key="P", by=lead)
     rules = QueueRules("q", RowFilter(), order="oldest", grades=(), blind_judge=True, blind_people=True)
-    create_queue(page_store, rules, by=lead)
+    create_queue(page_store, rules, by=lead, assigned=[lead])
     press(press(open_page("item", queue="q"), "mode_0"), "confirm")
     assert tags(page_store) == ["wrong entity"]
     app = open_page("settings", part="Failure modes")

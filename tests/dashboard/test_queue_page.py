@@ -169,7 +169,11 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert "Not created: a queue has a name of 1 to 60 printable characters" in markup(page)
     page.text_input(key="nq_name").set_value("gold").run()
     page.button(key="nq_create").click().run()
+    assert "Not created: a blind queue hides its answers from its reviewers, so it must name them" in markup(page)
+    page.multiselect(key="nq_people").set_value(["Mara", "Jon"]).run()
+    page.button(key="nq_create").click().run()
     [row] = queues.rows(QUEUE)
+    assert queues.progress("gold").assigned_to == (queues.jon, queues.mara)
     drawn = (row["flagged_only"], row["max_items"], row["drawn_from"], row["sort"], row["reviews_needed"])
     assert drawn == (False, 20, 152, "random", 2)
     assert (row["blind_judge"], row["blind_people"]) == (True, True)
@@ -203,6 +207,7 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
     slider.set_value(50).run()
     assert not page.exception
     assert "To know the share of bad answers to ±13.9 percentage points, label 50 answers" in markup(page)
+    page.multiselect(key="plan_people").set_value(["Mara"]).run()
     page.button(key="plan_create_queue").click().run()
     assert not page.exception
     assert "with 50 answers" in markup(page)
@@ -214,6 +219,7 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
 
 def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None:
     page = open_page("queue", reviewer="Lead", show="Plan")
+    page.multiselect(key="plan_people").set_value(["Mara"]).run()
     page.button(key="plan_create_queue").click().run()
     assert not [button for button in page.button if button.key == "queue_rate"]
     again = open_page("queue", reviewer="Lead", show="Plan")

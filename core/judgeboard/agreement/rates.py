@@ -449,7 +449,7 @@ def _to_label(counts: Sequence[StratumCount], sample: SampledLabels) -> ToLabel:
     if sample.waiting < labels:
         step = 10 if answers > _WANTED else 1
         size = min(math.ceil(labels * total / answers / step) * step, total)
-    kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size}"
+    kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
     command = f"judgeboard queue create sample {kind}"
     return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, size, command)
 

@@ -249,5 +249,6 @@ def _unlabelled_words(sampled: SampledLabels) -> str | None:
     verdict = f" and the judge calls {name.verdict}" if name.verdict else ""
     return (
         f"Not available, because {counted(n, 'answer')} that {rule}{verdict} have no label that was drawn at random. "
-        "Label a random sample of them first: `judgeboard queue create NAME --plan rate --n 60`."
+        "Label a random sample of them first: `judgeboard queue create NAME --plan rate --n 60 "
+        "--assign NAMES`."
     )

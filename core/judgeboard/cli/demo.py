@@ -197,23 +197,27 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import take_item
     from judgeboard.reviews.queue_decisions import decide_item
-    from judgeboard.reviews.queues import QueueRules, create_queue
+    from judgeboard.reviews.queues import QueueRules, assign_queue, create_queue
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.issues import Issue
     from judgeboard.store.queue_items import unfinished_items
-    from judgeboard.store.queues import find_queue
+    from judgeboard.store.queues import assignees, find_queue
     from judgeboard.store.responses import responses_named
 
     rows = _rows(folder / "queue_reviews.jsonl.gz")
     change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
     save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
+    people = {row["reviewer"]: ensure_reviewer(store, "page", row["reviewer"].capitalize()) for row in rows}
     with store.reading() as connection:
         queue = find_queue(connection, QUEUE)
+        open_to_all = queue is not None and not assignees(connection, queue.id)
+    if open_to_all:  # an earlier release made it so: its answers would be hidden from everybody
+        assign_queue(store, QUEUE, by=ACTOR, add=list(people.values()))
     if queue is None:
         selective = tuple(rule for rule in RULE_NAMED if rule != RANDOM_SAMPLE)
         where = RowFilter(query_types=("complex",), sources=(SOURCE,), rules=selective)
         rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
-        queue = create_queue(store, rules, by=ACTOR).queue
+        queue = create_queue(store, rules, by=ACTOR, assigned=list(people.values())).queue
         flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
         about = "Since the week of 12 October, most of these answers state what their passages do not."
         save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
@@ -224,7 +228,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     decided = 0
     for row in rows:
         item = items.get(ids[row["response_id"]])
-        reviewer = ensure_reviewer(store, "page", row["reviewer"].capitalize())
+        reviewer = people[row["reviewer"]]
         lease = None if item is None else take_item(store, item.id, reviewer)
         if lease is not None:
             key = f"demo:{row['reviewer']}:{row['response_id']}"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 @options.group(
-    "judgeboard schema add support.yaml", "judgeboard queue create audit --schema support --order random --blind-judge"
+    "judgeboard schema add support.yaml",
+    "judgeboard queue create audit --schema support --order random --blind-judge --assign Mara,Jon",
 )
 def schema_command() -> None:
     """Store, list and print label schemas. A stored version never changes.

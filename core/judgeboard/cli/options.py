@@ -288,6 +288,14 @@ def completed(commands: str) -> str:
     return with_db(commands, None if db is None else masked(db))
 
 
+def typed_command(*more: str) -> str:
+    """Return the command that the user typed, with more words; passwords in URLs are masked."""
+    from judgeboard.settings import masked
+
+    words = click.get_current_context().meta.get("words", ())
+    return shlex.join(["judgeboard", *(masked(word) if "://" in word else word for word in words), *more])
+
+
 def echo(line: str, *, err: bool = False, verbatim: bool = False) -> None:
     """Print a line. U+FFFD replaces each character that can control a terminal.
 

@@ -20,7 +20,6 @@ from judgeboard.text import counted, file_text
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
     from judgeboard.store.queue_filling import CreatedQueue
-    from judgeboard.store.reviewers import Reviewer
 
 
 def _share(name: str, words: str) -> Callable[[options.F], options.F]:
@@ -31,11 +30,12 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 
 @options.command(
     "judgeboard queue create worst --where rule=low_groundedness --assign Mara,Jon",
-    "judgeboard queue create legal --where query_type=legal --order random --needed 3 --overlap 0.2 --blind-judge",
-    "judgeboard queue create sides --subject pairs --needed 2",
+    "judgeboard queue create legal --where query_type=legal --needed 3 --overlap 0.2 --blind-judge --assign Mara,Jon",
+    "judgeboard queue create sides --subject pairs --needed 2 --assign Mara,Jon",
     "judgeboard queue create gold --preset random --limit 200 --assign Mara,Jon",
-    "judgeboard queue create rates --plan rate --n 200",
-    "judgeboard queue create differ --plan judges --n 150 --judge-version 'rag v2' --judge-version 'rag v3'",
+    "judgeboard queue create rates --plan rate --n 200 --assign Mara",
+    "judgeboard queue create differ --plan judges --n 150 --judge-version 'rag v2' --judge-version 'rag v3' "
+    "--assign Mara",
     group=queue_command,
 )
 @click.argument("name")
@@ -104,7 +104,9 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="Known people who may review, separated by commas (default: everybody). `queue assign` accepts new names.",
+    help="People who may review, separated by commas (default: everybody). A blind queue must name them, and hides its "
+    "answers from them until they have reviewed them. Only a blind queue accepts new names; for other queues, use "
+    "`queue assign`.",
 )
 @options.with_default(
     "--grades",
@@ -174,7 +176,7 @@ def create(
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.people.roster import people_named
     from judgeboard.reviews.label_schemas import add_schema
-    from judgeboard.reviews.queues import QueueRules, create_queue, orders_of, unknown_values
+    from judgeboard.reviews.queues import NoPeople, QueueRules, check_people, create_queue, orders_of, unknown_values
 
     if plan is not None:
         _check_plan(plan, judge_versions, preset, rules["max_items"])
@@ -198,9 +200,13 @@ def create(
     if assigned:
         options.reviewer(store)  # stores this user, who may be in --assign
     try:
-        people = people_named(store, options.listed(assigned or ""), new=False)
+        people = people_named(store, options.listed(assigned or ""), new=queue_rules.blind)
+        check_people(queue_rules, people)
     except NotFound as error:
         raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
+    except NoPeople as error:
+        command = options.typed_command("--assign", options.actor())
+        raise BadInput(f"{error}, for example to yourself: `{command}`") from error
     if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title
     with store.reading() as connection:
@@ -212,13 +218,13 @@ def create(
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people]}
-    options.show({"queue": name} | counts | names, _created_lines(created, people))
+    options.show({"queue": name} | counts | names, _created_lines(created))
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)
 
 
-def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterator[str]:
+def _created_lines(created: "CreatedQueue") -> Iterator[str]:
     queue = created.queue
     sampled = f", {created.sampled:,} of them randomly sampled" if queue.sampling_rate else ""
     missing = created.short or (queue.max_items or 0) - created.joined
@@ -226,12 +232,6 @@ def _created_lines(created: "CreatedQueue", people: "list[Reviewer]") -> Iterato
     yield f"{queue.name}: {counted(created.joined, queue.subject.removesuffix('s'))}{sampled}{short}"
     if not created.joined:
         yield _empty_words(queue.plan)
-        return
-    if queue.blind and not people:
-        yield (
-            "This queue is open to everybody. While people lease an item, its judgments and reviews are hidden from "
-            "them. To hide these also before the lease, use --assign."
-        )
 
 
 def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None) -> None:

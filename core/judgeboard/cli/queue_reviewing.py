@@ -53,7 +53,7 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
 
 
 @options.group(
-    "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge",
+    "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge --assign Mara,Jon",
     "judgeboard queue next legal",
     "judgeboard queue decide TOKEN confirm --quality 2 --note 'the fee is made up'",
     "judgeboard queue show legal",

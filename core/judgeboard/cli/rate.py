@@ -135,7 +135,8 @@ def plan_command(
     if first.more and question != "versions":
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
-        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
+        assigned = ("--assign", options.actor())
+        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named, *assigned)
 
 
 def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, Grade, Preference
+from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
+from judgeboard.reviews.decisions import draft_key
 from judgeboard.reviews.label_schemas import schema_of_queue
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, split_token, tried
 from judgeboard.reviews.queue_decisions import decide_item
@@ -216,9 +217,8 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
             now=now,
         )
     except (DecisionRefused, BadInput) as error:
-        has_draft = line.grade != Grade() if line.side is None else line.grade.note is not None
-        kept = has_draft and isinstance(error, DecisionRefused)
         with store.reading() as connection:
+            kept = find_review(connection, request_key=draft_key(key)) is not None
             own = find_lease(connection, queue_item_id=line.item_id, reviewer_id=reviewer.id)
         reason = str(error)
         if own is not None and own.token not in {None, split_token(line.token)[1]}:

@@ -283,6 +283,11 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
     return review_id
 
 
+def draft_key(request_key: str) -> str:
+    """Return the request key of the review that keeps the grade or the note of a refused request."""
+    return f"{request_key}:kept"
+
+
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
     """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
 
@@ -295,7 +300,7 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, *
         refused = replace(refused, grade=Grade(note=refused.grade.note))
     if refused.grade == NOTHING:
         return ""
-    key = f"{refused.request_key}:kept"
+    key = draft_key(refused.request_key)
     if find_review(connection, request_key=key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
         store_review(connection, "keep_draft", draft, reviewer, **details)

@@ -100,20 +100,28 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
     """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
     at = now or datetime.now(UTC)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        secret = split_token(token)[1]
-        lease = find_lease(connection, token=secret)
-        if lease is None:
+        lease = own_lease(connection, token, reviewer)
+        if lease is None or lease.token is None:
             return None
         queue = queue_by_id(connection, lease.queue_id)
         until = _until(queue, at)
-        renewed = queue.state is QueueState.OPEN and renew_lease(connection, secret, reviewer.id, until)
+        renewed = queue.state is QueueState.OPEN and renew_lease(connection, lease.token, reviewer.id, until)
         return until if renewed else None
 
 
 def is_leased(connection: Connection, token: str, reviewer: Reviewer) -> bool:
     """Whether the item of a token is still leased to the reviewer and not decided."""
-    lease = find_lease(connection, token=split_token(token)[1])
-    return lease is not None and lease.reviewer_id == reviewer.id and not lease.done
+    lease = own_lease(connection, token, reviewer)
+    return lease is not None and not lease.done
+
+
+def own_lease(connection: Connection, token: str, reviewer: Reviewer, *, lock: bool = False) -> Lease | None:
+    """Return the lease of a token: it may have ended or been used, but is still this reviewer's, of the token's item.
+
+    Returns None for every other token. Raises BadInput if the text is not a token.
+    """
+    item_id, secret = split_token(token)
+    return find_lease(connection, token=secret, queue_item_id=item_id, reviewer_id=reviewer.id, lock=lock)
 
 
 def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> bool:
@@ -214,15 +222,14 @@ def _leased_before(
 
 
 def _release(connection: Connection, token: str, reviewer: Reviewer, now: datetime) -> QueueItem | None:
-    secret = split_token(token)[1]
-    unlocked = find_lease(connection, token=secret)
+    unlocked = own_lease(connection, token, reviewer)
     if unlocked is None:
         return None
     item = item_by_id(connection, unlocked.queue_item_id)
     if item.response_id is not None:
         lock_response(connection, item.response_id)  # locked before the lease, in the same order as in `decide_item`
-    lease = find_lease(connection, token=secret, lock=True)
-    if lease is None or lease.done or lease.reviewer_id != reviewer.id:
+    lease = own_lease(connection, token, reviewer, lock=True)
+    if lease is None or lease.done:
         return None
     release_lease(connection, lease.id)
     if item.response_id is not None:

@@ -11,14 +11,23 @@ from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_request
 from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review, with_implied
-from judgeboard.reviews.leases import split_token
+from judgeboard.reviews.leases import own_lease, split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_required
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.leases import JUDGE, PEOPLE, Lease, find_lease, leases_at, note_reveal, use_lease
+from judgeboard.store.leases import (
+    JUDGE,
+    PEOPLE,
+    Lease,
+    find_lease,
+    lease_taken_at,
+    leases_at,
+    note_reveal,
+    use_lease,
+)
 from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
     QueueItem,
@@ -46,6 +55,7 @@ NOT_IN_CONFLICT = {
     ItemState.ADJUDICATED: "This item is adjudicated already.",
     ItemState.LEFT: "This item left its queue.",
 }
+NO_LEASE = "You have not leased this item with this token: lease it in its queue."
 NEWER_LEASE = "You have a newer lease of this item: decide it under that lease."
 FREE = "Your lease of this item ended. Nobody else has leased it: lease it again."
 LOST = "Your lease of this item ended, and somebody else has leased it."
@@ -92,8 +102,8 @@ def decide_item(
 
     Raises:
         MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
-        DecisionRefused: The lease ended, or the queue is closed. A grade or a note that came with the decision is
-            stored as a review without a decision.
+        DecisionRefused: The reviewer never had this lease of this item: nothing is stored. Or their lease ended, or the
+            queue is closed: a grade or a note that came with the decision is stored as a review without a decision.
         BadInput: The grade, the judgment or the request key cannot be used, the review is empty, or the decision does
             not fit the item.
     """
@@ -101,10 +111,13 @@ def decide_item(
     with allowed(store, reviewer, Action.REVIEW) as connection:
         item_id, secret = split_token(token)
         item = item_by_id(connection, item_id)
-        _check_decision(item, decision)
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        lease = find_lease(connection, token=secret, lock=True)
+        lease = own_lease(connection, token, reviewer, lock=True)
+        taken_at = lease_taken_at(connection, item_id, reviewer.id, secret) if lease is None else lease.taken_at
+        if lease is None and taken_at is None:
+            raise DecisionRefused(NO_LEASE)
+        _check_decision(item, decision)
         queue = queue_by_id(connection, item.queue_id)
         if queue.implied_labels:
             grade = with_implied(grade, decision)
@@ -115,7 +128,10 @@ def decide_item(
             check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, item.state, reveals, repeated=True)
-        seen = _seen(connection, queue, item, reviewer, request.at if lease is None else lease.taken_at or request.at)
+        refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
+        seen = _seen(connection, queue, item, reviewer, taken_at or request.at)
+        if refusal is not None:
+            seen = tuple(sorted({*seen, *_visible_now(connection, item, reviewer)}))
         blind = queue.blind_judge and JUDGE not in seen
         review = _item_review(
             connection,
@@ -130,7 +146,6 @@ def decide_item(
             **request._asdict(),
         )
         details = _details(item, queue, review)
-        refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
         if lease is not None and refusal is None:
             check_required(queue, decision, grade)
             review = replacing_earlier(connection, review)
@@ -346,15 +361,21 @@ def _seen(
     )
 
 
+def _visible_now(connection: Connection, item: QueueItem, reviewer: Reviewer) -> tuple[str, ...]:
+    """Return what is not hidden from a reviewer now: after their lease ended, they may have looked at it."""
+    hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
+    return tuple(what for what, is_hidden in ((JUDGE, hidden.judge), (PEOPLE, hidden.people)) if not is_hidden)
+
+
 def _refusal(
     connection: Connection, lease: Lease | None, item: QueueItem, queue: Queue, reviewer: Reviewer, now: datetime
 ) -> str | None:
-    """Return why a review cannot be stored under ``lease`` (None: no lease has the token); None if it can."""
+    """Return why a review cannot be stored under ``lease`` (None: the lease ended); None if it can."""
     if queue.state is QueueState.CLOSED:
         return f"The queue {queue.name} has been closed since then."
     if item.state is ItemState.LEFT:
         return "This item has left its queue since then."
-    if lease is not None and lease.reviewer_id == reviewer.id:
+    if lease is not None:
         return DECIDED if lease.done else None
     own = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
     if own is not None:

@@ -1,6 +1,6 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -172,6 +172,11 @@ class QueueRules:
             if text is not None and (reason := unstorable(text)):
                 raise BadInput(f"{what} cannot be stored: {reason}")
 
+    @property
+    def blind(self) -> bool:
+        """Whether the queue hides anything from the reviewer of an item."""
+        return self.blind_people or self.blind_judge
+
     def as_row(self) -> dict[str, Any]:
         """Return the rules as columns of the table of queues."""
         row = {name: value for name, value in asdict(self).items() if name not in {"where", "order", "needed"}}
@@ -246,12 +251,15 @@ def create_queue(
 ) -> CreatedQueue:
     """Create a queue and add everything that its rules match; without ``assigned`` everybody may take items.
 
+    A blind queue must be ``assigned``: it hides its answers from these people until they have reviewed them.
     ``schema`` is the title of a label schema ("support v2", or a name for its newest version): reviewers fill in its
     fields in place of the grades of ``rules``. With a ``plan``, the items are a random sample of each
-    stratum (`draw_by_stratum`), and the strata are stored. Raises BadInput if a queue has this name already, no flag
-    can ever match, or the rules do not fit the plan; NotFound if there is no such schema.
+    stratum (`draw_by_stratum`), and the strata are stored. Raises NoPeople for a blind queue that is not assigned,
+    BadInput if a queue has this name already, no flag can ever match, or the rules do not fit the plan; NotFound if
+    there is no such schema.
     """
     at = now or datetime.now(UTC)
+    check_people(rules, assigned)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
         if rules.max_items is not None and not rules.training:
@@ -282,6 +290,16 @@ def create_queue(
             details |= {"drawn_from": queue.drawn_from, "seed": queue.seed}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return created
+
+
+class NoPeople(BadInput):
+    """A blind queue is not assigned to anybody."""
+
+
+def check_people(queue: QueueRules | Queue, people: Collection[Reviewer]) -> None:
+    """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
+    if queue.blind and not people:
+        raise NoPeople("a blind queue hides its answers from its reviewers, so it must name them: assign it to them")
 
 
 class QueueWork(NamedTuple):
@@ -329,7 +347,10 @@ def assign_queue(
     remove: Sequence[Reviewer] = (),
     now: datetime | None = None,
 ) -> Queue:
-    """Assign a queue to people and remove other people from it; raises BadInput if it is closed."""
+    """Assign a queue to people and remove other people from it.
+
+    Raises BadInput if it is closed, and NoPeople if it is blind and nobody would be left.
+    """
     at = now or datetime.now(UTC)
     with allowed(store, by, Action.ASSIGN) as connection:
         queue = queue_named(connection, name)
@@ -337,6 +358,7 @@ def assign_queue(
         added, removed = [person.id for person in add], [person.id for person in remove]
         assign(connection, queue.id, added)
         unassign(connection, queue.id, removed)
+        check_people(queue, assignees(connection, queue.id))
         if queue.training:
             _fill_training(connection, queue, add, at)
         details = {"queue": queue.name, "assigned_to": added, "removed": removed}

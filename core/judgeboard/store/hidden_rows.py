@@ -1,6 +1,7 @@
 """Hides rows of answers and pairs that a reviewer has to review blind and has not reviewed yet.
 
-An item is blind for a reviewer with a lease on it, and for the assigned reviewers of its queue, until they review it.
+An item is blind for everybody who may still review it, until they review it: the people to whom its queue is assigned,
+or everybody if it is assigned to nobody. It is also blind for a reviewer with a lease on it.
 Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. A few
 functions read the texts for the review with `row_filter.with_hidden_rows`.
 """
@@ -43,7 +44,8 @@ OPEN: frozenset[str] = frozenset(
     {
         *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
         *("judging_rule", "rate_limit", "run_share", "claim"),
-        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "skip", "selected_attempt"),
+        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "taken_lease"),
+        *("skip", "selected_attempt"),
         *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
         *("alert_rule", "alert_event", "alert_delivery"),
         *("pull", "push_target", "api_key", "span", "waiting_feedback"),
@@ -52,6 +54,7 @@ OPEN: frozenset[str] = frozenset(
 )
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 
+_UNASSIGNED = QUEUE.alias("unassigned")
 _VIEWER = "judgeboard_viewer"
 _REVIEWER = bindparam("hidden_from", type_=BigInteger)
 _ANSWERS = func.count(QUEUE_ITEM.c.response_id.distinct())
@@ -163,13 +166,24 @@ def _any_blind_item() -> Select[Any]:
 
 @cache  # to build it anew takes longer than to run it
 def _blind_items(*columns: Any) -> Select[Any]:
-    """Select the open blind items that a reviewer leases, or whose queue is assigned to them, until they review them.
+    """Select the open blind items that a reviewer leases or may lease, until they review them.
 
     An item in conflict is not blind: a lead sees all of it.
     """
     # Subqueries instead of conditions on each item: they read only the reviewer's own leases and assignments.
     leased = select(LEASE.c.queue_item_id).where(LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(False))
     assigned = select(QUEUE_ASSIGNMENT.c.queue_id).where(QUEUE_ASSIGNMENT.c.reviewer_id == _REVIEWER)
+    # The rules of a queue tell whether it can have blind items, so that all others are not read item by item.
+    anybody = select(_UNASSIGNED.c.id).where(
+        _UNASSIGNED.c.state == QueueState.OPEN.value,
+        or_(
+            _UNASSIGNED.c.blind_judge.is_(True),
+            _UNASSIGNED.c.blind_people.is_(True),
+            _UNASSIGNED.c.repeat_rate > 0,
+            _UNASSIGNED.c.test_rate > 0,
+        ),
+        ~exists().where(QUEUE_ASSIGNMENT.c.queue_id == _UNASSIGNED.c.id),
+    )
     reviewed = exists().where(
         LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.reviewer_id == _REVIEWER, LEASE.c.done.is_(True)
     )
@@ -182,7 +196,7 @@ def _blind_items(*columns: Any) -> Select[Any]:
             or_(QUEUE.c.blind_judge.is_(True), QUEUE.c.blind_people.is_(True), QUEUE_ITEM.c.repeat_for.is_not(None)),
             QUEUE_ITEM.c.state == ItemState.OPEN.value,
             or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == _REVIEWER),
-            or_(QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned)),
+            or_(QUEUE_ITEM.c.id.in_(leased), QUEUE_ITEM.c.queue_id.in_(assigned.union_all(anybody))),
             ~reviewed,
         )
     )

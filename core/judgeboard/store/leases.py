@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select, update
 
 from judgeboard.store.statements import columns_of
-from judgeboard.store.tables import LEASE, QUEUE, SKIP
+from judgeboard.store.tables import LEASE, QUEUE, SKIP, TAKEN_LEASE
 
 UNUSED = LEASE.alias("unused")
 
@@ -76,6 +76,23 @@ def find_lease(connection: Connection, *, lock: bool = False, **columns: Any) ->
     query = select(*_COLUMNS).where(*(LEASE.c[name] == columns[name] for name in columns))
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else Lease(*row)
+
+
+def insert_taken_lease(connection: Connection, lease: Lease) -> None:
+    """Store who took a lease, and when."""
+    row = {"queue_item_id": lease.queue_item_id, "reviewer_id": lease.reviewer_id}
+    connection.execute(insert(TAKEN_LEASE), row | {"token": lease.token, "at": lease.taken_at})
+
+
+def lease_taken_at(connection: Connection, item_id: int, reviewer_id: int, token: str) -> datetime | None:
+    """Return when a person took a lease of an item with this token, even if it ended; None if they never did."""
+    query = select(func.max(TAKEN_LEASE.c.at)).where(
+        TAKEN_LEASE.c.queue_item_id == item_id,
+        TAKEN_LEASE.c.reviewer_id == reviewer_id,
+        TAKEN_LEASE.c.token == token,
+    )
+    taken_at: datetime | None = connection.execute(query).scalar_one()
+    return taken_at
 
 
 def leases_at(connection: Connection, item_id: int) -> list[Lease]:

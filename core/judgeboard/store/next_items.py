@@ -14,7 +14,7 @@ from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.leases import UNUSED, Lease, assign_lease, release_lease
+from judgeboard.store.leases import UNUSED, Lease, assign_lease, insert_taken_lease, release_lease
 from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
@@ -212,7 +212,16 @@ def take_lease_at(
 def _take_first(
     connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
 ) -> Lease | None:
-    """Take the first of these leases.
+    lease = _first_needed(connection, free, reviewer_id, token, now, until)
+    if lease is not None:
+        insert_taken_lease(connection, lease)
+    return lease
+
+
+def _first_needed(
+    connection: Connection, free: Select[Any], reviewer_id: int, token: str, now: datetime, until: datetime
+) -> Lease | None:
+    """Take the first of these leases whose item is still needed.
 
     PostgreSQL does not wait for a row that another transaction is taking, but skips it (SKIP LOCKED).
     """

@@ -14,6 +14,7 @@ from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffer
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
+from judgeboard.people.permissions import Action, may
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item
 from judgeboard.store.label_schemas import schema_by_id
@@ -372,8 +373,11 @@ draft_writer = st.cache_resource(show_spinner=False)(DraftWriter)
 
 
 def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, subject: int) -> None:
-    """Store the draft beyond this session. A session without a draft (after a reload) gets the stored draft."""
-    if reviewer is None or session.editing is not None:
+    """Store the draft beyond this session. A session without a draft (after a reload) gets the stored draft.
+
+    A person who may not review has a draft in this session alone.
+    """
+    if reviewer is None or session.editing is not None or not may(reviewer, Action.REVIEW):
         return
     writer = draft_writer()
     if subject not in session.drafts:

@@ -7,6 +7,7 @@ from judgeboard.agreement.plans import draw_plan, plans_for_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, may
+from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
@@ -16,7 +17,7 @@ from judgeboard.store.queues import list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.queues import CREATED, QUEUES
+from judgeboard_dashboard.review.queues import CREATED, QUEUES, known_people
 from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
@@ -119,16 +120,25 @@ def _create_button(plan: LabelPlan) -> None:
             key=f"plan_name_{plan.more}",
             max_chars=LONGEST_NAME,
         )
+        people = st.multiselect(
+            "Assign to",
+            known_people(),
+            key="plan_people",
+            accept_new_options=True,
+            placeholder="Choose its reviewers",
+        )
         if st.button("Create this queue", key="plan_create_queue", type="primary", icon=":material/add:", wrap=False):
-            _create(plan, name or "", reviewer)
-    caption("Reviewers decide with one key per answer. They do not see the judge.")
+            _create(plan, name or "", people, reviewer)
+    caption("Reviewers decide with one key per answer. They see these answers only in the queue, without the judge.")
 
 
-def _create(plan: LabelPlan, name: str, reviewer: Reviewer) -> None:
+def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -> None:
     with saving("Not created"):
         with store().reading() as connection:
             drawn = draw_plan(connection, RowFilter())
-        created = create_queue(store(), QueueRules(name, max_items=plan.more, **PLANNED), by=reviewer, plan=drawn)
+        rules = QueueRules(name, max_items=plan.more, **PLANNED)
+        assigned = people_named(store(), people)
+        created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
         st.session_state[CREATED] = (
             f"Created “{created.queue.name}” with {count(created.joined, 'answer')}. Agreement shows the share of bad "
             "answers as soon as they are reviewed."

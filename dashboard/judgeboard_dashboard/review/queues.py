@@ -232,8 +232,10 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             if st.button(f"Close {as_label(queue.name)}", key="queue_close", wrap=False):
                 close_queue(store(), queue.name, by=reviewer)
                 st.rerun()
-    if queue.blind:
+    if queue.blind and progress.assigned_to:
         caption("Assigned reviewers of a blind queue see its answers only in the queue.")
+    elif queue.blind:
+        caption("Its answers are hidden from everybody until they have reviewed them. Assign it to its reviewers.")
 
 
 def your_queues(reviewer: Reviewer | None) -> bool:
@@ -334,12 +336,15 @@ def new_queue() -> None:
         _size(values)
     with right:
         schema = _grades(values)
+        blind = values["blind_judge"] or values["blind_people"] or values["subject"] == PAIRS or values["training"]
         people = st.multiselect(
             "Assign to",
             known_people(),
             key="nq_people",
             accept_new_options=True,
-            placeholder="Everybody",
+            placeholder="Choose its reviewers" if blind else "Everybody",
+            help="A blind queue must name its reviewers. They see its answers only in the queue, until they have "
+            "reviewed them.",
         )
         if values["subject"] == ANSWERS:
             implied = st.segmented_control(

@@ -11,8 +11,7 @@ from playwright.sync_api import Page, Response, expect
 
 from judgeboard.domain import QueueOrder
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.leases import next_item
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import QueueRules, assign_queue, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
@@ -203,15 +202,15 @@ def test_the_page_says_what_is_left_out_and_where_it_waits(reviewer, site: Marke
     expect(page.get_by_text("answer of marked")).to_be_visible()
 
 
-def test_an_answer_that_is_held_is_hidden_on_the_next_look(reviewer, site: Marked) -> None:
-    """Nobody gave it to Ben: it is hidden from him once he takes it."""
+def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(reviewer, site: Marked) -> None:
+    """Nobody assigned it to Ben: it is hidden from him once somebody does."""
     ben = ensure_reviewer(site.store, "page", "Ben")
     rules = QueueRules("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
-    create_queue(site.store, rules, by=ben)
+    create_queue(site.store, rules, by=ben, assigned=(site.mara,))
     page = reviewer("Ben")
     page.goto(f"/item?response={site.answer.response_id}")
     expect(page.get_by_text("mark-reasoning").first).to_be_visible()
-    assert next_item(site.store, "open", ben) is not None
+    assign_queue(site.store, "open", by=ben, add=(ben,))
     page.reload()
     expect(page.get_by_text("Blind until you grade")).to_be_visible()
     expect(page.get_by_text("mark-reasoning")).to_have_count(0)

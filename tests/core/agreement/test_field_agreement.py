@@ -39,7 +39,14 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*[0.1] * 12)
     add_schema(store, SCHEMA, by=case.lead)
-    create_queue(store, QueueRules("q", needed=2, blind_people=True), by=case.lead, schema="s", now=case.now)
+    create_queue(
+        store,
+        QueueRules("q", needed=2, blind_people=True),
+        by=case.lead,
+        assigned=case.people,
+        schema="s",
+        now=case.now,
+    )
     for number in range(12):
         even = number % 2 == 0
         for who in (case.mara, case.jon):
@@ -85,7 +92,14 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 30)
     add_schema(store, SCHEMA, by=case.lead)
-    create_queue(store, QueueRules("q", needed=3, blind_people=True), by=case.lead, schema="s", now=case.now)
+    create_queue(
+        store,
+        QueueRules("q", needed=3, blind_people=True),
+        by=case.lead,
+        assigned=case.people,
+        schema="s",
+        now=case.now,
+    )
     for who in (case.mara, case.jon, case.ada) * 30:
         leased = case.lease(who)
         number = responses.index(leased.response_id)
@@ -115,7 +129,7 @@ def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:
     case.flagged(0.1)
     add_schema(store, schema_in("name: l\nfields: [label]"), by=case.lead)
     rules = QueueRules("q", needed=2, blind_people=True, implied_labels=True)
-    create_queue(store, rules, by=case.lead, schema="l", now=case.now)
+    create_queue(store, rules, by=case.lead, assigned=case.people, schema="l", now=case.now)
     for who in (case.mara, case.jon):
         case.say(case.lease(who), who, CONFIRM)
     with store.reading() as connection:
@@ -128,7 +142,14 @@ def test_a_filter_limits_people_and_judges_to_the_answers_that_match(sqlite_stor
     case = queue_case(store)
     responses = case.flagged(*[0.1] * 24)
     add_schema(store, SCHEMA, by=case.lead)
-    create_queue(store, QueueRules("q", needed=2, blind_people=True), by=case.lead, schema="s", now=case.now)
+    create_queue(
+        store,
+        QueueRules("q", needed=2, blind_people=True),
+        by=case.lead,
+        assigned=case.people,
+        schema="s",
+        now=case.now,
+    )
     for who in (case.mara, case.jon) * 24:
         leased = case.lease(who)
         number = responses.index(leased.response_id)

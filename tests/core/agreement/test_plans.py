@@ -183,7 +183,14 @@ def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> 
     """Draw a planned queue of 60 answers and label the first ones."""
     with case.store.reading() as connection:
         plan = draw_plan(connection, RowFilter())
-    create_queue(case.store, QueueRules("q", max_items=60, **PLANNED), by=case.lead, plan=plan, now=case.now)
+    create_queue(
+        case.store,
+        QueueRules("q", max_items=60, **PLANNED),
+        by=case.lead,
+        assigned=case.people,
+        plan=plan,
+        now=case.now,
+    )
     for _ in range(labels):
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)

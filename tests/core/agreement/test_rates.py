@@ -208,7 +208,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
         "The share of bad answers is between 15 % and 90 %: none of the 30 answers that no rule flagged has a label "
         "from a random sample. Label all of them."
     )
-    assert result.to_label.command == "judgeboard queue create sample --plan rate --n 40"
+    assert result.to_label.command == "judgeboard queue create sample --plan rate --n 40 --assign NAMES"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
     assert measure_rate(log.store).sentence == result.sentence
 

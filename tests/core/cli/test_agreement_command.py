@@ -135,7 +135,14 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(
     case.flagged(0.1, 0.1)
     case.flagged(0.1, query_type="Summary")
     add_schema(sqlite_store, schema_in("name: s\nfields: [{name: safe, type: yes_no}]"), by=case.lead)
-    create_queue(sqlite_store, QueueRules("q", needed=2, blind_people=True), by=case.lead, schema="s", now=case.now)
+    create_queue(
+        sqlite_store,
+        QueueRules("q", needed=2, blind_people=True),
+        by=case.lead,
+        assigned=case.people,
+        schema="s",
+        now=case.now,
+    )
     for who in (case.mara, case.jon) * 3:
         case.say(case.lease(who), who, CONFIRM, choices={"safe": True})
     words = ["agreement", "--db", address(sqlite_store), "--schema", "s", "--where", "query_type=QA"]

@@ -39,15 +39,28 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     shown = typed("plan", "--reach", "0.1", "--target", "these")
     assert f"label {plan['labels']} answers" in shown.out
     assert "flagged, judged bad" in shown.out
-    assert f"next: judgeboard queue create rate --plan rate --n {plan['more']}" in shown.err
-    made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--json")
+    assert f"next: judgeboard queue create rate --plan rate --n {plan['more']} --assign " in shown.err
+    made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--assign", "cli:me", "--json")
     assert made["items"] == plan["more"]
     stored = typed("queue", "show", "rate", "--json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
     queue = typed("queue", "show", "rate", "--json")["queue"]
     assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (True, False, [], True)
-    typed("queue", "create", "graded", "--plan", "rate", "--n", "9", "--grades", "label,quality", "--json")
+    typed(
+        "queue",
+        "create",
+        "graded",
+        "--assign",
+        "Mara",
+        "--plan",
+        "rate",
+        "--n",
+        "9",
+        "--grades",
+        "label,quality",
+        "--json",
+    )
     assert typed("queue", "show", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
 
 
@@ -79,7 +92,9 @@ def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
     worst = ["--plan", "rate", "--n", "3", "--preset", "worst"]
     assert "--preset worst does not: remove one" in typed("queue", "create", "q", *worst, code=2)
-    assert "random order" in typed("queue", "create", "q", "--plan", "rate", "--n", "3", "--order", "oldest", code=2)
+    assert "random order" in typed(
+        "queue", "create", "q", "--assign", "Mara", "--plan", "rate", "--n", "3", "--order", "oldest", code=2
+    )
 
 
 def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
@@ -90,13 +105,19 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     judges = ["--judge-version", "rag", "--judge-version", "rag v1"]
     for words in (
         ["plan", "--reach", "0.1", "--for", "judges"],
-        ["queue", "create", "j", "--plan", "judges", "--n", "9"],
+        ["queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9"],
     ):
         assert "rag v1 cannot be compared with itself" in typed(*words, *judges, code=2)
     log.review_all(ids, label=GOOD)
-    assert "has a label in a random sample already" in typed("queue", "create", "r", "--plan", "rate", "--n", "9").out
+    assert (
+        "has a label in a random sample already"
+        in typed("queue", "create", "r", "--assign", "Mara", "--plan", "rate", "--n", "9").out
+    )
     judges[-1] = "other"
-    made = typed("queue", "create", "j", "--plan", "judges", "--n", "9", *judges).out
+    made = typed("queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9", *judges).out
     assert "rag v1 and other v1 differ on no answer without a label" in made
     assert "0 of 200 that matched" in typed("queue", "show", "r").out
-    assert "Nothing matches" in typed("queue", "create", "n", "--plan", "rate", "--n", "9", "--where", "id=no").out
+    assert (
+        "Nothing matches"
+        in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
+    )

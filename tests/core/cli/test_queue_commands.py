@@ -1,6 +1,7 @@
 """`judgeboard queue` and `judgeboard adjudicate`, as people type them."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,15 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
 
 def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.123)
-    typed("lead", "queue", "create", "q", "--blind-judge", "--grades", "groundedness")
+    words = ("queue", "create", "q", "--blind-judge", "--grades", "groundedness")
+    refused = typed("lead", *words, code=2)
+    command = ["judgeboard", *words, "--db", address(case.store), "--assign", "cli:lead"]
+    assert f"must name them: assign it to them, for example to yourself: `{shlex.join(command)}`" in refused
+    assert typed("lead", *words, "--assign", "cli:lead,cli:ann,Newcomer", "--json")["assigned_to"] == [
+        "cli:lead",
+        "cli:ann",
+        "Newcomer",
+    ]
     for shown in (typed("ann", "queue", "next", "q"), json.dumps(typed("ann", "queue", "next", "q", "--json"))):
         assert not any(word in shown for word in ("0.12", "rag", "low_groundedness", "below"))
     token = typed("ann", "queue", "next", "q", "--json")["token"]
@@ -130,7 +139,10 @@ def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: T
         (("--blind-judge", "--order", "severity"), "order by oldest or random"),
         (("--where", "colour=red"), "colour"),
         (("--guidelines", "none.txt"), "--guidelines none.txt"),
-        (("--subject", "pairs", "--where", "rule=low_groundedness"), "pairs can be filtered only by"),
+        (
+            ("--subject", "pairs", "--assign", "Mara", "--where", "rule=low_groundedness"),
+            "pairs can be filtered only by",
+        ),
         (("--where", "rule=lowgroundedness"), "no rule 'lowgroundedness'; rules: low_groundedness, uncertain_verdict"),
         (("--where", "state=confirmed"), "a queue has open flags only: leave out state=confirmed"),
         (("--lease-minutes", "2000"), "the number must be above 0 and at most 1440"),
@@ -150,7 +162,10 @@ def test_a_queue_that_cannot_be_made_says_why(words: tuple[str, ...], message: s
             ("--grades", "quality,groundednes"),
             "nothing is scored on 'groundednes' yet: reviewers score it as a dimension",
         ),
-        (("--subject", "pairs"), "there are no pairs yet: add some with `judgeboard import FILE --kind pairs"),
+        (
+            ("--subject", "pairs", "--assign", "Mara"),
+            "there are no pairs yet: add some with `judgeboard import FILE --kind pairs",
+        ),
     ],
 )
 def test_what_a_new_queue_asks_for_and_occurs_nowhere_is_said(
@@ -241,7 +256,8 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
 
 def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typed: Typed) -> None:
     add_pairs(case.store, 1)
-    assert typed("lead", "queue", "create", "sides", "--subject", "pairs", "--needed", "2", "--json")["items"] == 1
+    sides = ("--subject", "pairs", "--needed", "2", "--assign", "cli:ann,cli:bob")
+    assert typed("lead", "queue", "create", "sides", *sides, "--json")["items"] == 1
     for user, answer in (("ann", "left-0"), ("bob", "right-0")):
         shown = typed(user, "queue", "next", "sides", "--json")
         assert "LEFT" in typed(user, "queue", "next", "sides")
@@ -264,7 +280,9 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typ
 
 def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
-    typed("lead", "queue", "create", "q", "--blind-people", "--needed", "2", "--grades", "")
+    typed(
+        "lead", "queue", "create", "q", "--blind-people", "--needed", "2", "--grades", "", "--assign", "cli:ann,cli:bob"
+    )
     typed("lead", "queue", "assign", "q", "cli:ann,cli:bob")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
@@ -280,7 +298,7 @@ def test_training_tells_the_gold_label_and_people_work_shows_how_each_person_rev
     case.review(case.mara, CONFIRM, "gold", label=Label.HALLUCINATED)
     disputed = case.review(case.jon, DISMISS, "gold", label=Label.GROUNDED)
     case.adjudicate(disputed.item_id, CONFIRM, "the fee is made up", label=Label.HALLUCINATED)
-    typed("lead", "queue", "create", "t", "--training", "--grades", "label")
+    typed("lead", "queue", "create", "t", "--training", "--grades", "label", "--assign", "Ada")
     assert "reviews as Ada" in typed("ann", "people", "link", "ada")
     token = typed("ann", "queue", "next", "t", "--json")["token"]
     decided = typed("ann", "queue", "decide", token, "confirm", "--label", "grounded")

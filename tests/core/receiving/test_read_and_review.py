@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person
 from judgeboard.receiving.keys import create_key
+from judgeboard.reviews.queue_decisions import NO_LEASE
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables
@@ -119,6 +122,39 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: S
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(kind="send_review"), limit=9)
     assert {event.actor for event in events} == {"key:review"}
+
+
+def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1, 0.2)
+    case.queue(needed=2, blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
+    for who in (case.mara, case.jon):
+        case.review(who, label="hallucinated", groundedness=0.1)
+    leased = case.lease(case.mara)
+    secret = leased.token.partition(".")[2]
+    first, second = (item["id"] for item in case.items())
+
+    def figures() -> tuple[list[int], int]:
+        with store.reading() as connection:
+            pages = [agreement_page(PairSource(connection), grade=grade) for grade in ("label", "groundedness")]
+        return [page.result.n for page in pages if page.result is not None], len(case.reviews())
+
+    before = figures()
+    headers = bearer(store, "review", source="log")
+    with receiving(store) as http:
+        replies = {
+            (token, who): http.post(
+                "/api/reviews",
+                json={"reviewer": who, "lease": token, "label": "grounded", "groundedness": 0.9, "note": "typed"},
+                headers=headers,
+            )
+            for token in (f"{first}.madeup", f"{second}.madeup", f"{first}.{secret}", leased.token)
+            for who in ("Mara", "Jon", "Ada", "Nobody yet")
+            if (token, who) != (leased.token, "Mara")
+        }
+    assert {(reply.status_code, reply.json()["message"]) for reply in replies.values()} == {(409, NO_LEASE)}
+    assert figures() == before
+    assert before == ([1, 1], 2)
 
 
 def test_blind_queues_and_leases_bind_a_key_too(store: Store) -> None:

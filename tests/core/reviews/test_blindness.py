@@ -28,6 +28,8 @@ from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
+from judgeboard.reviews.queues import close_queue
+from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.audits import audited_judgments
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
@@ -301,20 +303,31 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
         assert "plain" in left
 
 
-@on_sqlite
-def test_an_answer_is_hidden_while_it_is_held_given_or_put_aside_and_shown_once_it_was_graded(marked: Marked) -> None:
+@pytest.mark.parametrize("to_everybody", [False, True])
+def test_an_answer_is_hidden_from_all_who_may_still_review_it(marked: Marked, to_everybody: bool) -> None:
     case = marked.case
-    marked.give(assigned=(), needed=2)
-    assert not marked.is_hidden_from(case.mara)
+    people = case.mara, case.jon, case.lead
+    marked.give(needed=2, assigned=(case.mara, case.jon))
+    if to_everybody:
+        case.unassign()
     leased = case.lease(case.mara)
-    assert marked.is_hidden_from(case.mara)
     release(case.store, leased.token, case.mara)
-    assert not marked.is_hidden_from(case.mara)
+    assert [marked.is_hidden_from(who) for who in people] == [True, True, to_everybody]
     case.review(case.mara)
-    assert not marked.is_hidden_from(case.mara)
-    assert not marked.is_hidden_from(case.jon)
-    case.lease(case.jon)
-    assert marked.is_hidden_from(case.jon)
+    case.queue("other", where=RowFilter(ids=("marked",)), needed=2, order=QueueOrder.OLDEST)
+    elsewhere = case.lease(case.jon, "other")
+    assert marked.marks(case.jon, lambda c: (item_texts(c, [elsewhere], case.jon.id), everything(c))) == set()
+    assert [marked.is_hidden_from(who) for who in people] == [False, True, to_everybody]
+    case.review(case.jon)
+    assert not any(marked.is_hidden_from(who) for who in people), "nobody may review it any more"
+
+
+def test_a_closed_queue_hides_nothing(marked: Marked) -> None:
+    marked.give()
+    marked.case.unassign()
+    assert marked.is_hidden_from(marked.case.jon)
+    close_queue(marked.case.store, "q", by=marked.case.lead)
+    assert not marked.is_hidden_from(marked.case.jon)
 
 
 def test_what_is_given_stays_hidden_though_it_was_skipped(marked: Marked) -> None:

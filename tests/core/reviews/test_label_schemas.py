@@ -53,7 +53,7 @@ def queue(case: QueueCase) -> QueueCase:
     case.flagged(0.1, 0.2)
     add_schema(case.store, SCHEMA, by=case.lead)
     rules = QueueRules("q", needed=2, blind_people=True)
-    create_queue(case.store, rules, by=case.lead, schema="support", now=case.now)
+    create_queue(case.store, rules, by=case.lead, assigned=case.people, schema="support", now=case.now)
     return case
 
 

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
 
@@ -16,10 +17,11 @@ from engines import on_sqlite
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
-from judgeboard.reviews.leases import release, renew, skip, take_item
+from judgeboard.reviews.leases import is_leased, release, renew, skip, take_item
+from judgeboard.reviews.queue_decisions import NO_LEASE
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import FLAG, LEASE, QUEUE_ITEM, REVIEW
+from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
 from judging_log import address
 from queue_case import CONFIRM, DISMISS, race_case
 from queue_race import Worked, race_threads, work
@@ -136,19 +138,77 @@ def test_who_does_not_hold_an_item_is_told_what_became_of_it(case) -> None:
     case.queue()
     skipped = case.lease(case.mara)
     skip(case.store, skipped.token, case.mara, now=case.now)
-    foreign = replace(skipped, token=f"{skipped.item_id}.of-another-database")
-    for leased in (skipped, foreign):
-        with pytest.raises(DecisionRefused, match="Nobody else has leased it: lease it again"):
-            case.say(leased, case.mara)
+    with pytest.raises(DecisionRefused, match="Nobody else has leased it: lease it again"):
+        case.say(skipped, case.mara)
     asked_for = take_item(case.store, skipped.item_id, case.mara, now=case.now)
     with pytest.raises(DecisionRefused, match="decide it under that lease"):
         case.say(skipped, case.mara)
-    for leased in (asked_for, foreign):
-        with pytest.raises(DecisionRefused, match="somebody else has leased it"):
-            case.say(leased, case.jon)
     case.say(asked_for, case.mara)
     with pytest.raises(DecisionRefused, match="You decided this item already"):
         case.say(skipped, case.mara)
+
+
+def test_only_who_held_a_lease_of_an_item_has_their_words_kept(case) -> None:
+    case.flagged(0.1, 0.2, 0.3)
+    case.queue(needed=2, blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
+    leased = case.lease(case.mara)
+    other = case.lease(case.mara, "q", leased.token)
+    before = case.reviews(), case.rows(EVENT), case.leases()
+    tokens = {
+        "made up": (case.mara, f"{leased.item_id}.madeup"),
+        "of another person": (case.jon, leased.token),
+        "of a person without a lease": (case.ada, leased.token),
+        "of another item": (case.mara, f"{leased.item_id}.{other.token.partition('.')[2]}"),
+        "of an item that was never leased": (case.mara, f"{case.items()[2]['id']}.{leased.token.partition('.')[2]}"),
+    }
+    for what, (who, token) in tokens.items():
+        with pytest.raises(DecisionRefused) as refused:
+            case.say(replace(leased, token=token), who, label="grounded", groundedness=0.9, note="typed")
+        assert str(refused.value) == NO_LEASE, what
+        assert renew(case.store, token, who, now=case.now + timedelta(minutes=5)) is None, what
+        assert not skip(case.store, token, who, now=case.now), what
+        assert not release(case.store, token, who, now=case.now), what
+        with case.store.reading() as connection:
+            assert not is_leased(connection, token, who), what
+    assert (case.reviews(), case.rows(EVENT), case.leases()) == before
+
+
+def test_late_words_are_kept_however_often_the_item_went_on_since(case) -> None:
+    [answer, _] = case.flagged(0.1, 0.2)
+    case.queue()
+    lost = case.lease(case.mara)
+    for who in (case.jon, case.ada):
+        case.later(minutes=11)
+        assert case.lease(who).item_id == lost.item_id
+    case.later(minutes=11)
+    case.judge(answer, 0.9)
+    case.lease(case.lead)
+    assert case.item_states() == ["left", "open"]
+    for _ in range(2):
+        with pytest.raises(DecisionRefused, match=r"left its queue since then\. Your note is kept"):
+            case.say(lost, case.mara, CONFIRM, note="typed for minutes", request_key="late")
+    assert [(row["note"], row["reviewer_id"], row["queue_item_id"]) for row in case.reviews()] == [
+        ("typed for minutes", case.mara.id, None)
+    ]
+
+
+@on_sqlite
+def test_a_grade_that_comes_after_the_others_could_be_read_is_not_blind(case) -> None:
+    case.flagged(0.1)
+    case.queue(blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
+    lost = case.lease(case.mara)
+    case.later(minutes=11)
+    case.lease(case.jon)
+    with pytest.raises(DecisionRefused, match="Your grade is kept"):
+        case.say(lost, case.mara, groundedness=0.9, request_key="hidden still")
+    case.review(case.jon, groundedness=0.1)
+    with pytest.raises(DecisionRefused, match="Your grade is kept"):
+        case.say(lost, case.mara, groundedness=0.2, request_key="shown meanwhile")
+    assert [(row["stage"], row["seen"]) for row in case.reviews()] == [
+        ("blind", []),
+        ("blind", []),
+        (None, ["judge", "people"]),
+    ]
 
 
 @on_sqlite

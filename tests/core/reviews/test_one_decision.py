@@ -324,7 +324,8 @@ def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_a
     def create(_number: int) -> str:
         ready.wait()
         try:
-            return create_queue(store, QueueRules("same", subject="pairs", order=QueueOrder.OLDEST), by=lead).queue.name
+            rules = QueueRules("same", subject="pairs", order=QueueOrder.OLDEST)
+            return create_queue(store, rules, by=lead, assigned=[lead]).queue.name
         except BadInput as refused:
             return str(refused)
 

@@ -266,9 +266,9 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case) -> None:
 def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_nothing_of_it(case) -> None:
     case.flagged(0.1)
     case.queue("first", blind_judge=True, order="oldest")
-    case.queue("second", blind_judge=True, order="oldest")
     done = case.review(case.mara, DISMISS, "first")
     reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
+    case.queue("second", blind_judge=True, order="oldest", flagged_only=False, max_items=1)
     assert not case.review(case.mara, CONFIRM, "second").reveal
     assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
 

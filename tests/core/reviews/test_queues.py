@@ -13,8 +13,17 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.changes import edit
-from judgeboard.reviews.presets import PRESETS
-from judgeboard.reviews.queues import ORDER_LABELS, MissingGrades, QueueRules, create_queue, orders_of, own_queues
+from judgeboard.reviews.presets import PLANNED, PRESETS
+from judgeboard.reviews.queues import (
+    ORDER_LABELS,
+    MissingGrades,
+    NoPeople,
+    QueueRules,
+    assign_queue,
+    create_queue,
+    orders_of,
+    own_queues,
+)
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
@@ -396,3 +405,24 @@ def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(ca
     lines[0]["label"] = "hallucinated"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in (head, *lines)))
     assert merge_bundle(case.store, file, by=case.mara, now=case.now).merged == 1
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(PRESETS[name].rules for name in PRESETS if PRESETS[name].rules.get("blind_people")),
+        PLANNED | {"max_items": 10},
+        {"blind_judge": True, "order": "oldest"},
+        {"subject": "pairs", "order": "random"},
+    ],
+)
+def test_a_blind_queue_names_its_people(case, rules) -> None:
+    case.flagged(0.1)
+    with pytest.raises(NoPeople, match="must name them"):
+        create_queue(case.store, QueueRules("q", **rules), by=case.lead)
+    assert case.rows(QUEUE) == []
+    create_queue(case.store, QueueRules("q", **rules), by=case.lead, assigned=(case.mara,))
+    with pytest.raises(NoPeople):
+        assign_queue(case.store, "q", by=case.lead, remove=(case.mara,))
+    assign_queue(case.store, "q", by=case.lead, add=(case.jon,), remove=(case.mara,))
+    assert [person.name for person in case.progress().assigned_to] == ["Jon"]

@@ -107,6 +107,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     | {"reveal": False, "flagged_only": False, "max_items": 1, "created_at": NOW},
     "queue_item": {"queue_id": 1, "response_id": 1, "position": 0.0, "joined_at": NOW},
     "skip": {"queue_item_id": 1, "reviewer_id": 1, "at": NOW},
+    "taken_lease": {"queue_item_id": 1, "reviewer_id": 1, "token": "t", "at": NOW},
     "api_key": {"name": "k", "hash": "h", "scopes": ["ingest"], "source": "s", "max_body_mb": 1.0, "created_by": "m"}
     | {"created_at": NOW},
     "trace": {"external_id": "t", "owner": "o", "source": "s", "first_at": NOW, "last_at": NOW},

@@ -93,7 +93,7 @@ OF_WRITERS = {
         "traces",
         "why_stopped",
     ),
-    *("reviews", "spec", "subjects", "token", "wanted", "why", "withdrawn"),
+    *("lease", "reviews", "spec", "subjects", "token", "wanted", "why", "withdrawn"),
 }
 """Parameters of functions that write, or that take what another function of the store has read."""
 MISSING = object()

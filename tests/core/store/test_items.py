@@ -159,7 +159,9 @@ def read(queues: QueueCase, who, response_id: int):
 
 def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_grade(queues) -> None:
     (response_id,) = queues.flagged(0.1)
-    queues.queue(order=QueueOrder.OLDEST, blind_judge=True, blind_people=True, needed=2)
+    queues.queue(
+        order=QueueOrder.OLDEST, blind_judge=True, blind_people=True, needed=2, assigned=(queues.mara, queues.jon)
+    )
     leased = queues.lease(queues.mara)
     queues.review(queues.jon, DISMISS, groundedness=0.5)
     found = read(queues, queues.mara, response_id)

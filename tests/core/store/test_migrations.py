@@ -22,15 +22,16 @@ from sqlalchemy import Connection, insert, make_url, select, text
 from job_steps import ended, working
 from judgeboard.cli.app import run as run_command
 from judgeboard.domain import RunState
-from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
+from judgeboard.errors import BadInput, DecisionRefused, MissingDatabase, SchemaMismatch
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
-from judgeboard.store.tables import METADATA, RESPONSE
+from judgeboard.store.tables import METADATA, RESPONSE, TAKEN_LEASE
 from judgeboard.store.triggers import install_guards, install_search
 from judging_log import address, runs
+from queue_case import queue_case
 from released_database import LOG_FIGURES, columns_of_tables, differences, exports, figures, load, rows_of_tables
 
 RELEASED = {"0007": "be5264f6"}  # revisions of which a database is recorded, each with its last commit
@@ -164,6 +165,21 @@ def test_a_database_of_the_oldest_revision_becomes_the_same_database(empty: Stor
         drop_everything(connection)
     upgrade(empty)
     assert upgraded == catalogue(empty)
+
+
+def test_an_upgrade_keeps_who_has_which_lease(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1)
+    case.queue()
+    leased = case.lease(case.mara)
+    with store.writing() as connection:
+        TAKEN_LEASE.drop(connection)
+        connection.execute(text("UPDATE alembic_version SET version_num = '0007'"))
+    assert upgrade(store) == "0007"
+    case.later(minutes=11)
+    case.lease(case.jon)
+    with pytest.raises(DecisionRefused, match=r"somebody else has leased it\. Your note is kept"):
+        case.say(leased, case.mara, note="typed before the upgrade")
 
 
 def catalogue(store: Store) -> dict[tuple[str, str], Any]:

@@ -18,11 +18,14 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.sign_in import SignIn, checked_auth, sign_in, verified_address
 from oidc_provider import COOKIE_SECRET
+from stored_rows import rows_of
 
 ANN = "ann@example.org"
 PROVIDER = {"client_id": "c", "client_secret": "s", "server_metadata_url": "https://id.example.org/.well-known/x"}
@@ -240,3 +243,14 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
     who.update(email="bob@example.org")
     assert {"Confirm", "Dismiss", "Unsure"} <= {button.label for button in open_signed_in("item").button}
+
+
+def test_a_viewers_page_stores_no_draft(page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store) -> None:
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("item")
+    change_role(sqlite_store, ANN, Role.VIEWER, "cli:root")
+    next(button for button in page.button if (button.key or "").startswith("quality3")).click().run()
+    assert "you are a viewer" in markup(page)
+    draft_writer().flush()
+    assert rows_of(sqlite_store, DRAFT) == []

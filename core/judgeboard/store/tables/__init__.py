@@ -53,7 +53,16 @@ from judgeboard.store.tables.operations import (
     WAITING_FEEDBACK,
     WORKER,
 )
-from judgeboard.store.tables.queues import DRAFT, LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, SKIP
+from judgeboard.store.tables.queues import (
+    DRAFT,
+    LEASE,
+    QUEUE,
+    QUEUE_ASSIGNMENT,
+    QUEUE_ITEM,
+    QUEUE_ITEM_FLAG,
+    SKIP,
+    TAKEN_LEASE,
+)
 from judgeboard.store.tables.reviews import (
     COMMENT,
     FAILURE_MODE,
@@ -125,6 +134,7 @@ __all__ = [
     "STEP_TABLES",
     "SUITE_CASE",
     "SUITE_RUN",
+    "TAKEN_LEASE",
     "TRACE",
     "VERSION",
     "WAITING_FEEDBACK",

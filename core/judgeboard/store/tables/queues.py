@@ -123,6 +123,15 @@ LEASE = table(
     comment="A slot for one review of an item: free, leased until a time, or done; added with the item.",
 )
 
+TAKEN_LEASE = table(
+    "taken_lease",
+    *references("queue_item_id", "reviewer_id"),
+    Column("token", String, nullable=False),
+    Column("at", Utc, nullable=False),
+    Index("ix_taken_lease_item", "queue_item_id", "reviewer_id"),
+    comment="Who took which lease, and when: a lease that ended, or went to somebody else, forgets its reviewer.",
+)
+
 SKIP = table(
     "skip",
     *references("queue_item_id", "reviewer_id"),
