@@ -119,6 +119,7 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")  # not every terminal can print all file names
     words = [word for word in arguments if word != "--debug"]
     with click.Context(root) as context:  # it outlives the command: the message of an error may need --db
+        context.meta["words"] = words
         try:
             result = root.main(words, prog_name="judgeboard", standalone_mode=False, parent=context)
         except click.ClickException as error:
