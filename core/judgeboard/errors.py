@@ -38,6 +38,10 @@ class MissingDatabase(JudgeboardError):
     """There is no database at this path or URL."""
 
 
+class UnusableDatabase(BadInput):
+    """The database at this path or URL cannot be opened."""
+
+
 class SchemaMismatch(JudgeboardError):
     """The database does not have the schema revision that this release needs."""
 

@@ -60,7 +60,7 @@ class LimitedUploads:
         refusal = await asyncio.to_thread(_why_refused, session_id) or _too_much(session_id, size)
         if refusal is not None:
             status, sentence = refusal
-            await PlainTextResponse(sentence, status, {"connection": "close"})(scope, receive, send)
+            await PlainTextResponse(sentence, status)(scope, receive, send)  # uvicorn drops the body unread
             return
         before = set(_files().file_storage.get(session_id, ()))
         stored = False

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DataError, NoSuchModuleError, OperationalError, ProgrammingError
 
-from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
+from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch, UnusableDatabase
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
@@ -137,7 +137,7 @@ class Store:
                 yield connection
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
-                raise BadInput(f"cannot write to {self.shown_url}: {_reason(error)}") from error
+                raise BadInput(f"cannot write to the database: {_reason(error)}") from error
             raise
 
     def close(self) -> None:
@@ -251,12 +251,12 @@ def current_revision(store: Store) -> str | None:
                 revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
             # Another program may share a schema on a server, but not a SQLite file.
             if revision is None and store.is_sqlite and inspect(connection).get_table_names():
-                raise BadInput(f"{store.shown_url} has the tables of another program: use another file")
+                raise UnusableDatabase(f"{store.shown_url} has the tables of another program: use another file")
             return revision
     except Exception as error:
         if isinstance(error, JudgeboardError):
             raise
-        raise BadInput(f"cannot open {store.shown_url}: {_reason(error)}") from error
+        raise UnusableDatabase(f"cannot open {store.shown_url}: {_reason(error)}") from error
 
 
 def upgrade(store: Store) -> str | None:

@@ -184,11 +184,12 @@ def test_only_who_may_import_uploads(site: Site) -> None:
     assert answer.status_code == 403
     assert "sign in, then open the page Import" in answer.text
     add_person(site.store, BOB, Role.LEAD, "cli:root")
-    page = site.sign_in("bob", "/import")
+    page = site.sign_in("bob")
+    visit(page, "/import")
     page.locator("input[type=file]").set_input_files(
         {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
     )
-    expect(page.get_by_role("button", name="Import 1 answer")).to_be_visible()
+    expect(page.get_by_role("button", name="Import 1 row")).to_be_visible()
 
 
 def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(site: Site) -> None:

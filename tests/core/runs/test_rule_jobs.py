@@ -253,7 +253,7 @@ def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
         run = begin_run_of_day(connection, rule, NOWHERE, now)
         due = due_answers(connection, rule, after_id=0, up_to=None, limit=1, now=now)
         claim_due(connection, rule, run, "killed", among=due, limit=1, now=now)
-        pause_run(connection, run.id, NOWHERE, now)
+        pause_run(connection, run.id, None, now)
         begin_run_of_day(connection, rule, NOWHERE, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["running", "running"]
     with log.writing() as connection:
@@ -272,7 +272,7 @@ def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: S
         add_to_share(connection, run.id, "one", [record, record], now)
         add_to_share(connection, run.id, "two", [StepRecord(Status.ERROR)], judged_at)
         for later in (2, 3600):
-            pause_run(connection, run.id, NOWHERE, now + timedelta(seconds=later))
+            pause_run(connection, run.id, None, now + timedelta(seconds=later))
     [ended] = runs(log)
     assert (ended["state"], ended["finished_at"], ended["selected"]) == ("done", judged_at, 3)
     with log.reading() as connection:
