@@ -129,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
             result = root.main(words, prog_name="judgeboard", standalone_mode=False, parent=context)
         except click.ClickException as error:
             if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.info_name in DELETING:
-                error.possibilities = None
+                error = click.NoSuchOption(error.option_name, ctx=error.ctx)
             error.show()
             if isinstance(error, click.MissingParameter) and error.ctx is not None:
                 examples = (error.ctx.command.epilog or "").partition("Example:\n")[2]
