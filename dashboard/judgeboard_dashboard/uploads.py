@@ -35,7 +35,7 @@ def expect_upload() -> None:
     context = get_script_run_ctx()
     if context is None or not sign_in().asked:
         return
-    for session_id in [each for each in _people if not Runtime.instance().is_active_session(each)]:
+    for session_id in [each for each in _people if not _is_active(each)]:
         _people.pop(session_id, None)
     _people[context.session_id] = signed_in()
 
@@ -101,9 +101,11 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
 
 
 def _too_much(session_id: str, size: int) -> tuple[int, str] | None:
-    taken = _arriving.copy()
-    for id_, files in _files().file_storage.copy().items():
-        taken[id_] += sum(len(file.data) for file in files.values())
+    taken = _taken()
+    if taken.total() + size > ALL_MB * _MB:  # Streamlit keeps the files of a closed session for some minutes
+        for closed in [each for each in _files().file_storage if not _is_active(each)]:
+            _files().remove_session_files(closed)
+        taken = _taken()
     if taken[session_id] + size > SESSION_MB * _MB:
         sentence = f"One session may hold {SESSION_MB} MB of uploads. Reload the page and upload one file."
         return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence
@@ -111,6 +113,18 @@ def _too_much(session_id: str, size: int) -> tuple[int, str] | None:
         sentence = f"The uploads of all people may take {ALL_MB:,} MB. Try again later, or use `judgeboard import`."
         return HTTPStatus.SERVICE_UNAVAILABLE, sentence
     return None
+
+
+def _taken() -> Counter[str]:
+    """Return the bytes that uploads take or may soon take, by session."""
+    taken = _arriving.copy()
+    for session_id, files in _files().file_storage.copy().items():
+        taken[session_id] += sum(len(file.data) for file in files.values())
+    return taken
+
+
+def _is_active(session_id: str) -> bool:
+    return Runtime.instance().is_active_session(session_id)
 
 
 def _files() -> "MemoryUploadedFileManager":

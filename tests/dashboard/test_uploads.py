@@ -53,6 +53,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         monkeypatch.setattr(uploads, name, size)
     served = Server()
     monkeypatch.setattr(uploads, "_files", lambda: served.files)
+    monkeypatch.setattr(uploads, "_is_active", lambda session_id: session_id != "closed")
     monkeypatch.setattr(uploads, "_people", {})
     monkeypatch.setattr(uploads, "sign_in", lambda: SignIn(asked=False))
     before = {name: config.get_option(name) for name in ("server.enableXsrfProtection", "server.maxUploadSize")}
@@ -95,6 +96,13 @@ def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(serv
 
     end = asyncio.Event()
     asyncio.run(scenario())
+
+
+def test_files_of_closed_sessions_give_way(server: Server) -> None:
+    for session in ("closed", "mine", "yours", "third"):
+        assert asyncio.run(server.put(session, "file", MB * 9 // 10)).status_code == 204
+    assert server.held == {"mine": ["file"], "yours": ["file"], "third": ["file"]}
+    assert asyncio.run(server.put("fourth", "file", MB * 9 // 10)).status_code == 503
 
 
 def test_a_body_without_an_end_is_cut_off(server: Server) -> None:
