@@ -97,6 +97,7 @@ class JudgingSummary(RunAccount):
 class Judging(VerdictMethod[JudgingSummary]):
     """Plain judging: every selected response is asked about once."""
 
+    subject = "answer"
     judge: Judge
     where: RowFilter | None = None
     mode: str = PLAIN

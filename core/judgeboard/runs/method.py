@@ -223,8 +223,8 @@ class Method(ABC, Generic[T, S, R]):
     kind: str
     """The kind of the stored run: ``judge``, ``compare``, ``audit``, …"""
 
-    subject: str = "answer"
-    """What is sent to the judge, in a word."""
+    subject: str = "call"
+    """What `left` counts, in a word."""
 
     judge: AskedJudge
     """The judge; steps are stored with its version. It is closed at the end."""
