@@ -13,8 +13,33 @@ class BadInput(JudgeboardError):
     """A value, a filter, a file or an option cannot be used."""
 
 
+class AddressUnknown(BadInput):
+    """An earlier release stored only the host of the last address of a judge version."""
+
+    def __init__(self, version: str, host: str) -> None:
+        """Make the error from the title of the judge version and its last host."""
+        super().__init__(f"{version} last used the host {host}. The whole address is not stored: give it again")
+        self.host = host
+
+
+class OtherHost(BadInput):
+    """Texts would go to another host than in the last run of the judge version, and nobody has confirmed it.
+
+    ``subject`` is what would be sent, for example "15 answers". The hosts have a port where the address has one.
+    """
+
+    def __init__(self, version: str, *, before: str, now: str, subject: str) -> None:
+        """Make the error from the title of the judge version, both hosts and what would be sent."""
+        super().__init__(f"{version} last used the host {before}. Now {subject} would be sent to {now}")
+        self.before, self.now, self.subject = before, now, subject
+
+
 class MissingDatabase(JudgeboardError):
     """There is no database at this path or URL."""
+
+
+class UnusableDatabase(BadInput):
+    """The database at this path or URL cannot be opened."""
 
 
 class SchemaMismatch(JudgeboardError):

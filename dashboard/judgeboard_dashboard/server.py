@@ -24,6 +24,7 @@ from judgeboard.store.engine import database_url, open_store
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.theme import streamlit_options
+from judgeboard_dashboard.uploads import FILE_MB, LimitedUploads
 
 if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
@@ -113,14 +114,14 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 app = App(
     Path(__file__).with_name("app.py"),
     routes=receiver.routes(),
-    middleware=[Middleware(SafeHeaders)],
+    middleware=[Middleware(SafeHeaders), Middleware(LimitedUploads)],
     lifespan=lifespan,
 )
 
 
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - only compared with the host option
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
-UPLOAD_MB = 200
+MESSAGE_MB = 25  # of a websocket, in both directions: everybody who reaches the server may send one
 
 
 def serve(
@@ -197,7 +198,8 @@ def server_options(host: str, port: int, allowed_hosts: Iterable[str] = ()) -> d
         "server.enableStaticServing": False,
         "server.enableAgentApi": False,
         "server.trustedUserHeaders": "{}",
-        "server.maxUploadSize": UPLOAD_MB,
+        "server.maxUploadSize": FILE_MB,
+        "server.maxMessageSize": MESSAGE_MB,
         "server.baseUrlPath": "",
         "server.fileWatcherType": "none",
         "server.runOnSave": False,

@@ -19,8 +19,8 @@ from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import role_of
 from judgeboard.people.roster import admit, ensure_reviewer
-from judgeboard.settings import variable_of
-from judgeboard.store.engine import Store, open_store
+from judgeboard.settings import masked, variable_of
+from judgeboard.store.engine import Store, database_url, open_store
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.row_filter import hides_rows
@@ -61,8 +61,28 @@ def numbered(error: Exception) -> str:
 
 
 def problem(sentence: str) -> None:
-    """Show a sentence as a warning."""
+    """Show a sentence as a warning. One that names the address of the database is for admins and for the log."""
+    if names_database(sentence) and not sees_database():
+        _log.warning("not shown to everybody: %s", sentence)
+        sentence = "The database cannot be used. The server's log has the reason. Ask an admin."
     show(tag("div", sentence, cls="jb-note", role="alert"))
+
+
+def names_database(text: str) -> bool:
+    """Return whether a text has the path or the URL of the database in use."""
+    url = database_url()
+    address = url.database if url.get_backend_name() == "sqlite" else masked(url.render_as_string())
+    return bool(address) and str(address) in text
+
+
+def sees_database() -> bool:
+    """Return whether the person may see the address of the database: without sign-in everybody, otherwise an admin."""
+    if not sign_in().asked:
+        return True
+    try:
+        return role_of(signed_in()) is Role.ADMIN
+    except Exception:  # noqa: BLE001 - also because the database cannot be read
+        return False
 
 
 VIEWS = "views"

@@ -38,7 +38,7 @@ from judgeboard.domain import JudgeVersion, Status, Verdict
 
 class Contrary:
     version = JudgeVersion(name="contrary", kind="contrary", scale="0-1")
-    endpoint_host = None
+    address = None
     priced = True
 
     async def judge(self, item):

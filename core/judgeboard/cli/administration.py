@@ -362,8 +362,10 @@ def forget_command(response: str | None, source: str | None, unused: bool, older
     """
     from judgeboard.store.forgetting import forget_response, forget_unused
 
-    if (response is None) is not unused or (older_than is not None and not unused):
-        raise click.UsageError("give either the id of an answer or a trace, or --unused; --older-than needs --unused")
+    if response is None and not unused:
+        raise click.UsageError("give the id of an answer or a trace")
+    if response is not None and (unused or older_than is not None):
+        raise click.UsageError(f"{response} names what is deleted: remove the other options")
     what = f"every text of {response}" if response else "the spans of traces without an answer"
     store = options.open_store()
     if not yes:

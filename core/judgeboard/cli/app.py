@@ -69,6 +69,10 @@ COMMANDS: dict[str, str] = {
 }
 
 
+DELETING = frozenset({"forget"})
+"""Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
+
+
 class CommandsOnDemand(click.Group):
     """Loads the module of a command only when the command is used, so that every command starts fast."""
 
@@ -93,7 +97,8 @@ class CommandsOnDemand(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
+            known = [name for name in COMMANDS if name not in DELETING]
+            raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
 
 
 @click.group(
@@ -123,6 +128,8 @@ def run(arguments: Sequence[str]) -> int:
         try:
             result = root.main(words, prog_name="judgeboard", standalone_mode=False, parent=context)
         except click.ClickException as error:
+            if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.info_name in DELETING:
+                error = click.NoSuchOption(error.option_name, ctx=error.ctx)
             error.show()
             if isinstance(error, click.MissingParameter) and error.ctx is not None:
                 examples = (error.ctx.command.epilog or "").partition("Example:\n")[2]

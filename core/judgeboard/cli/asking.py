@@ -1,5 +1,6 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +16,13 @@ from judgeboard.text import money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
+    from judgeboard.errors import AddressUnknown, OtherHost
     from judgeboard.formats.label_schema import LabelSchema
+    from judgeboard.judges.judge import AskedJudge
     from judgeboard.llm.asking import Generator
     from judgeboard.runs.method import RunAccount, RunOptions
     from judgeboard.runs.runner import Tally
+    from judgeboard.store.engine import Store
 
 
 address_options: Callable[[F], F] = decorator(
@@ -27,8 +31,16 @@ address_options: Callable[[F], F] = decorator(
     ),
     click.option(
         "--base-url",
-        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the provider's own address).",
+        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else where this judge version judged last, "
+        "else the provider's own address).",
     ),
+)
+yes_option: Callable[[F], F] = click.option(
+    "--yes",
+    is_flag=True,
+    callback=options.keep,
+    expose_value=False,
+    help="Skip the confirmation, also before texts are sent to another host than before.",
 )
 # For commands with their own option for the model, such as --judge-model.
 call_options: Callable[[F], F] = decorator(
@@ -47,6 +59,7 @@ call_options: Callable[[F], F] = decorator(
     ),
     click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
+    yes_option,
 )
 endpoint_options: Callable[[F], F] = decorator(
     call_options,
@@ -167,8 +180,53 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "max_cost": max_cost,
             "actor": options.actor(),
             "on_progress": show,
+            "on_other_host": confirm_host,
             "on_stop": stopping,
         }
+
+
+def skips_questions() -> bool:
+    """Return whether ``--yes`` was given."""
+    return bool(click.get_current_context().meta.get("yes"))
+
+
+def confirm_host(change: "OtherHost") -> bool:
+    """Ask whether texts may go to another host; raise BadInput with the command where nobody can be asked."""
+    if skips_questions():
+        return True
+    if not sys.stdin.isatty():
+        raise BadInput(f"{change}. To send them there: `{options.same_command('--yes')}`")
+    click.echo(f"{change}.", err=True)
+    return click.confirm("Send them there?", err=True)
+
+
+def address_unknown(error: "AddressUnknown") -> BadInput:
+    """Return the error with the command that gives the whole address."""
+    command = options.same_command("--base-url", f"http://{error.host}/v1")
+    return BadInput(f"{error}, for example: `{command}`")
+
+
+def last_address_options(
+    store: "Store", make: Callable[..., "AskedJudge"], chosen: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options of a judge that choose the address of its last run; empty if another one is given.
+
+    The key of the environment is left out where it belongs to another address: somebody may have entered this one on
+    a page.
+    """
+    from judgeboard.errors import AddressUnknown
+    from judgeboard.runs.addresses import ADDRESS, at_last_address
+    from judgeboard.runs.jobs import judge_with_key
+
+    own = {name: value for name, value in chosen.items() if not name.startswith("generator")}
+    try:
+        with store.reading() as connection:
+            known = at_last_address(connection, make, own)
+    except AddressUnknown as error:
+        raise address_unknown(error) from None
+    if known == own:
+        return {}
+    return {name: value for name, value in judge_with_key(known).items() if name in {*ADDRESS, "api_key"}}
 
 
 def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
@@ -211,7 +269,7 @@ def check_pairs(file: str | Path, source: str | None) -> None:
 
 _FOR_A_MODEL = frozenset(
     ("model", "provider", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s")
-) | {"rejudge", "name", "temperature", "prompt"}
+) | {"rejudge", "name", "temperature", "prompt", "yes"}
 
 
 def nobody_asked(context: click.Context, *own: str) -> None:
@@ -284,17 +342,20 @@ def read_few_shot(kind: str, chosen: dict[str, Any]) -> None:
             chosen["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
 
 
-def chosen_generator(chosen: dict[str, Any]) -> "Generator":
+def chosen_generator(chosen: dict[str, Any], last_address: Mapping[str, Any]) -> "Generator":
     """Remove the generator's options from ``chosen`` and return the generator.
 
     The generator uses the judge's provider, prices, time limit and concurrency, and by default the judge's address.
+    ``last_address`` has the options of `last_address_options`.
     """
     from judgeboard.methods.generation import make_generator
 
     own = ("base_url", "max_output", "temperature", "replies")
-    generator = {name: chosen.pop(f"generator_{name}") for name in own}
+    generator: dict[str, Any] = {name: chosen.pop(f"generator_{name}") for name in own}
     shared: dict[str, Any] = {
         name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")
     }
-    generator["base_url"] = generator["base_url"] or shared["base_url"]
+    if generator["base_url"] is None:
+        shared |= last_address
+        del generator["base_url"]
     return make_generator(chosen.pop("generator"), **shared | generator)

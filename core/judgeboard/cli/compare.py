@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,12 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import (
     account_lines,
     check_pairs,
+    last_address_options,
     model_options,
     nobody_asked,
     prompt_option,
     run_options,
+    skips_questions,
     stopped_lines,
 )
 from judgeboard.errors import BadInput
@@ -105,7 +108,8 @@ def compare_command(
         report = measure_pairs(options.seen(store), version_id, **figures)
         options.show(report, comparison_lines(report))
         return 0
-    judge = make_pairwise_judge(aspects=aspects, **chosen)
+    make = partial(make_pairwise_judge, aspects=aspects)
+    judge = make(**chosen | last_address_options(store, make, chosen))
     if file is not None:
         made = pairs_in_file(store, file, source=source, actor=options.actor())
     else:
@@ -234,7 +238,6 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
 )
 @options.judge_name("Name of the judge (default: ssr).")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @model_options
 @prompt_option
 @click.pass_context
@@ -314,7 +317,7 @@ def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "
     from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
     from judgeboard.runs.method import require_price
 
-    judge = make_self_reference_judge(**chosen)
+    judge = make_self_reference_judge(**chosen | last_address_options(store, make_self_reference_judge, chosen))
     require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
     pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
         : chosen["limit"]
@@ -322,7 +325,7 @@ def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "
     again = chosen["rejudge"] is not None
     planned = estimate_run(store, judge, pair_ids, tau=figures["tau"], conditions=figures["conditions"], again=again)
     click.echo(planned.sentence, err=True)
-    if planned.calls_left and not chosen["yes"] and sys.stdin.isatty() and not click.confirm("Start?", err=True):
+    if planned.calls_left and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
         return self_refer(store, judge, pair_ids, again=again, **figures, **how)

@@ -151,7 +151,7 @@ class _RecordedJudge:
     """A rubric judge that returns the scores that were recorded for an answer."""
 
     version = JudgeVersion(SUITE_JUDGE, "rubric", model=SUITE_JUDGE, scale="1-5")
-    endpoint_host: str | None = None
+    address: None = None
     priced: bool = True
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:

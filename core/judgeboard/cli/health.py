@@ -1,6 +1,7 @@
 """The commands `health`, `audit` and `control-answers`, which find faults of a judge."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +115,9 @@ def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -
     from judgeboard.runs.judging import make_judge
 
     asking.read_few_shot(kind, chosen)
-    asked_judge = make_judge(kind, **chosen)
     store = options.open_store()
+    last_address = asking.last_address_options(store, partial(make_judge, kind), chosen)
+    asked_judge = make_judge(kind, **chosen | last_address)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
     options.show(summary, summary_lines(summary))
@@ -202,7 +204,8 @@ def audit_command(
     else:
         with store.reading() as connection:
             audited_version(connection, audited)
-        supreme = make_independent(store, audited, **chosen) if by_scores else make_supreme(**chosen)
+        make = partial(make_independent, store, audited) if by_scores else make_supreme
+        supreme = make(**chosen | asking.last_address_options(store, make, chosen))
         with asking.run_options(chosen["concurrency"], chosen["max_cost"]) as how:
             report = audit(store, supreme, audited, sample=sample, again=rejudge, **how)
     options.show(report, report_lines(report))

@@ -2,12 +2,20 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import read_few_shot, run_options, stored_judge_options, to_continue, warned
+from judgeboard.cli.asking import (
+    last_address_options,
+    read_few_shot,
+    run_options,
+    stored_judge_options,
+    to_continue,
+    warned,
+)
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
@@ -77,8 +85,10 @@ def judge_command(
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     read_few_shot(kind, chosen)
-    judges = _jury_judges(kind, jury, chosen) if jury else [make_judge(kind, **chosen)]
     store = options.open_store()
+    described = _jury_members(jury, chosen, kind) if jury else [chosen]
+    make = partial(make_judge, kind)
+    judges = [make(**each | last_address_options(store, make, each)) for each in described]
     warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)
 
     def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
@@ -106,16 +116,14 @@ def judge_command(
     return summary.exit_code
 
 
-def _jury_judges(kind: str, jury: str, chosen: dict[str, Any]) -> list["Judge"]:
-    from judgeboard.runs.judging import make_judge
-
+def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     models = options.listed(jury)
     if len(set(models)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {jury!r}")
     if chosen.get("model"):
         raise BadInput("--jury already names the models: remove --model")
     # One name per member: under a shared name, a later member would become the next version of an earlier one.
-    return [make_judge(kind, **chosen | {"model": model, "name": f"{kind} {model}"}) for model in models]
+    return [chosen | {"model": model, "name": f"{kind} {model}"} for model in models]
 
 
 def _judge_by_jury(

@@ -85,16 +85,17 @@ with_default = partial(click.option, show_default=True)
 judge_version = partial(click.option, "--judge-version", metavar="NAME|FINGERPRINT")
 
 
-def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep the value of an option that is not an argument of the command."""
     context.meta[str(option.name)] = value  # every function can read it there, without an argument
 
 
-_JSON = click.Option(["--json"], is_flag=True, callback=_keep, expose_value=False, help="Print JSON only.")
+_JSON = click.Option(["--json"], is_flag=True, callback=keep, expose_value=False, help="Print JSON only.")
 _DATABASE = click.Option(
     ["--db"],
     metavar="PATH|URL",
     is_eager=True,  # an error in another option may suggest a command
-    callback=_keep,
+    callback=keep,
     expose_value=False,
     help="Database: a SQLite file or an SQLAlchemy URL (default: JUDGEBOARD_DB, else data/judgeboard.db).",
 )
@@ -280,6 +281,14 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
+def same_command(*more: str) -> str:
+    """Return this command with more options, for a message; passwords in it are masked."""
+    from judgeboard.settings import masked
+
+    words = click.get_current_context().meta.get("words", ())
+    return shlex.join(["judgeboard", *map(masked, words), *more])
+
+
 def completed(commands: str) -> str:
     """Return commands of this program, each with the ``--db`` that the user gave."""
     from judgeboard.settings import masked
@@ -346,7 +355,7 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Progress(
+    bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
@@ -354,8 +363,17 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
-    ) as bar:
-        yield partial(bar.update, bar.add_task(title, total=None, **fields))
+    )
+    task = bar.add_task(title, total=None, **fields)
+
+    def update(**progress: Any) -> None:
+        bar.start()  # at the first update: a question may come before
+        bar.update(task, **progress)
+
+    try:
+        yield update
+    finally:
+        bar.stop()
 
 
 def suggest(*words: str) -> None:

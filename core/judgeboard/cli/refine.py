@@ -1,6 +1,7 @@
 """The commands `refine` and `reflect`, which write new answers to questions and judge them."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,15 +72,16 @@ def refine_command(
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
     chosen["model"] = judge_model
-    generator = asking.chosen_generator(chosen)
-    judge = make_judge(KIND, **chosen)
+    store = options.open_store(create=prompts is not None)
+    last_address = asking.last_address_options(store, partial(make_judge, KIND), chosen)
+    generator = asking.chosen_generator(chosen, last_address)
+    judge = make_judge(KIND, **chosen | last_address)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
-    store = options.open_store(create=prompts is not None)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
     options.show(summary, refine_lines(summary), warnings)
@@ -151,12 +153,13 @@ def reflect_command(
     from judgeboard.methods.reflect import ReflectRule, reflect_pending
     from judgeboard.runs.judging import make_judge
 
-    generator = asking.chosen_generator(chosen)
+    store = options.open_store()
+    last_address = {} if kind in OFFLINE else asking.last_address_options(store, partial(make_judge, kind), chosen)
+    generator = asking.chosen_generator(chosen, last_address)
     if kind in OFFLINE:  # an offline judge refuses these options; the generator has them already
         chosen |= {"prices": None, "timeout_s": None}
-    judge = make_judge(kind, **chosen)
+    judge = make_judge(kind, **chosen | last_address)
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
-    store = options.open_store()
     rule = ReflectRule(max_quality, min_chars, query_types)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(

@@ -1,15 +1,16 @@
 """The commands of `judgeboard rules`: judge answers as they come."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import address_options
+from judgeboard.cli.asking import address_options, address_unknown, confirm_host, yes_option
 from judgeboard.cli.options import FiniteRange
 from judgeboard.domain import RuleState
-from judgeboard.errors import BadInput
+from judgeboard.errors import AddressUnknown, BadInput, OtherHost
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.text import counted, money
 
@@ -41,6 +42,7 @@ def rules_command() -> None:
 @options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
 @click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).")
 @address_options
+@yes_option
 @options.where
 @click.option(
     "--rate",
@@ -104,7 +106,8 @@ def add(
             raise BadInput(f"{version.title} cannot judge again: its verdicts were imported or combined")
         judge = spec | judge
     rate, by_type = sampling_rates(rates)
-    added = add_rule(
+    add = partial(
+        add_rule,
         store,
         rule,
         judge=judge,
@@ -118,6 +121,14 @@ def add(
         existing=existing,
         actor=options.actor(),
     )
+    try:
+        added = add()
+    except AddressUnknown as error:
+        raise address_unknown(error) from None
+    except OtherHost as change:
+        if not confirm_host(change):
+            raise
+        added = add(confirmed_host=change.now)
     lines = [line for line in rule_progress(store) if line.name == added.name]
     options.show(lines[0], rule_lines(lines))
     options.suggest("serve")

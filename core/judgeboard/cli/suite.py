@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import asking_options, model_options, run_options, warned
+from judgeboard.cli.asking import asking_options, last_address_options, model_options, run_options, warned
 from judgeboard.text import money, shortened
 
 if TYPE_CHECKING:
@@ -85,14 +86,16 @@ def run(
     if candidate is None:
         raise BadInput("no candidate: give --candidate model:NAME, python:module:function or source:NAME")
     address = {key: chosen[key] for key in ("provider", "concurrency", "timeout_s", "prices")}
+    # A suite needs no log: in a build server's fresh checkout there is no database yet.
+    store = options.open_store(create=True)
+    make = partial(make_judge, "rubric", rubric=suite.rubric)
+    last_address = last_address_options(store, make, chosen | {"name": name})
     answering = make_candidate(
         candidate,
         **address | {"base_url": candidate_base_url or chosen["base_url"]},
         **({} if candidate_max_output is None else {"max_output": candidate_max_output}),
     )
-    judge = make_judge("rubric", name=name, rubric=suite.rubric, **chosen)
-    # A suite needs no log: in a build server's fresh checkout there is no database yet.
-    store = options.open_store(create=True)
+    judge = make(name=name, **chosen | last_address)
     warnings = _family_warning(store, judge.version.model, candidate)
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)

@@ -1,12 +1,20 @@
 """The commands `versions`, `versus`, `ab`, `align` and `anchors`: which version is better, and does a judge drift?"""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import call_options, read_few_shot, refuse_given, run_options, stored_judge_options
+from judgeboard.cli.asking import (
+    call_options,
+    last_address_options,
+    read_few_shot,
+    refuse_given,
+    run_options,
+    stored_judge_options,
+)
 from judgeboard.cli.judge import summary_lines
 from judgeboard.errors import BadInput
 from judgeboard.text import counted, money
@@ -191,7 +199,7 @@ def _source_lines(result: "SourcesCompared") -> Iterator[str]:
 @options.with_default(
     "--candidates", type=click.IntRange(1, 50), default=5, help="Number of changed prompts that the model proposes."
 )
-@click.option("--judge-base-url", help="Address of the judge's endpoint, with /v1 (default: --base-url).")
+@click.option("--judge-base-url", help="Address of the judge's endpoint, with /v1 (default: where it judged last).")
 @click.option(
     "--accept",
     metavar="CANDIDATE",
@@ -226,6 +234,8 @@ def align_command(
     has the response_id "candidate 1/a7".
     """
     from judgeboard.methods.alignment import accept_latest, align
+    from judgeboard.runs.addresses import last_address
+    from judgeboard.store.judge_versions import get_version
 
     if accept is not None:
         context = click.get_current_context()
@@ -239,8 +249,10 @@ def align_command(
         raise BadInput("--model is required, except with --accept")
     shared = {name: chosen[name] for name in ("replies", "concurrency", "prices", "timeout_s")}
     model = {name: chosen[name] for name in ("model", "provider", "base_url")} | shared
-    judge = {"base_url": judge_base_url or chosen["base_url"]} | shared
     store = options.open_store()
+    with store.reading() as connection:
+        last = last_address(connection, get_version(connection, judge_version).id)
+    judge = {"base_url": judge_base_url or (chosen["base_url"] if last is None else None)} | shared
     with run_options(chosen["concurrency"], max_cost) as run:
         result = align(
             store,
@@ -333,8 +345,8 @@ def anchors_judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
     from judgeboard.store.runs import AskMode
 
     read_few_shot(kind, chosen)
-    judge = make_judge(kind, **chosen)
     store = options.open_store()
+    judge = make_judge(kind, **chosen | last_address_options(store, partial(make_judge, kind), chosen))
     with store.reading() as connection:
         where = RowFilter(response_ids=stored_anchors(connection).response_ids)
     with run_options(chosen["concurrency"], max_cost) as run:

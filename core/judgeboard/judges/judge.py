@@ -13,7 +13,7 @@ from judgeboard.judges.prompt import ADDED_SECTIONS, Dialogue, Example, fill, lo
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
-from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
+from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
 from judgeboard.text import MAX_NAME, unstorable
 
 DEFAULT_MAX_OUTPUT = 512
@@ -29,10 +29,12 @@ class AskedJudge(Protocol):
 
     version: JudgeVersion
     """It never changes."""
-    endpoint_host: str | None
-    """Host and port that the texts are sent to; None when nothing leaves the process."""
     priced: bool
     """Whether the cost of a call is known."""
+
+    @property
+    def address(self) -> Address | None:
+        """Where the texts are sent; None when nothing leaves the process."""
 
     async def aclose(self) -> None:
         """Release connections."""
@@ -97,7 +99,7 @@ class ModelJudge:
         **params: Any,
     ) -> None:
         """Make a judge that asks a chat model; ``params`` (such as examples) are part of the judge version."""
-        self.endpoint_host = endpoint.host
+        self.address = endpoint.address
         self.priced = endpoint.priced
         self._endpoint = endpoint
         self._max_output = max_output

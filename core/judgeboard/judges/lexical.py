@@ -146,7 +146,7 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
 class LexicalJudge:
     """Judges by word overlap: a baseline to measure other judges against, not a substitute for one."""
 
-    endpoint_host: str | None = None
+    address: None = None
     priced = True
 
     def __init__(self, name: str = "lexical") -> None:

@@ -75,7 +75,7 @@ class IndependentSupreme:
         version = judge.version
         params = {**version.params, "approach": 2, "judge": version.kind}
         self.version = replace(version, name=name, kind=AUDIT, params=params)
-        self.endpoint_host = judge.endpoint_host
+        self.address = judge.address
         self.priced = judge.priced
 
     @property

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from judgeboard.errors import BadInput
 from judgeboard.llm.anthropic_provider import ANTHROPIC
@@ -101,21 +101,51 @@ def choose_provider(name: str | None = None, *, model: str | None = None, base_u
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where texts are sent: the name of the provider, and the address of its endpoint.
+
+    ``base_url`` has scheme, host, port and path. It has no user, password or query, so that it can be stored.
+    """
+
+    provider: str
+    base_url: str
+
+    @property
+    def host(self) -> str:
+        """Host and port."""
+        return host_of(self.base_url)
+
+
+def bare_address(provider: str, base_url: str) -> Address:
+    """Return an address without user, password, query and fragment."""
+    parts = urlsplit(base_url)
+    return Address(provider, urlunsplit((parts.scheme, host_of(base_url), parts.path, "", "")))
+
+
+@dataclass(frozen=True, slots=True)
 class ModelEndpoint:
     """A chat model with its name and price. If ``price`` is None, the price is unknown, not 0.
 
-    ``provider`` is the name of a provider, None if the calls do not go to one.
+    ``provider`` is the name of a provider and ``base_url`` its address; None if the calls do not go to one.
     """
 
     chat: ChatModel
     model: str
     price: Price | None = None
     provider: str | None = None
+    base_url: str | None = None
 
     @property
     def host(self) -> str | None:
         """Host and port that the texts are sent to; None when nothing leaves the process."""
         return self.chat.host
+
+    @property
+    def address(self) -> Address | None:
+        """The address that the texts are sent to; None when nothing leaves the process."""
+        if self.provider is None or self.base_url is None:
+            return None
+        return bare_address(self.provider, self.base_url)
 
     @property
     def priced(self) -> bool:
@@ -165,7 +195,8 @@ def model_endpoint(
         raise BadInput(f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)")
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
-    host, limit = host_of(base_url or chosen.base_url), rate_limit(model, load_settings())
+    address = base_url or chosen.base_url
+    host, limit = host_of(address), rate_limit(model, load_settings())
     if base_url and "@" in urlsplit(base_url).netloc:
         raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 
@@ -174,4 +205,4 @@ def model_endpoint(
 
         return EndpointChat(model, provider=chosen, base_url=base_url or "", limit=limit, **options)
 
-    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices), chosen.name)
+    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices), chosen.name, address)

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
 from judgeboard.domain import JudgeInput, JudgeVersion
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.methods.candidate_prompts import (
     CRITERIA,
@@ -29,7 +29,8 @@ from judgeboard.methods.candidate_prompts import (
     chosen_cases,
 )
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.runs.jobs import judge_spec
+from judgeboard.runs.addresses import check_host, last_address, require_confirmed
+from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described, with_last_address
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import RunOptions, check_limits, shared_rate_limits
 from judgeboard.runs.runner import blocking
@@ -131,7 +132,8 @@ async def align_async(
     check_limits(options.get("max_cost"), options.get("concurrency", 1))
     with store.reading() as connection:
         version = get_version(connection, which)
-        spec = _spec(connection, version) | dict(judge or {})
+        spec = with_last_address(connection, _spec(connection, version) | dict(judge or {}))
+        last = last_address(connection, version.id)
         labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
         of_roles = batches([*held_out.ids.tolist(), *develop.ids.tolist()])
@@ -140,6 +142,12 @@ async def align_async(
         looks = _looks(connection, held_out)
         check = _LeakCheck(connection, version, items, held_out)
         cuts = thresholds(connection).cuts
+    try:
+        check_host(last, version, make_described(spec).address, lambda: counted(len(items), "answer"))
+    except OtherHost as change:
+        require_confirmed(change, options.get("on_other_host"))
+    if not (judge or {}).get("base_url"):
+        spec = judge_with_key(spec)
     endpoint = make_endpoint("the model that proposes instructions", **model)
     result = Alignment(
         judge=version.title,

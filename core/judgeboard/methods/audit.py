@@ -40,7 +40,7 @@ from judgeboard.store.statements import batches
 
 NAME = "supreme"
 _OF_JUDGE = (
-    *("model", "provider", "base_url", "concurrency", "replies", "prices", "max_output", "timeout_s"),
+    *("model", "provider", "base_url", "api_key", "concurrency", "replies", "prices", "max_output", "timeout_s"),
     *("temperature", "prompt"),
 )
 # An independent supreme judge of the audited kind gets the audited version's values of these parameters.

@@ -15,7 +15,8 @@ from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
 from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, json_of, last_of_user, lines_of, text_of
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.runs.judging import make_endpoint
+from judgeboard.runs.jobs import judge_with_key, with_last_address
+from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, R
 from judgeboard.runs.runner import S, T
 from judgeboard.store.engine import Store
@@ -55,6 +56,16 @@ def function_endpoint(function: Chat, name: str | None = None) -> ModelEndpoint:
     return ModelEndpoint(CallableChat(function), name or str(getattr(function, "__name__", "callable")))
 
 
+def judge_for_call(store: Store | None, kind: str, options: Mapping[str, Any]) -> Judge:
+    """Return the judge of a live call. Without an address, it uses the one of its last run in ``store``."""
+    judge = {"kind": kind, **options}
+    if store is not None:
+        with store.reading() as connection:
+            known = with_last_address(connection, judge)
+        judge = judge if known == judge else judge_with_key(known)
+    return make_judge(**judge)
+
+
 class GeneratingMethod(Method[T, S, R]):
     """A method in which a generator makes answers and a judge judges them."""
 
@@ -88,7 +99,7 @@ def live_run(
     with store.writing() as connection:
         version = ensure_version(connection, method.judge.version)
         run = start_or_continue_method_run(
-            connection, method.kind, version, question, 1, actor="library", endpoint_host=method.endpoint_host
+            connection, method.kind, version, question, 1, actor="library", destination=method.destination
         )
         yield connection, Begun(store, version, run)
         finish_run(connection, run.id, RunState.DONE)

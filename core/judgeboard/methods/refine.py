@@ -15,7 +15,6 @@ from judgeboard.llm.asking import Replied
 from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.methods import generation
-from judgeboard.runs.judging import make_judge
 from judgeboard.runs.runner import run_blocking
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin
@@ -241,7 +240,7 @@ class Refiner:
         if isinstance(self._judge, RatingJudge):
             return self._judge
         if isinstance(self._judge, str):
-            judge = make_judge(self._judge, **self._options)
+            judge = generation.judge_for_call(self._store, self._judge, self._options)
             if not isinstance(judge, RatingJudge):
                 raise BadInput(f"self-refine needs a judge that gives feedback: {KIND!r}, not {self._judge!r}")
             return judge

@@ -18,7 +18,6 @@ from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
-from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
@@ -122,7 +121,7 @@ async def reflect(
         0, query, answer, evidence, query_type, external_id=uuid.uuid4().hex, turns=earlier_turns(messages)
     )
     generator = generate if isinstance(generate, Generator) else Generator(generation.function_endpoint(generate))
-    asked_judge = make_judge(judge, **options) if isinstance(judge, str) else judge
+    asked_judge = generation.judge_for_call(store, judge, options) if isinstance(judge, str) else judge
     method = _ReflectMethod(asked_judge, generator, RowFilter(), rule or ReflectRule(), rebuild_messages=False)
     task = _Task(Origin(item, generation.SOURCE, asked), judged=False, run_id=0, model=generator.endpoint.model)
     steps: list[_Step] = []

@@ -165,7 +165,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             {"suite": suite.name, "spec": address, "candidate": candidate.name, "max_output": most},
             len(suite.cases) * (1 if generator is None else 2),
             actor=actor,
-            endpoint_host=self.endpoint_host,
+            destination=self.destination,
         )
         stored = suites.ensure_suite_run(
             connection,

@@ -24,7 +24,15 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
-from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed, NotFound, SchemaMismatch
+from judgeboard.errors import (
+    BadInput,
+    DecisionRefused,
+    JudgeboardError,
+    NotAllowed,
+    NotFound,
+    SchemaMismatch,
+    UnusableDatabase,
+)
 from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.api import (
     FLAG_PARAMETERS,
@@ -306,7 +314,7 @@ class Receiver:
         if isinstance(error, Refused):
             status, reason = error.status, error.reason
             self._record(error, key)
-        elif isinstance(error, tuple(_REFUSALS)) and not is_outage(error):
+        elif isinstance(error, tuple(_REFUSALS)) and not isinstance(error, UnusableDatabase) and not is_outage(error):
             status = next(status for kind, status in _REFUSALS.items() if isinstance(error, kind))
             reason = str(error)
         elif is_outage(error) or isinstance(error, DBAPIError):

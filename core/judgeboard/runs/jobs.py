@@ -1,6 +1,7 @@
 """Rejudge jobs: estimate, request, watch and cancel them; a worker runs them."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -8,15 +9,23 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeVersion, RunState
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.endpoint import choose_provider, price_of
+from judgeboard.llm.endpoint import price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
+from judgeboard.runs.addresses import (
+    ADDRESS,
+    at_last_address,
+    check_host,
+    configured_address,
+    last_address,
+    provider_and_address,
+)
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import check_limits
-from judgeboard.settings import load_settings, provider_address
+from judgeboard.settings import load_settings
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
@@ -25,7 +34,6 @@ from judgeboard.store.jobs import (
     get_job,
     insert_job,
     is_continued,
-    last_job_of_version,
     list_jobs,
     live_workers,
     lock_requests,
@@ -48,8 +56,8 @@ from judgeboard.store.runs import (
     unfinished_run,
 )
 from judgeboard.store.statements import record_of
+from judgeboard.text import counted
 
-_ADDRESS = ("provider", "base_url")
 _PARAMS = ("max_output", "domain", "claims")
 _NOT_USUAL = ("logprobs", "temperature", "dialogue")
 
@@ -59,7 +67,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
     Recorded versions cannot be used again, nor versions with examples or with a formula of another release. A version
     with the prompt of an earlier release is asked with that prompt, so it stays the same version. The address is the
-    one of the version's last job; without such a job, it is the environment's.
+    one of the version's last run, if it is known.
     """
     if version.kind not in JUDGES:
         return None
@@ -74,17 +82,15 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
                 return None
     except BadInput:  # a prompt or a value that this release cannot use
         return None
-    last = last_job_of_version(connection, version.id)
-    if last is not None:
-        spec |= {name: last.judge[name] for name in _ADDRESS if last.judge.get(name)}
-    return spec
+    last = last_address(connection, version.id)
+    return spec if last is None or version.model is None else spec | last.options
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
     """Return the judge fields of the stored version that ``judge`` describes; None if version or address are new."""
     version = find_version(connection, fingerprint(_version(judge)))
     known = None if version is None else judge_spec(connection, version)
-    if known is None or any(judge.get(name) not in (None, known.get(name)) for name in _ADDRESS):
+    if known is None or any(judge.get(name) not in (None, known.get(name)) for name in ADDRESS):
         return None
     return known
 
@@ -126,13 +132,8 @@ def estimate_calls(
         stored = find_version(connection, fingerprint(version))
         if stored is not None:
             refuse_retired(connection, stored)
-        version_id, title = (0, None) if stored is None else (stored.id, stored.title)
-        selection = Selection(where or RowFilter(), ask_mode(mode), None, last_response_id(connection))
-        unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
-        if unfinished is not None and unfinished.selection is not None:
-            calls = count_unasked(connection, version_id, unfinished.selection, unfinished.id)
-        else:
-            calls = count_unasked(connection, version_id, selection)
+        title = None if stored is None else stored.title
+        calls, unfinished = _calls_left(connection, stored, where or RowFilter(), mode)
         prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
     continues = None if unfinished is None else unfinished.id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
@@ -147,9 +148,66 @@ def estimate_calls(
     return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
 
 
+def _calls_left(
+    connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str
+) -> tuple[int, StoredRun | None]:
+    """Return how many calls a job would make, and the unfinished run that it would continue."""
+    version_id = 0 if version is None else version.id
+    selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
+    unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
+    if unfinished is not None and unfinished.selection is not None:
+        return count_unasked(connection, version_id, unfinished.selection, unfinished.id), unfinished
+    return count_unasked(connection, version_id, selection), unfinished
+
+
+@dataclass(frozen=True, slots=True)
+class JobAddress:
+    """Where a job sends texts: host with port, and provider; None if nothing leaves the process.
+
+    ``before`` is the host of the version's last run if it was another one.
+    """
+
+    host: str | None = None
+    provider: str | None = None
+    before: str | None = None
+
+
+def job_address(store: Readable, judge: dict[str, Any]) -> JobAddress:
+    """Return where a job with this judge would send texts. Raises AddressUnknown as `at_last_address` does."""
+    with store.reading() as connection:
+        judge = with_last_address(connection, judge)
+        address = make_described(judge).address
+        if address is None:
+            return JobAddress()
+        try:
+            check_address(connection, judge, str)
+        except OtherHost as change:
+            return JobAddress(address.host, address.provider, change.before)
+    return JobAddress(address.host, address.provider)
+
+
+def with_last_address(connection: Connection, judge: dict[str, Any]) -> dict[str, Any]:
+    """Return the judge fields of a job with the last address of their version (`at_last_address`)."""
+    return at_last_address(connection, make_judge, judge)
+
+
+def check_address(
+    connection: Connection, judge: dict[str, Any], subject: Callable[[], str], confirmed_host: str | None = None
+) -> None:
+    """Raise OtherHost if the version of a job's judge last used another host than its judge uses now.
+
+    ``subject`` returns what would be sent. A host that equals ``confirmed_host`` is accepted.
+    """
+    made = make_described(judge)
+    version = find_version(connection, fingerprint(made.version))
+    if version is None or (made.address is not None and made.address.host == confirmed_host):
+        return
+    check_host(last_address(connection, version.id), version, made.address, subject)
+
+
 REJUDGE = "rejudge"
 # A job can set every option of a judge except secrets, which stay in the environment of the worker.
-_ASKABLE = {"kind", "name", "model", "prompt", *_ADDRESS, *_PARAMS, *_NOT_USUAL}
+_ASKABLE = {"kind", "name", "model", "prompt", *ADDRESS, *_PARAMS, *_NOT_USUAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,15 +256,18 @@ def request_rejudge(
     concurrency: int = 16,
     estimate: CallEstimate | None = None,
     api_key: str | None = None,
+    confirmed_host: str | None = None,
     actor: Actor,
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
     ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
     `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the estimate
-    that the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself. Raises
-    NotAllowed if a reviewer requests more than one answer, a new judge version or another address. Raises BadInput if
-    the judge or a value cannot be used, or if the same job has not ended yet.
+    that the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself.
+    ``confirmed_host`` is the host to which the person agreed to send the answers, if it is another one than before.
+    Raises NotAllowed if a reviewer requests more than one answer, a new judge version or another address. Raises
+    BadInput if the judge or a value cannot be used, or if the same job has not ended yet. Raises OtherHost if another
+    host is not confirmed, and AddressUnknown.
     """
     check_spec(judge, max_cost, concurrency)
     now = datetime.now(UTC)
@@ -234,6 +295,8 @@ def request_rejudge(
         with allowed(store, actor, Action.REJUDGE_ONE) as connection:
             if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
                 job = _for_reviewer(connection, job, actor)
+            job = replace(job, judge=with_last_address(connection, job.judge))
+            _check_confirmed(connection, job, confirmed_host)
             lock_requests(connection)
             _refuse_twice(connection, job)
             insert_job(connection, job)
@@ -266,12 +329,9 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
     """
     if api_key:
         return judge | {"api_key": api_key}
-    named = judge.get("provider") or load_settings().provider
-    gateway = judge.get("base_url") or provider_address("openai")
-    provider = choose_provider(named, model=judge.get("model"), base_url=gateway)
-    ours = provider_address(provider.name) or provider.base_url
-    address = judge.get("base_url") or ours
-    return judge if address.rstrip("/") == ours.rstrip("/") else judge | {"api_key": ""}
+    ours = configured_address({"provider": provider_and_address(judge)[0]})
+    address = configured_address(judge)
+    return judge if address.base_url.rstrip("/") == ours.base_url.rstrip("/") else judge | {"api_key": ""}
 
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
@@ -347,6 +407,15 @@ def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> Store
         require(connection, actor, Action.CHOOSE_JUDGE)
     where = replace(where, response_ids=tuple(response_ids))
     return replace(job, filter=job.filter | {"where": where.as_dict()}, judge=judge or job.judge)
+
+
+def _check_confirmed(connection: Connection, job: StoredJob, confirmed_host: str | None) -> None:
+    def answers() -> str:
+        version = find_version(connection, fingerprint(_version(job.judge)))
+        calls, _ = _calls_left(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
+        return counted(calls, "answer")
+
+    check_address(connection, job.judge, answers, confirmed_host)
 
 
 def _refuse_twice(connection: Connection, job: StoredJob) -> None:

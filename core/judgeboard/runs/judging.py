@@ -21,7 +21,8 @@ from judgeboard.judges.judge import (
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.llm.chat import earlier_turns
-from judgeboard.llm.endpoint import ModelEndpoint, choose_provider, model_endpoint
+from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
+from judgeboard.runs.addresses import provider_and_address
 from judgeboard.runs.method import (
     Begun,
     Method,
@@ -34,7 +35,7 @@ from judgeboard.runs.method import (
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.settings import load_settings, provider_address, provider_key
+from judgeboard.settings import load_settings, provider_key
 from judgeboard.store.anchors import insert_anchor_judgments
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -96,6 +97,7 @@ class JudgingSummary(RunAccount):
 class Judging(VerdictMethod[JudgingSummary]):
     """Plain judging: every selected response is asked about once."""
 
+    subject = "answer"
     judge: Judge
     where: RowFilter | None = None
     mode: str = PLAIN
@@ -111,7 +113,7 @@ class Judging(VerdictMethod[JudgingSummary]):
             where=self.where,
             limit=self.limit,
             actor=actor,
-            endpoint_host=self.endpoint_host,
+            destination=self.destination,
         )
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
@@ -219,9 +221,8 @@ def _chosen(chosen: dict[str, Any]) -> dict[str, Any]:
     settings = load_settings()
     options: dict[str, Any] = {"provider": settings.provider, "model": settings.model, "prices": settings.prices}
     options |= {name: value for name, value in chosen.items() if value is not None}
-    gateway = options.get("base_url") or provider_address("openai")
-    provider = choose_provider(options["provider"], model=options["model"], base_url=gateway).name
-    options |= {"provider": provider, "base_url": options.get("base_url") or provider_address(provider)}
+    provider, base_url = provider_and_address(options)
+    options |= {"provider": provider, "base_url": base_url}
     options.setdefault("api_key", provider_key(provider))
     return {name: value for name, value in options.items() if value is not None}
 

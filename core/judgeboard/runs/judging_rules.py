@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlalchemy import Connection
+
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.runs.jobs import check_spec, make_described
+from judgeboard.runs.jobs import check_address, check_spec, make_described, with_last_address
 from judgeboard.runs.method import require_price
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filters import RowFilter
@@ -27,6 +29,7 @@ from judgeboard.store.judging_rules import (
     waiting,
 )
 from judgeboard.store.responses import last_response_id
+from judgeboard.store.runs import PLAIN, Selection, count_unasked
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted, money, unstorable
 
@@ -63,6 +66,7 @@ def add_rule(
     concurrency: int = 8,
     delay_s: float = 0.0,
     existing: bool = False,
+    confirmed_host: str | None = None,
     actor: Actor,
 ) -> JudgingRule:
     """Add a judging rule, which workers follow from now on, and return it.
@@ -71,8 +75,8 @@ def add_rule(
     query type) are sampling rates from 0 to 1; the hash of an answer decides, so that rules with the same rate select
     the same answers. ``max_cost`` (dollars) and ``max_calls`` are limits per day (UTC). ``concurrency`` is the maximum
     number of calls in flight in each worker. Only answers that are stored later are judged, with ``existing`` also
-    those that are stored already. Raises BadInput if a value or the judge is not usable, UnknownPrice if a cost limit
-    needs a price.
+    those that are stored already. ``confirmed_host`` is as for `request_rejudge`. Raises BadInput if a value or the
+    judge is not usable, UnknownPrice if a cost limit needs a price, OtherHost if another host is not confirmed.
     """
     name = " ".join(name.split())  # one line
     if not name or len(name) > LONGEST_NAME or unstorable(name):
@@ -85,11 +89,19 @@ def add_rule(
     if not 0 <= delay_s <= LONGEST_DELAY:
         raise BadInput("the delay must be 0 seconds to 30 days")
     check_spec(judge, max_cost, concurrency)
+    with store.reading() as connection:
+        judge = with_last_address(connection, judge)
     made = make_described(judge)
     require_price(max_cost, priced=made.priced, model=made.version.model)
     with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
         version = ensure_version(connection, made.version)
         refuse_retired(connection, version)
+        check_address(
+            connection,
+            judge,
+            lambda: _answers_of(connection, version.id, where or RowFilter(), existing=existing),
+            confirmed_host,
+        )
         new = NewRule(
             name=name,
             judge_version_id=version.id,
@@ -104,6 +116,12 @@ def add_rule(
             after_id=0 if existing else last_response_id(connection),
         )
         return get_rule(connection, insert_rule(connection, new, actor_name(actor), datetime.now(UTC)))
+
+
+def _answers_of(connection: Connection, version_id: int, where: RowFilter, *, existing: bool) -> str:
+    selection = Selection(where, PLAIN, None, last_response_id(connection))
+    stored = count_unasked(connection, version_id, selection) if existing else 0
+    return f"{counted(stored, 'answer')} and later ones" if stored else "all later answers of this rule"
 
 
 def change_rule(store: Store, name: str, state: RuleState, actor: Actor) -> None:

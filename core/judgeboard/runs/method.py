@@ -13,10 +13,11 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import RunState
-from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.errors import BadInput, OtherHost, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.rate_limits import RESERVE
+from judgeboard.runs.addresses import check_host, last_address, require_confirmed
 from judgeboard.runs.runner import (
     INTERRUPTED,
     Keep,
@@ -42,12 +43,14 @@ from judgeboard.store.jobs import (
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.runs import (
     AskCounts,
+    Destination,
     StoredRun,
     finish_run,
     get_run,
     run_counts,
     start_or_continue_method_run,
 )
+from judgeboard.text import counted
 
 
 class EarlierAsk(Protocol):
@@ -165,6 +168,9 @@ class RunOptions(TypedDict, total=False):
             has no price.
         actor: Who asks (default: ``library``).
         on_progress: Called after every commit with the tally and the number of steps expected in all.
+        on_other_host: Called before the first request if the texts would go to another host than in the last run of
+            the judge version; the run starts if it returns True. Without it, only a provider's own address, the
+            default, raises OtherHost.
         on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
             tasks in flight.
     """
@@ -173,6 +179,7 @@ class RunOptions(TypedDict, total=False):
     max_cost: float | None
     actor: str
     on_progress: Callable[[Tally, int], None] | None
+    on_other_host: Callable[[OtherHost], bool] | None
     on_stop: Callable[[str, int], None] | None
 
 
@@ -216,6 +223,9 @@ class Method(ABC, Generic[T, S, R]):
     kind: str
     """The kind of the stored run: ``judge``, ``compare``, ``audit``, …"""
 
+    subject: str = "call"
+    """What `left` counts, in a word."""
+
     judge: AskedJudge
     """The judge; steps are stored with its version. It is closed at the end."""
 
@@ -223,10 +233,12 @@ class Method(ABC, Generic[T, S, R]):
     """The model that makes answers, if the method uses one. It is closed at the end."""
 
     @property
-    def endpoint_host(self) -> str | None:
-        """The hosts that the texts are sent to; None if nothing leaves the process."""
-        hosts = (self.judge.endpoint_host, None if self.answering is None else self.answering.host)
-        return ", ".join(dict.fromkeys(host for host in hosts if host)) or None
+    def destination(self) -> Destination:
+        """Where the texts are sent."""
+        address = self.judge.address
+        hosts = (None if address is None else address.host, None if self.answering is None else self.answering.host)
+        all_hosts = ", ".join(dict.fromkeys(host for host in hosts if host)) or None
+        return Destination(all_hosts) if address is None else Destination(all_hosts, address.provider, address.base_url)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         """Return the question and the number of asks; None if there is nothing to ask and no run to continue."""
@@ -238,7 +250,7 @@ class Method(ABC, Generic[T, S, R]):
         if selected is None:
             return None
         return start_or_continue_method_run(
-            connection, self.kind, version, *selected, actor=actor, endpoint_host=self.endpoint_host
+            connection, self.kind, version, *selected, actor=actor, destination=self.destination
         )
 
     @abstractmethod
@@ -319,7 +331,8 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
     """Run a method: continue its unfinished run of the same question, or begin a new one, and return its result.
 
     Every step is stored within 50 ms of its arrival. If there is nothing to ask, nothing is stored, not even the judge
-    version. The models are closed at the end. Raises BadInput if the judge version is retired.
+    version. The models are closed at the end. Raises BadInput if the judge version is retired, OtherHost if nobody
+    confirms that the texts go to another host than before.
     """
     actor, max_cost = options.get("actor", "library"), options.get("max_cost")
     try:
@@ -327,15 +340,11 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
         require_price(max_cost, priced=method.judge.priced, model=method.judge.version.model)
         if method.answering is not None:
             require_price(max_cost, priced=method.answering.priced, model=method.answering.model)
-        with store.writing() as connection:
-            attempt = connection.begin_nested()
-            version = ensure_version(connection, method.judge.version)
-            run = method.begin(connection, version, actor)
-            if run is None or run.selected == 0:
-                attempt.rollback()
-                run = None
-            else:
-                attempt.commit()
+        try:
+            version, run = _begin(store, method, actor, confirmed=False)
+        except OtherHost as change:
+            require_confirmed(change, options.get("on_other_host"))
+            version, run = _begin(store, method, actor, confirmed=True)
         account = RunAccount()
         if run is not None:
             account = await ask_run(Begun(store, version, run), method, **options)
@@ -344,6 +353,24 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
         if method.answering is not None:
             await method.answering.aclose()
     return method.summarise(RunOutcome(store, version, run, account, actor))
+
+
+def _begin(
+    store: Store, method: Method[T, S, R], actor: str, *, confirmed: bool
+) -> tuple[StoredVersion, StoredRun | None]:
+    """Return the judge version and its run, None if there is nothing to ask. An error leaves nothing stored."""
+    with store.writing() as connection:
+        attempt = connection.begin_nested()
+        version = ensure_version(connection, method.judge.version)
+        last = None if confirmed else last_address(connection, version.id)
+        run = method.begin(connection, version, actor)
+        if run is None or run.selected == 0:
+            attempt.rollback()
+            return version, None
+        begun = Begun(store, version, run)
+        check_host(last, version, method.judge.address, lambda: counted(method.left(connection, begun), method.subject))
+        attempt.commit()
+        return version, run
 
 
 async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> RunAccount:

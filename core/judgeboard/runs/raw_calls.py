@@ -15,7 +15,7 @@ from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.people.permissions import Action, Actor, check_allowed
-from judgeboard.runs.jobs import judge_with_key
+from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import shared_rate_limits
 from judgeboard.runs.runner import run_blocking
@@ -25,6 +25,7 @@ from judgeboard.store.items import StoredCall, load_calls
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import matching
+from judgeboard.text import counted
 
 NO_CALL = "This verdict needed no model call."
 NOT_REBUILT = (
@@ -99,16 +100,25 @@ class Trial:
 
 
 def try_judge(
-    seen: Seen, *, judge: dict[str, Any], where: RowFilter | None = None, api_key: str | None = None, actor: Actor
+    seen: Seen,
+    *,
+    judge: dict[str, Any],
+    where: RowFilter | None = None,
+    api_key: str | None = None,
+    confirmed_host: str | None = None,
+    actor: Actor,
 ) -> list[Trial]:
     """Judge the first three answers of a filter that the viewer may see, and store nothing.
 
-    ``judge`` has the fields of a job; the key is used for these calls only. Raises NotAllowed if the actor may not
-    choose a judge, BadInput if the judge is invalid, EndpointRefused if the endpoint refuses key, model or address.
+    ``judge`` has the fields of a job; the key is used for these calls only. ``confirmed_host`` is as for
+    `request_rejudge`. Raises NotAllowed if the actor may not choose a judge, BadInput if the judge is invalid,
+    OtherHost if another host is not confirmed, EndpointRefused if the endpoint refuses key, model or address.
     """
     check_allowed(seen.store, actor, Action.CHOOSE_JUDGE)
     with seen.reading() as connection:
         inputs = judge_inputs(connection, matching(connection, where or RowFilter(), limit=ANSWERS))
+        judge = with_last_address(connection, judge)
+        check_address(connection, judge, lambda: counted(len(inputs), "answer"), confirmed_host)
     # A person waits for the result, so a fault is shown at the first try.
     made = make_judge(**judge_with_key(judge, api_key), tries=1)
     with shared_rate_limits(seen.store):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.runs.addresses import check_host, last_address
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun, claims_of
@@ -131,9 +132,13 @@ class RejudgeJob(SharedJob):
             lock_job(connection, self._job.id)
             job = get_job(connection, self._job.id)
             version = ensure_version(connection, method.judge.version)
+            if not job.judge.get("base_url"):  # an address in the job was confirmed when the job was requested
+                last = last_address(connection, version.id)
+                check_host(last, version, method.judge.address, lambda: "the answers of this job")
             if job.run_id is not None:
                 run = get_run(connection, job.run_id)
-                run = resume_run(connection, run.id) if run.state is RunState.INTERRUPTED else run
+                if run.state is RunState.INTERRUPTED:
+                    run = resume_run(connection, run.id, None, method.destination)
             else:
                 run = method.begin(connection, version, job.actor)
                 set_run(connection, job.id, run.id)

@@ -11,7 +11,8 @@ from functools import partial
 from judgeboard.domain import JudgeInput, RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.judges.kinds import OFFLINE
-from judgeboard.runs.jobs import judge_spec, judge_with_key
+from judgeboard.runs.addresses import ADDRESS
+from judgeboard.runs.jobs import check_address, judge_spec, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
@@ -169,10 +170,14 @@ class RuleJob(SharedJob):
             spec = judge_spec(connection, version)
             if spec is None:
                 raise BadInput(f"{version.title} cannot be used by this release: add a rule with another judge")
-        spec |= {name: rule.judge[name] for name in ("provider", "base_url") if rule.judge.get(name)}
+            if rule.judge.get("base_url"):  # it was confirmed when the rule was added
+                spec |= {name: rule.judge.get(name) for name in ADDRESS}
+            else:
+                spec = with_last_address(connection, spec)
+                check_address(connection, spec, lambda: "the answers of this rule")
         method = Judging(judge=make_judge(**judge_with_key(spec), concurrency=rule.concurrency))
         with self._store.writing() as connection:
-            run = begin_run_of_day(connection, rule, method.endpoint_host, datetime.now(UTC))
+            run = begin_run_of_day(connection, rule, method.destination, datetime.now(UTC))
         return Begun(self._store, version, run), method
 
     def _due(self, most: int) -> list[int]:

@@ -23,7 +23,14 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
-from judgeboard.errors import BadInput, DamagedDatabase, JudgeboardError, MissingDatabase, SchemaMismatch
+from judgeboard.errors import (
+    BadInput,
+    DamagedDatabase,
+    JudgeboardError,
+    MissingDatabase,
+    SchemaMismatch,
+    UnusableDatabase,
+)
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
@@ -160,7 +167,7 @@ class Store:
                 yield connection
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
-                raise BadInput(f"cannot write to {self.shown_url}: {_reason(error)}") from error
+                raise BadInput(f"cannot write to the database: {_reason(error)}") from error
             raise
 
     @contextmanager
@@ -318,12 +325,12 @@ def current_revision(store: Store) -> str | None:
                 revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
             # Another program may share a schema on a server, but not a SQLite file.
             if revision is None and store.is_sqlite and inspect(connection).get_table_names():
-                raise BadInput(f"{store.shown_url} has the tables of another program: use another file")
+                raise UnusableDatabase(f"{store.shown_url} has the tables of another program: use another file")
             return revision
     except Exception as error:
         if isinstance(error, JudgeboardError):
             raise
-        raise BadInput(f"cannot open {store.shown_url}: {_reason(error)}") from error
+        raise UnusableDatabase(f"cannot open {store.shown_url}: {_reason(error)}") from error
 
 
 def upgrade(store: Store) -> str | None:

@@ -14,7 +14,17 @@ from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.jobs import TaskKey, claim_tasks, count_claims, lock_run, shared_counts
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import next_by_id
-from judgeboard.store.runs import PLAIN, Counts, Selection, StoredRun, get_run, insert_run, unasked
+from judgeboard.store.runs import (
+    PLAIN,
+    Counts,
+    Destination,
+    Selection,
+    StoredRun,
+    get_run,
+    insert_run,
+    mark_running,
+    unasked,
+)
 from judgeboard.store.statements import insert_or_skip, record_named, record_of
 from judgeboard.store.tables import CLAIM, JUDGING_RULE, RESPONSE, RUN, VERSION
 
@@ -208,7 +218,7 @@ def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> Stor
     return get_run(connection, runs[0]) if runs else None
 
 
-def begin_run_of_day(connection: Connection, rule: JudgingRule, endpoint_host: str | None, now: datetime) -> StoredRun:
+def begin_run_of_day(connection: Connection, rule: JudgingRule, destination: Destination, now: datetime) -> StoredRun:
     """Return the run of a rule on the day of ``now`` and mark it as running; the first call makes the run.
 
     A rule has one run per day, because its limits are per day. The run stores the sampling rates.
@@ -220,8 +230,7 @@ def begin_run_of_day(connection: Connection, rule: JudgingRule, endpoint_host: s
         pause_run(connection, run_id, None, now)
     run = run_of_day(connection, rule, now)
     if run is not None:
-        again = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
-        connection.execute(update(RUN).where(RUN.c.id == run.id).values(again))
+        mark_running(connection, run, destination)
         return run
     question = {"where": rule.filter, "mode": PLAIN.value, "up_to": 0, "rule": rule.id}
     return insert_run(
@@ -231,9 +240,9 @@ def begin_run_of_day(connection: Connection, rule: JudgingRule, endpoint_host: s
             "judge_version_id": rule.judge_version_id,
             "filter": question | {"rate": rule.rate, "rates": rule.rates},
             "actor": rule.by,
-            "endpoint_host": endpoint_host,
             "selected": 0,
             "started_at": now,
+            **destination._asdict(),
         },
     )
 

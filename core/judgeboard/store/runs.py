@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import (
     ColumnElement,
@@ -135,6 +135,15 @@ def next_ask_number(version_id: int, selection: Selection) -> ColumnElement[int]
     return func.coalesce(asked.scalar_subquery() + 1, 0)
 
 
+class Destination(NamedTuple):
+    """Where the texts of a run go: all hosts, and provider and address of the judge's endpoint."""
+
+    endpoint_host: str | None = None
+    provider: str | None = None
+    base_url: str | None = None
+
+
+NOWHERE = Destination()  # nothing leaves the process
 RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPED.value)
 
 
@@ -154,6 +163,8 @@ class StoredRun:
     selected: int | None
     actor: str
     endpoint_host: str | None
+    provider: str | None
+    base_url: str | None
     started_at: datetime
     finished_at: datetime | None
     state: RunState
@@ -184,7 +195,7 @@ def start_or_continue_run(
     where: RowFilter | None = None,
     limit: int | None = None,
     actor: str,
-    endpoint_host: str | None = None,
+    destination: Destination = NOWHERE,
 ) -> StoredRun:
     """Continue the unfinished run of the same judge version and selection, or start a new one.
 
@@ -202,7 +213,7 @@ def start_or_continue_run(
         return _as_json(replace(selection, up_to=first[-1] if first else 0)), len(first)
 
     return start_or_continue_method_run(
-        connection, run_kind(mode), version, _as_json(selection), selected, actor=actor, endpoint_host=endpoint_host
+        connection, run_kind(mode), version, _as_json(selection), selected, actor=actor, destination=destination
     )
 
 
@@ -214,7 +225,7 @@ def start_or_continue_method_run(
     selected: int | Callable[[], tuple[dict[str, Any], int]],
     *,
     actor: str,
-    endpoint_host: str | None = None,
+    destination: Destination = NOWHERE,
 ) -> StoredRun:
     """Continue the unfinished run of the same method (``kind``), version and question, or start a new one.
 
@@ -228,7 +239,7 @@ def start_or_continue_method_run(
     refuse_retired(connection, version)
     unfinished = unfinished_run(connection, version.id, kind, question)
     if unfinished is not None:
-        return resume_run(connection, unfinished.id, actor)
+        return resume_run(connection, unfinished.id, actor, destination)
     stored, count = selected() if callable(selected) else (dict(question), selected)
     return insert_run(
         connection,
@@ -237,9 +248,9 @@ def start_or_continue_method_run(
             "judge_version_id": version.id,
             "filter": stored,
             "actor": actor,
-            "endpoint_host": endpoint_host,
             "selected": count,
             "started_at": datetime.now(UTC),
+            **destination._asdict(),
         },
     )
 
@@ -262,13 +273,32 @@ def unfinished_run(
     return None
 
 
-def resume_run(connection: Connection, run_id: int, actor: str | None = None) -> StoredRun:
-    """Mark a run as running again and return it; ``actor`` is by default the person who started it."""
-    again = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
-    connection.execute(update(RUN).where(RUN.c.id == run_id).values(again))
+def resume_run(
+    connection: Connection, run_id: int, actor: str | None = None, destination: Destination = NOWHERE
+) -> StoredRun:
+    """Mark a run as running again and return it; ``actor`` is by default the person who started it.
+
+    If its texts go to another host from now on, both hosts are stored.
+    """
+    mark_running(connection, get_run(connection, run_id), destination)
     run = get_run(connection, run_id)
     record_event(connection, "resume_run", actor or run.actor, details={"run": run_id})
     return run
+
+
+def mark_running(connection: Connection, run: StoredRun, destination: Destination) -> None:
+    """Store that a run continues, and where its texts go now."""
+    again: dict[str, Any] = {"state": RunState.RUNNING.value, "finished_at": None, "why_stopped": None}
+    if destination.endpoint_host is not None:
+        hosts = ", ".join(filter(None, (run.endpoint_host, destination.endpoint_host)))
+        again |= {**destination._asdict(), "endpoint_host": ", ".join(dict.fromkeys(hosts.split(", ")))}
+    connection.execute(update(RUN).where(RUN.c.id == run.id).values(again))
+
+
+def last_asked_run(connection: Connection, version_id: int) -> StoredRun | None:
+    """Return the newest run of a judge version that sent texts to an endpoint, None if there is none."""
+    asked = _RUNS.where(RUN.c.judge_version_id == version_id, RUN.c.endpoint_host.is_not(None))
+    return next(iter(_read(connection, asked.order_by(RUN.c.id.desc()).limit(1))), None)
 
 
 def start_import_run(

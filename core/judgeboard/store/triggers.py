@@ -56,7 +56,10 @@ COMPLETED = (
 # Tables in which only the named columns change and no row is deleted.
 CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.IMPORT_BATCH: ("counts", "finished_at", "sha256"),
-    tables.RUN: ("state", "finished_at", "why_stopped", "selected"),
+    tables.RUN: (
+        *("state", "finished_at", "why_stopped", "selected"),
+        *("endpoint_host", "provider", "base_url"),  # a run can continue at another address
+    ),
     tables.FLAG: ("state", "leads"),
     tables.JOB: ("run_id", "cancelled_at", "failed"),
     tables.JUDGING_RULE: ("state", "problem"),

@@ -19,6 +19,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns
+from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -92,6 +93,7 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
         "Kind of file", list(KINDS), format_func=lambda kind: KINDS[kind].title, key="kind", bind="query-params"
     )
     brings_answers = kind_class(kind).brings_answers
+    expect_upload()
     upload = st.file_uploader("File", key="import_file", help="JSON lines, JSON, CSV or Parquet. Files may be gzipped.")
     source = st.text_input(
         "Source",

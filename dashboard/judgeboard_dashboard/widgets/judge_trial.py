@@ -23,16 +23,26 @@ _TRIAL = "judge_trial"
 
 
 def try_button(
-    spec: dict[str, Any], api_key: str | None, where: RowFilter, estimate: CallEstimate, reviewer: Reviewer | None
+    spec: dict[str, Any],
+    api_key: str | None,
+    where: RowFilter,
+    estimate: CallEstimate,
+    reviewer: Reviewer | None,
+    *,
+    confirmed_host: str | None,
+    agreed: bool,
 ) -> None:
-    """Show the button that judges three answers and stores nothing."""
+    """Show the button that judges three answers and stores nothing.
+
+    ``agreed`` is whether the person agrees with the host that gets the answers.
+    """
     if not permitted(Action.CHOOSE_JUDGE):
         return
     pressed = st.button(
         f"Try {count(min(ANSWERS, estimate.calls), 'answer')}",
         key="rejudge_try",
         icon=":material/science:",
-        disabled=not estimate.calls,
+        disabled=not (estimate.calls and agreed),
         help="Judges the first answers and shows the raw calls. Nothing is stored.",
     )
     if not pressed or (reviewer := reviewer or entered_reviewer()) is None:
@@ -40,7 +50,9 @@ def try_button(
     st.session_state.pop(_TRIAL, None)
     try:
         with st.spinner("Judging…"):
-            trials = try_judge(seen(), judge=spec, where=where, api_key=api_key, actor=reviewer)
+            trials = try_judge(
+                seen(), judge=spec, where=where, api_key=api_key, confirmed_host=confirmed_host, actor=reviewer
+            )
     except JudgeboardError as error:
         problem(f"The trial failed: {error}.")
         return

@@ -5,14 +5,14 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from judgeboard.errors import JudgeboardError
+from judgeboard.errors import AddressUnknown, JudgeboardError
 from judgeboard.health.family import selection_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.people.permissions import Action
-from judgeboard.runs.jobs import CallEstimate, estimate_calls, judge_spec, request_rejudge
+from judgeboard.runs.jobs import CallEstimate, JobAddress, estimate_calls, job_address, judge_spec, request_rejudge
 from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
@@ -183,13 +183,15 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     if kind != "rag":
         return JobJudge({"kind": kind, **_texts("name")})
     st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
+    chosen = known.get(st.session_state[_key("version")])
+    usual = provider_address("openai") or OPENAI.base_url
     st.text_input(
         "Address",
         key=_key("base_url"),
-        placeholder=provider_address("openai") or OPENAI.base_url,
-        help="Address of an OpenAI-compatible endpoint, with /v1. Models named claude-… need no address: they use "
-        "Anthropic's. The server sends its key (OPENAI_API_KEY) only to the address in OPENAI_BASE_URL (default: "
-        "OpenAI's).",
+        placeholder=usual if chosen is None else chosen.spec.get("base_url"),
+        help="Address of an OpenAI-compatible endpoint, with /v1. A stored judge version uses the address of its last "
+        "run. A new judge with a model named claude-… needs no address: it uses Anthropic's. The server sends its key "
+        "(OPENAI_API_KEY) only to the address in OPENAI_BASE_URL (default: OpenAI's).",
     )
     api_key = st.text_input(
         "API key",
@@ -219,7 +221,6 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         spec["temperature"] = temperature
     if (dialogue := st.session_state[_key("dialogue")]) != "last":
         spec["dialogue"] = dialogue
-    chosen = known.get(st.session_state[_key("version")])
     spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
     with st.popover("More", icon=":material/tune:", width="stretch"):
         st.text_input(
@@ -281,15 +282,57 @@ def _key(field: str) -> str:
     return f"ask_{field}"  # distinct from the fields of the filter row
 
 
+def _destination(spec: dict[str, Any]) -> JobAddress | None:
+    """Return where a job sends answers; show the reason if that is not known."""
+    try:
+        return job_address(seen(), spec)
+    except AddressUnknown as error:
+        problem(f"{error}.")
+    except JudgeboardError as error:
+        problem(str(error))
+    return None
+
+
+def _show_destination(address: JobAddress, calls: int) -> bool:
+    """Show the host and the provider that get the answers; return whether the job may start.
+
+    If it is another host than before, the person must agree. The field belongs to these hosts and this number: after a
+    change of either, the person is asked again.
+    """
+    if address.host is None or not calls:
+        return True
+    subject = count(calls, "answer")
+    if address.before is None:
+        show(tag("div", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider}).", cls="jb-cap"))
+        return True
+    hosts = f"Another host than before. Before: {address.before}. Now: {address.host} ({address.provider})."
+    show(tag("div", hosts, cls="jb-note"))
+    return st.checkbox(f"Send {subject} to {address.host}", key=f"other_host_{address.before}_{address.host}_{calls}")
+
+
 def job_button(
     label: str, estimate: CallEstimate, *, key: str, spec: dict[str, Any], where: RowFilter, mode: str
 ) -> None:
     """Show a button that starts a job; after a press, open the page of the job."""
+    address = _destination(spec)
+    if address is None:
+        return
+    agreed = _show_destination(address, estimate.calls)
     reviewer = ask_reviewer("Your name is stored with the job.")
-    if reviewer is None or not st.button(label, key=key, type="primary", icon=":material/restart_alt:", wrap=False):
+    if reviewer is None or not st.button(
+        label, key=key, type="primary", icon=":material/restart_alt:", wrap=False, disabled=not agreed
+    ):
         return
     try:
-        job_id = request_rejudge(store(), judge=spec, where=where, mode=mode, estimate=estimate, actor=reviewer)
+        job_id = request_rejudge(
+            store(),
+            judge=spec,
+            where=where,
+            mode=mode,
+            estimate=estimate,
+            confirmed_host=address.host if agreed else None,
+            actor=reviewer,
+        )
     except JudgeboardError as error:
         problem(f"The job was not started: {error}.")
         return
@@ -301,34 +344,46 @@ _ROWS = "rejudge_rows"
 _CAME_FROM = "rejudge_came_from"
 
 
-def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
+def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     """Show the form; return the address with the chosen rows and, after a press, the new job."""
-    selected, address = _rows(address, where)
+    selected, place = _rows(place, where)
     judge = _judge()
     if judge is None:
         caption("No stored judge can be used here. A lead must run one first.")
-        return address
+        return place
     estimate = _estimate(judge, selected)
     limit = _cost_limit(judge, estimate)
     if estimate is None:
-        return address
+        return place
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
     if warning := selection_warning(seen(), estimate.model, selected.where):
         show(tag("div", warning, cls="jb-cap"))
+    address = _destination(judge.spec)
+    if address is None:
+        return place
+    agreed = _show_destination(address, estimate.calls)
     buttons = st.container()  # above the name field, which disappears after the name is entered
     reviewer = ask_reviewer("Your name is stored with the job.")
     with buttons:
-        try_button(judge.spec, judge.api_key, selected.where, estimate, reviewer)
+        try_button(
+            judge.spec,
+            judge.api_key,
+            selected.where,
+            estimate,
+            reviewer,
+            confirmed_host=address.host if agreed else None,
+            agreed=agreed,
+        )
         pressed = st.button(
             f"{'Judge' if selected.mode == 'plain' else 'Rejudge'} {count(estimate.calls, 'answer')}",
             key="rejudge_start",
             type="primary",
             icon=":material/restart_alt:",
-            disabled=not estimate.calls,
+            disabled=not (estimate.calls and agreed),
         )
     if not pressed or (reviewer := reviewer or entered_reviewer()) is None:
-        return address
+        return place
     try:
         job_id = request_rejudge(
             store(),
@@ -339,13 +394,14 @@ def form(address: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
             concurrency=judge.concurrency,
             estimate=estimate,
             api_key=judge.api_key,
+            confirmed_host=address.host if agreed else None,
             actor=reviewer,
         )
     except JudgeboardError as error:
         problem(f"The job was not started: {error}.")
-        return address
+        return place
     end_trial()
-    return address._replace(job=job_id, run=None)
+    return place._replace(job=job_id, run=None)
 
 
 def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:

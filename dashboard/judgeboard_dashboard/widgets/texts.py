@@ -9,6 +9,7 @@ from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
 from judgeboard.text import counted, with_db
 from judgeboard_dashboard.evidence import Html, join, show, tag
+from judgeboard_dashboard.session import sees_database
 
 
 def duration(seconds: float) -> str:
@@ -149,9 +150,12 @@ def commands(text: str) -> Html:
 
 
 def with_database(command: str) -> str:
-    """Return a command with the database in use, unless that is the default database (`with_db`)."""
+    """Return a command with the database in use, unless that is the default database (`with_db`).
+
+    Only admins see the address of the database.
+    """
     url = database_url()
-    if url == database_url(DEFAULT_DATABASE):
+    if url == database_url(DEFAULT_DATABASE) or not sees_database():
         return command
     return with_db(command, url.database if url.get_backend_name() == "sqlite" else url.render_as_string())
 

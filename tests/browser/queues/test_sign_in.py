@@ -5,8 +5,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
 
 from browser_windows import Windows
 from judgeboard.domain import Role
@@ -161,6 +165,30 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     expect(page.get_by_text(f"{BOB} may not sign in here yet")).to_be_visible()
     assert not site.events(kind="apply_rules", actor=BOB)
     assert [event.kind for event in site.events(actor=ANN)][:2] == ["change_role", "add_person"]
+
+
+def test_only_who_may_import_uploads(site: Site) -> None:
+    run = BackMsg()
+    run.rerun_script.query_string = ""
+    with connect(f"{site.url.replace('http', 'ws')}/_stcore/stream", max_size=None) as socket:
+        socket.send(run.SerializeToString())
+        messages = iter(lambda: ForwardMsg.FromString(socket.recv()), None)
+        begun = next(message for message in messages if message.HasField("new_session"))
+        session_id = begun.new_session.initialize.session_id
+        with httpx.Client(base_url=site.url) as client:
+            client.get("/_stcore/host-config")
+            client.get("/_stcore/health")
+            headers = {"X-Xsrftoken": client.cookies.get("_streamlit_xsrf", "")}
+            files = {"file": ("a.csv", b"x" * 1_000_000)}
+            answer = client.put(f"/_stcore/upload_file/{session_id}/file", files=files, headers=headers)
+    assert answer.status_code == 403
+    assert "sign in, then open the page Import" in answer.text
+    page = site.sign_in("ann")
+    visit(page, "/import")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
+    )
+    expect(page.get_by_role("button", name="Import 1 row")).to_be_visible()
 
 
 def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(site: Site) -> None:

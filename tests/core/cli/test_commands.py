@@ -244,6 +244,28 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pyt
     assert capsys.readouterr().out == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["forget", "--user", "u1"],
+        ["forget", "--unsed"],
+        ["forget"],
+        ["forget", "--older-than", "3"],
+        ["forget", "a1", "--older-than", "3"],
+        ["forgot", "a1"],
+    ],
+    ids=" ".join,
+)
+def test_no_message_suggests_what_deletes(database: str, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert run([*words, "--db", database]) == 2
+    error = capsys.readouterr().err
+    assert "Error: " in error
+    for deleting in ("--unused", "--yes", "Did you mean"):
+        assert deleting not in error
+    with sqlite3.connect(database) as connection:
+        assert connection.execute("SELECT count(*) FROM event WHERE kind LIKE 'forget%'").fetchone() == (0,)
+
+
 def test_forget_of_an_unknown_id_says_so(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["forget", "nobody", "--yes", "--db", database]) == 2
     assert "no response 'nobody'" in capsys.readouterr().err

@@ -29,7 +29,7 @@ def compare(store: Store, script: Script, *more: str) -> tuple[int, RecordingEnd
 
 
 def words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    asking = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    asking = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE), "--yes"]
     return ["compare", *asking, "--db", address(store), *more]
 
 

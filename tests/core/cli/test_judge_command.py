@@ -23,7 +23,8 @@ AT_ONCE = 4
 
 
 def words(endpoint: RecordingEndpoint, store: Store, *more: str) -> list[str]:
-    options = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    # Every endpoint of a test has a port of its own, and counts as another host.
+    options = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE), "--yes"]
     return ["judge", "--judge", "rag", *options, "--db", address(store), *more]
 
 

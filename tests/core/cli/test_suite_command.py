@@ -37,7 +37,7 @@ def suite(tmp_path: Path) -> Path:
 
 
 def words(endpoint: RecordingEndpoint, store: Store, suite: Path, *more: str) -> list[str]:
-    options = ["--model", "judge", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    options = ["--model", "judge", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE), "--yes"]
     return ["suite", "run", str(suite), *options, "--db", address(store), *more]
 
 

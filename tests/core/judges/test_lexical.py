@@ -130,7 +130,7 @@ def test_an_answer_copied_from_the_passages_is_grounded(answer: str) -> None:
 
 def test_the_judge_gives_what_the_formula_gives() -> None:
     judge = JUDGES["lexical"](JudgeOptions())
-    assert judge.endpoint_host is None
+    assert judge.address is None
     assert judge.priced
     assert judge.version.kind == "lexical"
     item = JudgeInput(1, QUERY, GOOD, PASSAGES)

@@ -231,7 +231,7 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
 
     async def run() -> list[Verdict]:
         judge = JUDGES["rag"](JudgeOptions(replies=file))
-        assert judge.endpoint_host is None
+        assert judge.address is None
         assert not judge.priced
         return [await judge.judge(JudgeInput(n, "q", "a", ("p",), external_id=f"r{n}")) for n in (1, 2, 3, 4)]
 

@@ -31,9 +31,9 @@ from judgeboard.runs.jobs import (
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import get_job, live_workers, register_worker, set_run
+from judgeboard.store.jobs import get_job, live_workers, register_worker
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.runs import start_or_continue_run
+from judgeboard.store.runs import Destination, start_or_continue_run
 from judgeboard.store.tables import WORKER
 from judging_log import time_passes, until
 
@@ -298,12 +298,11 @@ def test_a_version_is_asked_again_as_it_was(sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
         stored = ensure_version(connection, version)
         assert judge_spec(connection, stored) == asked
-        run = start_or_continue_run(connection, stored, actor="Mara")
-    job_id = request_rejudge(sqlite_store, judge={**asked, "base_url": ADDRESS}, where=RowFilter(), actor="Mara")
-    with sqlite_store.writing() as connection:
-        set_run(connection, job_id, run.id)
+        start_or_continue_run(
+            connection, stored, actor="Mara", destination=Destination("localhost:9", "openai", ADDRESS)
+        )
         again = judge_spec(connection, stored)
-    assert again == {**asked, "base_url": ADDRESS}
+    assert again == {**asked, "provider": "openai", "base_url": ADDRESS}
     assert fingerprint(make_judge(**again).version) == stored.fingerprint
 
 

@@ -28,6 +28,7 @@ from judgeboard.store.judging_rules import (
     rule_named,
     spent_today,
 )
+from judgeboard.store.runs import NOWHERE
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import CLAIM, FLAG, RESPONSE
 from judging_log import judgments, runs, until
@@ -236,7 +237,7 @@ def test_only_due_answers_are_claimed_and_within_the_calls_of_the_day(log: Store
     now = datetime.now(UTC)
     with log.writing() as connection:
         rule = rule_named(connection, "live")
-        run = begin_run_of_day(connection, rule, None, now)
+        run = begin_run_of_day(connection, rule, NOWHERE, now)
         due = due_answers(connection, rule, after_id=0, up_to=None, limit=10, now=now)
         assert due_answers(connection, rule, after_id=due[1], up_to=due[4], limit=10, now=now) == due[2:5]
         assert claim_due(connection, rule, run, "one", among=due, limit=2, now=now) == due[:2]
@@ -249,15 +250,15 @@ def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
     now = datetime.now(UTC)
     with log.writing() as connection:
         rule = rule_named(connection, "live")
-        run = begin_run_of_day(connection, rule, None, now)
+        run = begin_run_of_day(connection, rule, NOWHERE, now)
         due = due_answers(connection, rule, after_id=0, up_to=None, limit=1, now=now)
         claim_due(connection, rule, run, "killed", among=due, limit=1, now=now)
         pause_run(connection, run.id, None, now)
-        begin_run_of_day(connection, rule, None, now + timedelta(days=1))
+        begin_run_of_day(connection, rule, NOWHERE, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["running", "running"]
     with log.writing() as connection:
         connection.execute(delete(CLAIM))
-        begin_run_of_day(connection, rule, None, now + timedelta(days=1))
+        begin_run_of_day(connection, rule, NOWHERE, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["done", "running"]
 
 
@@ -266,7 +267,7 @@ def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: S
     now = datetime.now(UTC)
     judged_at = now + timedelta(seconds=1)
     with log.writing() as connection:
-        run = begin_run_of_day(connection, rule_named(connection, "live"), None, now)
+        run = begin_run_of_day(connection, rule_named(connection, "live"), NOWHERE, now)
         record = StepRecord(Status.OK, cost_micro=5)
         add_to_share(connection, run.id, "one", [record, record], now)
         add_to_share(connection, run.id, "two", [StepRecord(Status.ERROR)], judged_at)

@@ -26,7 +26,7 @@ class ScriptedJudge:
     """Answers each row by a function of its id; counts calls in flight."""
 
     version = JudgeVersion(name="scripted", kind="scripted")
-    endpoint_host = None
+    address = None
     priced = True
 
     def __init__(self, answer: Callable[[int], Verdict], *, delay: float = 0.0) -> None:

@@ -1,17 +1,20 @@
 """The rejudge page: what can be asked for, what is said of it, what came of it."""
 
+from sqlalchemy import update
+
 from app_pages import markup, shown
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs.jobs import cancel_job, job_progress, recent_jobs
-from judgeboard.runs.judging import make_judge
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import RUN
 from judging_log import store_answers
 
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
@@ -168,3 +171,49 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_before_the_start(
     assert "gpt-4o-mini (OpenAI) judges its own family: 100 % of 2 answers." in markup(page)
     page = page.text_input(key="ask_model").set_value("qwen3").run()
     assert "judges its own family" not in markup(page)
+
+
+def test_a_version_keeps_its_address_and_another_host_is_confirmed(
+    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
+) -> None:
+    store_answers(sqlite_store, 4)
+    judge = make_judge(**rag(endpoint))
+    host = endpoint.url.split("/")[2]
+    judge_pending(sqlite_store, judge, where=RowFilter(text="number-0"))
+    with sqlite_store.reading() as connection:
+        version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
+    page = open_page("rejudge", text="number-")
+    page = page.selectbox(key="ask_version").set_value(version.id).run()
+    address = page.text_input(key="ask_base_url")
+    assert (address.value, page.selectbox(key="ask_provider").value) == (endpoint.url, "openai")
+    assert f"Sends 4 answers to {host} (openai)." in shown(page)
+    assert "api.openai.com" not in address.placeholder + shown(page)
+    # An emptied field is no other address.
+    page = address.set_value("").run()
+    assert f"Sends 4 answers to {host} (openai)." in shown(page)
+    assert "api.openai.com" not in page.text_input(key="ask_base_url").placeholder
+    page = page.text_input(key="ask_base_url").set_value("https://api.example.com/v1").run()
+    assert f"Before: {host}. Now: api.example.com (openai)." in shown(page)
+    assert page.button(key="rejudge_start").disabled
+    assert page.button(key="rejudge_try").disabled
+    agree = page.checkbox[0]
+    assert agree.label == "Send 4 answers to api.example.com"
+    page = page.checkbox[0].check().run()
+    page = page.button(key="rejudge_start").click().run()
+    (job,) = recent_jobs(sqlite_store)
+    assert job.judge["base_url"] == "https://api.example.com/v1"
+
+
+def test_where_only_the_host_is_known_the_address_is_asked_for(
+    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
+) -> None:
+    store_answers(sqlite_store, 2)
+    judge_pending(sqlite_store, make_judge(**rag(endpoint)), where=RowFilter(text="number-0"))
+    with sqlite_store.writing() as connection:
+        connection.execute(update(RUN).values(provider=None, base_url=None))  # as an earlier release stored it
+        version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
+    page = open_page("rejudge", text="number-")
+    page = page.selectbox(key="ask_version").set_value(version.id).run()
+    assert f"last used the host {endpoint.url.split('/')[2]}. The whole address is not stored" in shown(page)
+    assert "api.openai.com" not in page.text_input(key="ask_base_url").placeholder + shown(page)
+    assert not [button for button in page.button if button.key == "rejudge_start"]

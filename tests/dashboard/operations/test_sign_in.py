@@ -20,10 +20,12 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard import server as serving
+from judgeboard_dashboard import session
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.sign_in import SignIn, checked_auth, sign_in, verified_address
+from judgeboard_dashboard.widgets import texts
 from oidc_provider import COOKIE_SECRET
 from stored_rows import rows_of
 
@@ -229,6 +231,31 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.judge["name"], "base_url" in job.judge) == (ANN, "ours", False)
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.LEAD, Role.ADMIN])
+def test_only_an_admin_sees_the_address_of_the_database(
+    page_rows,
+    open_signed_in,
+    who: dict[str, Any],
+    sqlite_store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    role: Role,
+) -> None:
+    add_person(sqlite_store, "bob@example.org", Role.ADMIN, "cli:root")  # one stays
+    add_person(sqlite_store, ANN, role, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    path = str(sqlite_store.engine.url.database)
+    monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(tmp_path / "other.db"))  # commands need --db
+    page = open_signed_in("judges")
+    commands = "".join(code.value for code in page.code) + markup(page)
+    assert "judgeboard " in commands
+    assert (path in commands) is (role is Role.ADMIN)
+    Path(path).replace(f"{path}.away")
+    session.store().close()
+    page = page.run()
+    assert path not in "".join(code.value for code in page.code) + markup(page)
 
 
 def test_a_viewer_sees_an_item_and_no_button_that_decides(

@@ -115,6 +115,8 @@ RUN = table(
     Column("finished_at", Utc),
     Column("state", one_of(RunState, "state"), nullable=False, default="running"),
     Column("why_stopped", String),
+    Column("provider", String),
+    Column("base_url", String, comment="Address of the judge's endpoint, without user, password and query."),
     comment="A batch of judging; `filter` stores the selection, so that a stopped run can continue.",
 )
 

@@ -1,4 +1,4 @@
-"""Leases that were taken: who may still keep a grade after a lease ended."""
+"""Leases that were taken, the address of a run's endpoint, and imports that are taken back."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the table of taken leases, with the leases that somebody has now."""
+    """Add what a late grade and a rejudge need to know; the leases that somebody has now are taken leases.
+
+    Of earlier runs, only the host stays known.
+    """
     tables = sa.MetaData(naming_convention=NAMES)
     for referenced in ("queue_item", "reviewer"):
         sa.Table(referenced, tables, sa.Column("id", BigId, primary_key=True))
@@ -32,3 +35,6 @@ def upgrade() -> None:
         "SELECT queue_item_id, reviewer_id, token, taken_at FROM lease "
         "WHERE reviewer_id IS NOT NULL AND token IS NOT NULL AND taken_at IS NOT NULL ORDER BY id"
     )
+    op.add_column("run", sa.Column("provider", sa.String()))
+    comment = "Address of the judge's endpoint, without user, password and query."
+    op.add_column("run", sa.Column("base_url", sa.String(), comment=comment))

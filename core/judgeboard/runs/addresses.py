@@ -1,0 +1,134 @@
+"""The address of a judge version: where its last run sent texts, and where the next run sends them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.errors import AddressUnknown, OtherHost
+from judgeboard.judges.judge import AskedJudge, fingerprint
+from judgeboard.llm.endpoint import PROVIDERS, Address, bare_address, choose_provider
+from judgeboard.llm.provider import host_of
+from judgeboard.settings import load_settings, provider_address
+from judgeboard.store.jobs import last_job_of_version
+from judgeboard.store.judge_versions import StoredVersion, find_version
+from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.runs import last_asked_run
+
+ADDRESS = ("provider", "base_url")
+"""The options of a judge that choose its address."""
+
+
+def provider_and_address(options: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the provider of a judge's options, and the address that the options or the environment give, if any."""
+    gateway = options.get("base_url") or provider_address("openai")
+    named = options.get("provider") or load_settings().provider
+    provider = choose_provider(named, model=options.get("model"), base_url=gateway).name
+    return provider, options.get("base_url") or provider_address(provider)
+
+
+def configured_address(options: Mapping[str, Any]) -> Address:
+    """Return the address of a judge's options: given there, in the environment, or the provider's own."""
+    provider, base_url = provider_and_address(options)
+    return bare_address(provider, base_url or PROVIDERS[provider].base_url)
+
+
+@dataclass(frozen=True, slots=True)
+class LastAddress:
+    """Where the last run of a judge version sent texts.
+
+    ``hosts`` are separated by commas if answers were generated at a second host. ``address`` is None if an earlier
+    release made the run and only the hosts are known.
+    """
+
+    hosts: str
+    address: Address | None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of a judge that choose this address; empty if it is not known."""
+        if self.address is None:
+            return {}
+        return {"provider": self.address.provider, "base_url": self.address.base_url}
+
+    def is_host_of(self, address: Address) -> bool:
+        """Return whether the last run sent texts to the host of ``address``."""
+        if self.address is not None:
+            return self.address.host.lower() == address.host.lower()
+        return address.host.lower() in self.hosts.lower().split(", ")
+
+
+def last_address(connection: Connection, version_id: int) -> LastAddress | None:
+    """Return where the last run of a judge version sent texts, None if no run did."""
+    run = last_asked_run(connection, version_id)
+    if run is None or run.endpoint_host is None:
+        return None
+    if run.provider is not None and run.base_url is not None:
+        return LastAddress(run.endpoint_host, Address(run.provider, run.base_url))
+    only_hosts = LastAddress(run.endpoint_host, None)
+    fitting = (known for known in _known_addresses(connection, version_id) if only_hosts.is_host_of(known))
+    return LastAddress(run.endpoint_host, next(fitting, None))
+
+
+def _known_addresses(connection: Connection, version_id: int) -> Iterator[Address]:
+    """Yield addresses that a run of an earlier release may have used: of jobs, rules, environment and providers."""
+    job = last_job_of_version(connection, version_id)
+    if job is not None:
+        yield configured_address(job.judge)
+    for rule in list_rules(connection):
+        if rule.judge_version_id == version_id:
+            yield configured_address(rule.judge)
+    for name, provider in PROVIDERS.items():
+        yield configured_address({"provider": name})
+        yield Address(name, provider.base_url)
+
+
+def at_last_address(
+    connection: Connection, make: Callable[..., AskedJudge], chosen: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options ``chosen``, with the last address of the judge version that ``make`` makes of them.
+
+    An address in the options or in the environment takes precedence, as does another provider. A version without an
+    earlier run keeps its options. Raises AddressUnknown if only the host of the last address is known.
+    """
+    options = dict(chosen)
+    if options.get("replies") is not None or options.get("base_url"):
+        return options
+    described = make(**options | {"api_key": "none"})
+    if described.address is None:
+        return options
+    version = find_version(connection, fingerprint(described.version))
+    last = None if version is None else last_address(connection, version.id)
+    if version is None or last is None:
+        return options
+    if described.address.base_url != PROVIDERS[described.address.provider].base_url:
+        return options  # the environment's address
+    if options.get("provider") not in (None, last.options.get("provider")):
+        return options
+    if last.address is None:
+        raise AddressUnknown(version.title, last.hosts.partition(", ")[0])
+    return options | last.options
+
+
+def check_host(
+    last: LastAddress | None, version: StoredVersion, address: Address | None, subject: Callable[[], str]
+) -> None:
+    """Raise OtherHost if ``address`` has another host than the last run of ``version``.
+
+    ``last`` is read before the run begins. ``subject`` returns what would be sent, for example "15 answers".
+    """
+    if last is None or address is None or last.is_host_of(address):
+        return
+    before = last.hosts if last.address is None else last.address.host
+    raise OtherHost(version.title, before=before, now=address.host, subject=subject())
+
+
+def require_confirmed(change: OtherHost, confirm: Callable[[OtherHost], bool] | None) -> None:
+    """Raise ``change`` unless ``confirm`` returns True.
+
+    Without ``confirm``, a program makes the run. It has chosen the address, unless it is a provider's own: the default.
+    """
+    own = {host_of(provider.base_url) for provider in PROVIDERS.values()}
+    if not confirm(change) if confirm is not None else change.now in own:
+        raise change

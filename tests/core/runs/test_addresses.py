@@ -1,0 +1,226 @@
+"""A judge version judges again where it judged last; another host is confirmed before anything is sent."""
+
+import io
+import shlex
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from engines import on_sqlite
+from job_steps import ended, working
+from judgeboard.cli.app import run
+from judgeboard.errors import AddressUnknown, OtherHost
+from judgeboard.llm.endpoint import Address
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
+from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.runs.judging_rules import add_rule
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.runs import last_asked_run
+from judgeboard.store.tables import RUN
+from judging_log import address, asked, rag, runs, store_answers
+
+RAG = {"kind": "rag", "model": "scripted"}
+
+
+@pytest.fixture
+def ours() -> Iterator[RecordingEndpoint]:
+    """The private endpoint that judged first."""
+    with RecordingEndpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def other() -> Iterator[RecordingEndpoint]:
+    with RecordingEndpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def judged(store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A log with one judged answer and three others; the environment has a key for the public address."""
+    store_answers(store, 1)
+    judge_pending(store, rag(ours))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    store_answers(store, 3, first=1)
+    return store
+
+
+def host(endpoint: RecordingEndpoint) -> str:
+    return endpoint.base_url.split("/")[2]
+
+
+def words(store: Store, *more: str) -> list[str]:
+    return ["judge", "--judge", "rag", "--model", "scripted", "--db", address(store), *more]
+
+
+def last(store: Store) -> LastAddress | None:
+    with store.reading() as connection:
+        (version,) = list_versions(connection)
+        return last_address(connection, version.id)
+
+
+def as_stored_by_an_earlier_release(store: Store, **values: Any) -> None:
+    with store.writing() as connection:
+        connection.execute(update(RUN).values({"provider": None, "base_url": None, **values}))
+
+
+def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
+    judged: Store, ours: RecordingEndpoint
+) -> None:
+    assert run(words(judged)) == 0
+    assert sorted(asked(ours)) == [0, 1, 2, 3]
+    # The key of the environment is for the public address: this one may have been entered on a page.
+    assert "sk-of-the-public-address" not in str([request.headers for request in ours.requests])
+    assert last(judged) == LastAddress(host(ours), Address("openai", ours.base_url))
+
+
+def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
+    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = words(judged, "--base-url", other.base_url)
+    assert run(command) == 2
+    error = capsys.readouterr().err
+    assert f"rag v1 last used the host {host(ours)}. Now 3 answers would be sent to {host(other)}" in error
+    assert f"`{shlex.join(['judgeboard', *command, '--yes'])}`" in error
+    assert other.requests == []
+    assert len(runs(judged)) == 1
+    # The number is that of the filter.
+    assert run([*command, "--where", "id=2"]) == 2
+    assert "Now 1 answer would be sent" in capsys.readouterr().err
+    assert run([*command, "--yes"]) == 0
+    assert sorted(asked(other)) == [1, 2, 3]
+    assert last(judged) == LastAddress(host(other), Address("openai", other.base_url))
+
+
+@on_sqlite
+def test_on_a_terminal_another_host_is_a_question(
+    judged: Store, other: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(text: str) -> int:
+        terminal = io.StringIO(text)
+        terminal.isatty = lambda: True
+        monkeypatch.setattr(sys, "stdin", terminal)
+        return run(words(judged, "--base-url", other.base_url))
+
+    assert answer("n\n") == 2
+    assert other.requests == []
+    assert answer("y\n") == 0
+    assert len(other.requests) == 3
+    assert "Send them there? [y/N]" in capsys.readouterr().err
+
+
+@on_sqlite
+def test_an_address_of_the_environment_is_confirmed_too(
+    judged: Store, other: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
+    assert run(words(judged)) == 2
+    assert f"would be sent to {host(other)}" in capsys.readouterr().err
+    assert run(words(judged, "--yes")) == 0
+    assert len(other.requests) == 3
+
+
+@on_sqlite
+def test_a_program_never_falls_back_to_a_public_address(judged: Store, other: RecordingEndpoint) -> None:
+    with pytest.raises(OtherHost, match=r"Now 3 answers would be sent to api\.openai\.com"):
+        judge_pending(judged, make_judge("rag", model="scripted"))
+    assert len(runs(judged)) == 1
+    assert judge_pending(judged, rag(other)).ok == 3  # the program named this address
+
+
+def test_a_job_goes_where_the_version_judged_last(judged: Store, ours: RecordingEndpoint) -> None:
+    assert job_address(judged, RAG).host == host(ours)
+    with judged.reading() as connection:
+        (version,) = list_versions(connection)
+        spec = judge_spec(connection, version)
+    assert spec is not None
+    assert (spec["provider"], spec["base_url"]) == ("openai", ours.base_url)
+    job_id = request_rejudge(judged, judge=RAG, mode="plain", actor="Mara")
+    with working(judged):
+        assert ended(judged, job_id).ok == 3
+    assert sorted(asked(ours)) == [0, 1, 2, 3]
+
+
+def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
+    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
+) -> None:
+    elsewhere = {**RAG, "base_url": other.base_url}
+    shown = job_address(judged, elsewhere)
+    assert (shown.host, shown.before) == (host(other), host(ours))
+    for confirmed in (None, host(ours)):
+        with pytest.raises(OtherHost, match="Now 2 answers would be sent"):
+            request_rejudge(
+                judged,
+                judge=elsewhere,
+                where=RowFilter(ids=("1", "2")),
+                mode="plain",
+                confirmed_host=confirmed,
+                actor="Mara",
+            )
+        with pytest.raises(OtherHost, match="Now 3 answers and later ones would be sent"):
+            add_rule(judged, "live", judge=elsewhere, existing=True, confirmed_host=confirmed, actor="Mara")
+    job_id = request_rejudge(judged, judge=elsewhere, mode="plain", confirmed_host=host(other), actor="Mara")
+    with working(judged):
+        assert ended(judged, job_id).ok == 3
+
+
+@on_sqlite
+def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
+    store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    store_answers(store, 2)
+    job_id = request_rejudge(store, judge=RAG, actor="Mara")  # the first job of this version: the default address
+    judge_pending(store, rag(ours), limit=1)  # meanwhile, it judges elsewhere
+    with working(store):
+        ended(store, job_id)
+    job = job_progress(store, job_id)
+    assert job.state == "failed"
+    assert f"last used the host {host(ours)}" in (job.why or "")
+
+
+def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_asked_for(
+    judged: Store, ours: RecordingEndpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    as_stored_by_an_earlier_release(judged)
+    assert run(words(judged)) == 2
+    error = capsys.readouterr().err
+    assert f"rag v1 last used the host {host(ours)}." in error
+    assert f"--base-url http://{host(ours)}/v1`" in error
+    with pytest.raises(AddressUnknown, match="give it again"):
+        request_rejudge(judged, judge=RAG, actor="Mara")
+    with pytest.raises(AddressUnknown):
+        add_rule(judged, "live", judge=RAG, actor="Mara")
+    assert len(ours.requests) == 1
+    assert run(words(judged, "--base-url", ours.base_url)) == 0
+    assert last(judged) == LastAddress(host(ours), Address("openai", ours.base_url))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "provider"),
+    [("https://api.openai.com/v1", "openai"), ("https://api.anthropic.com/v1", "anthropic")],
+    ids=["openai", "claude"],
+)
+@on_sqlite
+def test_the_address_of_an_earlier_run_at_a_provider_is_known(judged: Store, base_url: str, provider: str) -> None:
+    as_stored_by_an_earlier_release(judged, endpoint_host=base_url.split("/")[2])
+    with judged.reading() as connection:
+        options = at_last_address(connection, make_judge, RAG)
+    assert options == {**RAG, "provider": provider, "base_url": base_url}
+
+
+@on_sqlite
+def test_no_user_password_or_query_of_an_address_is_stored(store: Store, ours: RecordingEndpoint) -> None:
+    store_answers(store, 1)
+    judge_pending(store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden"))
+    with store.reading() as connection:
+        stored = last_asked_run(connection, 1)
+    assert stored is not None
+    assert (stored.endpoint_host, stored.provider, stored.base_url) == (host(ours), "openai", ours.base_url)
