@@ -187,8 +187,8 @@ class Store:
                 raise
         else:
             return
-        # Outside the handler: the driver's message may have a text of the log, and a traceback would show it.
-        raise DamagedDatabase(damaged(self.engine.url))
+        # Without the cause: the message of the driver may have a text of the log, and a traceback would show it.
+        raise DamagedDatabase(damaged(self.engine.url)) from None
 
     def _is_damage(self, error: Exception) -> bool:
         """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
