@@ -39,9 +39,11 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
         field.press("Enter")
         idle(page)
         expect(field).to_have_value(value)
-    another_host = page.get_by_text(re.compile(r"^Send \d+ answers? to"))
-    if another_host.count():
-        another_host.click()
+    host = re.escape(endpoint.url.split("/")[2])
+    destination = page.get_by_text(re.compile(rf"^Sends? \d+ answers? to {host}"))
+    expect(destination).to_be_visible()
+    if page.get_by_role("checkbox", name=re.compile("^Send ")).count():
+        destination.click()
         idle(page)
     page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
 
