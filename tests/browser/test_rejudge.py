@@ -28,7 +28,7 @@ PLAIN = 12
 
 
 def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
-    """Open the page, name the judge, press the button."""
+    """Open the page, name the judge, agree with another host than in an earlier test, press the button."""
     page.set_default_timeout(60_000)
     page.goto(address)
     expect(page.get_by_role("textbox", name="Model")).to_be_visible()
@@ -39,6 +39,12 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
         field.press("Enter")
         idle(page)
         expect(field).to_have_value(value)
+    host = re.escape(endpoint.url.split("/")[2])
+    destination = page.get_by_text(re.compile(rf"^Sends? \d+ answers? to {host}"))
+    expect(destination).to_be_visible()
+    if page.get_by_role("checkbox", name=re.compile("^Send ")).count():
+        destination.click()
+        idle(page)
     page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
 
 

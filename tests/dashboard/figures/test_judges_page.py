@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from aligned_log import CAREFUL, KIND, STRONG, kind_judge, measured_routes, numbers_of, script
 from app_pages import OpenPage, charts, labels, markup, press, shown, table_rows, texts
@@ -28,7 +29,7 @@ from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import ANCHOR_JUDGMENT, RESPONSE
+from judgeboard.store.tables import ANCHOR_JUDGMENT, RESPONSE, RUN
 from judging_log import number_in, rag, store_answers
 from stored_rows import rows_of
 
@@ -256,9 +257,13 @@ def test_the_button_judges_the_anchors_in_a_job(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
+    host = endpoint.url.split("/")[2]
+    with judged.writing() as connection:  # the endpoint of the first run is gone
+        connection.execute(update(RUN).values(base_url=endpoint.url, endpoint_host=host))
     make_anchors(judged, by="cli:mara")
     page = open_page("judges", reviewer="Mara")
     assert "60 calls" in markup(page)
+    assert f"Sends 60 answers to {host} (openai)." in shown(page)
     page.button(key="anchors_judge").click().run()
     (job,) = recent_jobs(judged)
     assert (job.mode, job.selected, job.judge["model"]) == ("anchors", 60, "scripted")
