@@ -25,7 +25,7 @@ def flag_command(*, yes: bool) -> None:
     if not yes and (superseded := flags_to_supersede(store)):
         question = f"{counted(superseded, 'open flag')} would be superseded: the reason no longer holds."
         if not sys.stdin.isatty():
-            raise BadInput(f"{question} Nothing was changed. To apply the rules: `judgeboard flag --yes`")
+            raise BadInput(f"{question} Nothing was changed. To apply the rules: `{options.same_command('--yes')}`")
         click.confirm(f"{question} Apply the rules?", abort=True, err=True)
     with options.progress("flags") as update:
         summary = raise_flags(

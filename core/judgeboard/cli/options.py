@@ -282,7 +282,7 @@ def as_json() -> bool:
 
 
 def same_command(*more: str) -> str:
-    """Return this command with more options, for a message; passwords in it are masked."""
+    """Return the command that the user typed, with more options, for a message; passwords in it are masked."""
     from judgeboard.settings import masked
 
     words = click.get_current_context().meta.get("words", ())
@@ -295,14 +295,6 @@ def completed(commands: str) -> str:
 
     db = chosen_database()
     return with_db(commands, None if db is None else masked(db))
-
-
-def typed_command(*more: str) -> str:
-    """Return the command that the user typed, with more words; passwords in URLs are masked."""
-    from judgeboard.settings import masked
-
-    words = click.get_current_context().meta.get("words", ())
-    return shlex.join(["judgeboard", *(masked(word) if "://" in word else word for word in words), *more])
 
 
 def echo(line: str, *, err: bool = False, verbatim: bool = False) -> None:

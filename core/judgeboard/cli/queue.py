@@ -205,7 +205,7 @@ def create(
     except NotFound as error:
         raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     except NoPeople as error:
-        command = options.typed_command("--assign", options.actor())
+        command = options.same_command("--assign", options.actor())
         raise BadInput(f"{error}, for example to yourself: `{command}`") from error
     if schema is not None and schema.endswith((".yaml", ".yml", ".json")):
         schema = add_schema(store, read_schema(Path(schema)), by=options.actor()).title

@@ -102,7 +102,7 @@ def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> Non
     assert run(words) == 2
     refusal = capsys.readouterr().err
     assert "230 open flags would be superseded" in refusal
-    assert f"judgeboard flag --yes --db {address(judged)}" in " ".join(refusal.split())
+    assert f"judgeboard flag --db {address(judged)} --yes" in " ".join(refusal.split())
     assert states(judged) == {"open": 1_150}
     assert run([*words, "--yes"]) == 0
     assert states(judged) == {"open": 40 * 23, "superseded": 10 * 23}

@@ -3,12 +3,13 @@
 import sqlalchemy as sa
 from alembic import op
 
-from judgeboard.store.tables.columns import NAMES, BigId, Utc
-
 revision = "0008"
 down_revision = "0007"
 branch_labels = None
 depends_on = None
+
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+MOMENT = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
@@ -16,20 +17,21 @@ def upgrade() -> None:
 
     Of earlier runs, only the host stays known.
     """
-    tables = sa.MetaData(naming_convention=NAMES)
-    for referenced in ("queue_item", "reviewer"):
-        sa.Table(referenced, tables, sa.Column("id", BigId, primary_key=True))
-    taken_lease = sa.Table(
+    op.create_table(
         "taken_lease",
-        tables,
-        sa.Column("id", BigId, primary_key=True),
-        sa.Column("queue_item_id", BigId, sa.ForeignKey("queue_item.id"), nullable=False),
-        sa.Column("reviewer_id", BigId, sa.ForeignKey("reviewer.id"), nullable=False),
-        sa.Column("token", sa.String, nullable=False),
-        sa.Column("at", Utc, nullable=False),
-        sa.Index("ix_taken_lease_item", "queue_item_id", "reviewer_id"),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("queue_item_id", ID, nullable=False),
+        sa.Column("reviewer_id", ID, nullable=False),
+        sa.Column("token", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["queue_item_id"], ["queue_item.id"], name=op.f("fk_taken_lease_queue_item_id_queue_item")
+        ),
+        sa.ForeignKeyConstraint(["reviewer_id"], ["reviewer.id"], name=op.f("fk_taken_lease_reviewer_id_reviewer")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_taken_lease")),
+        comment="Who took which lease, and when: a lease that ended, or went to somebody else, forgets its reviewer.",
     )
-    taken_lease.create(op.get_bind())
+    op.create_index("ix_taken_lease_item", "taken_lease", ["queue_item_id", "reviewer_id"])
     op.execute(
         "INSERT INTO taken_lease (queue_item_id, reviewer_id, token, at) "
         "SELECT queue_item_id, reviewer_id, token, taken_at FROM lease "
