@@ -489,7 +489,9 @@ def example_outputs() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, command):
         database = ["--db", f"{folder}/sample.db"]
         _output(["demo", "--no-serve", *database])
-        _output(["queue", "create", "one", "--where", "state=open", "--blind-judge", "--assign", actor(), *database])
+        # A small queue: its answers are hidden from the other commands.
+        queue = ["queue", "create", "one", "--where", "state=open", "--limit", "5", "--blind-judge"]
+        _output([*queue, "--assign", actor(), *database])
         known = {"folder": folder, "open": "one"}
         for command, line in EXAMPLES.items():
             if "{token}" in line:

@@ -21,14 +21,18 @@ pytestmark = pytest.mark.browser
 
 
 def test_every_page_of_queues_fits(reviewer, site) -> None:
-    blind, seen = site.queue(2, **BLIND), site.queue(4, grades=("label", "groundedness", "quality"), needed=2)
+    fit = ensure_reviewer(site.store, "page", "Fit")
+    blind, seen = (
+        site.queue(2, assigned=(fit,), **BLIND),
+        site.queue(4, grades=("label", "groundedness", "quality"), needed=2),
+    )
     grades = {"label": Label.GROUNDED, "groundedness": 1.0, "quality": 4}
     site.case.review(site.case.jon, name=seen, **grades)
     item_id = site.case.review(site.case.ada, DISMISS, name=seen, **grades).item_id
     wide = site.queue(2, grades=("label", "groundedness", "quality", "faithfulness_to_its_sources", "tone"))
     add_pairs(site.store, 2, query_type="fit")
-    site.case.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=RowFilter(query_types=("fit",)))
-    fit = ensure_reviewer(site.store, "page", "Fit")
+    where = RowFilter(query_types=("fit",))
+    site.case.queue("fitting", subject="pairs", order=QueueOrder.OLDEST, where=where, assigned=(fit,))
     leased = site.case.lease(fit, "fitting")
     decide_item(site.store, leased.token, reviewer=fit, decision=Preference.A, request_key="fit", now=site.case.now)
     site.case.review(fit, name=site.queue(1), note="A note on a whole line of its own, or nearly so")
@@ -61,7 +65,8 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
 @pytest.mark.parametrize("grades", [("label",), ("label", "groundedness")])
 def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(reviewer, site, grades) -> None:
     page = reviewer("Narrow", width=800)
-    opened(page, site.queue(1, grades=grades, optional_grades=(), **BLIND))
+    narrow = ensure_reviewer(site.store, "page", "Narrow")
+    opened(page, site.queue(1, grades=grades, optional_grades=(), assigned=(narrow,), **BLIND))
     assert in_the_end(partial(reaches_bar, page, "[class*='st-key-pane_judge']:visible"), expected=True)
 
 
@@ -79,7 +84,7 @@ def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None
 
 
 def test_the_bar_of_a_queue_is_in_view(reviewer, site) -> None:
-    name = site.queue(2, **BLIND)
+    name = site.queue(2, assigned=(ensure_reviewer(site.store, "page", "Tall"),), **BLIND)
     page = reviewer("Tall")
     opened(page, name)
     for _ in range(2):

@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select, text
 
 from judgeboard.domain import Preference, QueueOrder
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import DRAFT
 from judging_log import until
@@ -266,7 +267,8 @@ def test_leaving_the_queue_gives_back_what_was_held(reviewer, site) -> None:
 
 def test_pairs_are_decided_with_three_keys_and_the_sides_are_those_of_the_reader(reviewer, site) -> None:
     add_pairs(site.store, 4, query_type="pairs", gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
-    site.case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
+    pia = ensure_reviewer(site.store, "page", "Pia")
+    site.case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST, assigned=(pia,))
     page = reviewer("Pia")
     frames = listened(page)
     opened(page, "pairs")
@@ -302,6 +304,11 @@ def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, s
     page.get_by_role("combobox", name="Order").click()
     expect(page.get_by_role("option")).to_have_text(["In random order", "Oldest first"])
     page.get_by_role("option", name="Oldest first").click()
+    idle(page)
+    people = page.locator(".st-key-nq_people input")
+    people.fill("Lead")
+    people.press("Enter")
+    people.press("Escape")
     idle(page)
     page.get_by_role("button", name="Create queue").click()
     expect(page.locator(".jb-say", has_text="Created: Of the form with 3 answers")).to_be_visible()
