@@ -13,6 +13,10 @@ class BadInput(JudgeboardError):
     """A value, a filter, a file or an option cannot be used."""
 
 
+class Contradiction(BadInput):
+    """The label of a review contradicts its decision."""
+
+
 class MissingDatabase(JudgeboardError):
     """There is no database at this path or URL."""
 
