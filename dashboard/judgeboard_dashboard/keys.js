@@ -79,7 +79,7 @@
   /* Whether no page has a button for this letter, or it is T and the drawn page has no comment field. Other letters may
      get their button with the next item. */
   const isUnknown = ({ code }) =>
-    !OURS.test(code) || (code === "KeyT" && drawn === row && !running() && !visible(FIELDS.KeyT));
+    (!OURS.test(code) && code !== "KeyM") || (code === "KeyT" && drawn === row && !running() && !visible(FIELDS.KeyT));
 
   /* Whether this letter belongs to a sentence that is typed outside a field. Each further letter prolongs the rest. */
   const typesSentence = (event) => {
