@@ -34,6 +34,10 @@ class OtherHost(BadInput):
         self.before, self.now, self.subject = before, now, subject
 
 
+class Contradiction(BadInput):
+    """The label of a review contradicts its decision."""
+
+
 class MissingDatabase(JudgeboardError):
     """There is no database at this path or URL."""
 

@@ -27,11 +27,15 @@
   const DOUBLE = 250; // ms; two presses of one key within this time, and no other key between, count as one
   const CALM = 1500; // ms without typing after which a note is sent
   const SHOWN = 600; // ms after which the head line shows a waiting press
+  const BURST = 150; // ms; nobody who reviews presses keys so fast, but people type so fast
+  const REST = 1000; // ms without effect of keys after an unknown letter in a burst: somebody types a sentence
   const BUSY = 100; // ms; if two looks are further apart, the page was busy drawing
 
   const waiting = []; // presses whose button is not drawn yet
   let sent = []; // presses that are sent and not acknowledged
   let last = { key: null, at: 0 }; // the last press of a key
+  let letter = { at: -BURST, unknown: false }; // the last letter that was typed outside fields
+  let rests = -REST; // when keys last had to rest
   let count = 0; // the number of the last press
   let session = null; // the server's session when presses were sent
   let row = document.querySelector(".jb-head")?.dataset.row; // the row on the screen
@@ -71,6 +75,21 @@
   /* The button that takes the press. */
   const taker = ({ key }) =>
     [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].find((kbd) => keyOf(kbd) === key)?.closest("button");
+
+  /* Whether no page has a button for this letter, or it is T and the drawn page has no comment field. Other letters may
+     get their button with the next item. */
+  const isUnknown = ({ code }) =>
+    (!OURS.test(code) && code !== "KeyM") || (code === "KeyT" && drawn === row && !running() && !visible(FIELDS.KeyT));
+
+  /* Whether this letter belongs to a sentence that is typed outside a field. Each further letter prolongs the rest. */
+  const typesSentence = (event) => {
+    const at = event.timeStamp;
+    const unknown = isUnknown(event);
+    const burst = at - letter.at < BURST && (unknown || letter.unknown);
+    letter = { at, unknown };
+    if (burst || at - rests < REST) rests = at;
+    return rests === at;
+  };
 
   /* A key for rubric levels: two quick presses may grade two dimensions and then both count. */
   const each = (key) => /^[0-9K]$/.test(key) && document.querySelector('[class*="st-key-rubric_group"]');
@@ -264,6 +283,11 @@
       return;
     }
     note();
+    if (head() && plain && !event.shiftKey && event.key.length === 1 && typesSentence(event)) {
+      swallow(event);
+      head().dataset.lost = event.key.trim().toUpperCase() || "Space";
+      return;
+    }
     const shifted = plain && event.shiftKey && /^Key[A-Z]$/.test(event.code); // chooses a failure mode
     const field = plain && !shifted && FIELDS[event.code] && visible(FIELDS[event.code]);
     if (field && (!head() || drawn === row)) {
@@ -333,7 +357,12 @@
     K: ".st-key-schema_here input, .st-key-schema_here textarea",
   };
   let asked = null;
+  let message = ""; // the last message that asked for a note
   const answer = () => {
+    const asks = head()?.dataset.asks ?? "";
+    const noteField = asks !== message && asks && visible(FIELDS.KeyM);
+    if (noteField) noteField.focus();
+    if (noteField || !asks) message = asks;
     const field = visible(`[class*="st-key-reason_"] input${OPENED[last.key] ? `, ${OPENED[last.key]}` : ""}`);
     if (field && field !== asked) field.focus();
     asked = field;

@@ -296,3 +296,23 @@ def test_the_palette_opens_with_what_was_typed_on_a_page_that_is_drawn_for_long(
     expect(bare.get_by_role("dialog").locator("input")).to_have_value("trends")
     bare.evaluate(RESULT)
     done(bare, "trends")
+
+
+def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(bare: Page) -> None:
+    for key in "YNUHAD":
+        bare.evaluate(f"draw('{key}')")
+    bare.keyboard.type("c what do you think")
+    bare.wait_for_timeout(1200)
+    assert bare.evaluate("done") == []
+    bare.keyboard.press("y")
+    done(bare, "Y")
+
+
+def test_a_message_that_asks_for_a_note_puts_the_cursor_into_its_field(bare: Page) -> None:
+    bare.evaluate("draw('Y'); head.dataset.asks = '4'")
+    field = "<div class='st-key-note_1'><input></div>"
+    bare.evaluate("field => document.body.insertAdjacentHTML('beforeend', field)", field)
+    bare.wait_for_function("document.activeElement.tagName === 'INPUT'")
+    bare.keyboard.type("why")
+    assert bare.locator("input").input_value() == "why"
+    assert bare.evaluate("done") == []

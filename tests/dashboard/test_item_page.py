@@ -128,7 +128,8 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     with sqlite_store.writing() as connection:
         connection.execute(update(FLAG).values(state="open"))
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert "Is there a problem? Y: hallucinated, N: grounded" in shown(page), "the answer is remembered"
+    assert "Change your review? Y: hallucinated, N: grounded" in shown(page), "the answer is remembered"
+    assert "You dismissed this on " in shown(page), "an own decision on an open flag is changed, not replaced unseen"
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", (), "test")
     assert "N: grounded" not in shown(open_page("item")), "a lead chooses for everybody"

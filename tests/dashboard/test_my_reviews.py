@@ -1,5 +1,6 @@
 """My reviews: what one said, newest first; a click opens it, to be changed by another row or undone."""
 
+import re
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
@@ -84,7 +85,7 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
     assert (draft.quality, draft.note, len(draft.marks)) == (2, "no", 1)
-    assert "Change your review: is there a problem?" in shown(page)
+    assert re.search(r"You \w+ this on .+\. Change your review\?", shown(page))
     press(press(page, "quality4_"), "dismiss_")
     assert "Saved: your review of claims is changed" in shown(page), "it is said on the list"
     with sqlite_store.reading() as connection:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Label, Preference, Shown, Stage
-from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import Action, allowed
@@ -275,7 +275,11 @@ def new_review(
 
 
 def store_review(connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, **details: Any) -> int:
-    """Store a review with its event, delete its draft, and return its id."""
+    """Store a review with its event, delete its draft, and return its id.
+
+    Raises Contradiction if the label contradicts the decision (`check_label`).
+    """
+    check_label(connection, review)
     review_id = insert_review(connection, review)
     delete_drafts(connection, review.reviewer_id, [review.response_id or -(review.pair_id or 0)])
     all_details = {"review": review_id, **details}
@@ -286,6 +290,25 @@ def store_review(connection: Connection, kind: str, review: NewReview, reviewer:
 def draft_key(request_key: str) -> str:
     """Return the request key of the review that keeps the grade or the note of a refused request."""
     return f"{request_key}:kept"
+
+
+def check_label(connection: Connection, review: NewReview) -> None:
+    """Raise Contradiction if a review's label contradicts its decision.
+
+    *Hallucinated* contradicts the dismissal of a low-groundedness flag, or of an answer without flags. *Grounded*
+    contradicts the confirmation of low-groundedness flags alone: with other flags, the problem may be another one. A
+    blind review is checked as if its answer had no flags, because the refusal would tell which flags it has.
+    """
+    label, decision = review.grade.label, review.decision
+    implied = None if decision is None else IMPLIED.get(decision)
+    if label is None or implied is None or label is implied:
+        return
+    flag_ids = () if review.stage is Stage.BLIND else review.flag_ids
+    rules = {lock_flag(connection, flag_id).rule for flag_id in flag_ids}
+    if label is Label.HALLUCINATED and (not rules or LOW_GROUNDEDNESS in rules):
+        raise Contradiction("You marked the answer hallucinated, but your decision says that it has no problem.")
+    if label is Label.GROUNDED and rules == {LOW_GROUNDEDNESS}:
+        raise Contradiction("You marked the answer grounded, but you confirm that it is not.")
 
 
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:

@@ -16,7 +16,7 @@ from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
-from judgeboard.store.reviews import EACH_JUDGE, is_current, is_worse
+from judgeboard.store.reviews import EACH_JUDGE, STATE_AFTER, is_current, is_worse
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
@@ -28,7 +28,8 @@ _UNSURE: ColumnElement[bool] = literal_column("review.decision = 'unsure'")
 def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id: int | None = None) -> KeyedList:
     """Return the worst matching open flag of each answer.
 
-    Flags are left out if the reviewer marked them as unsure, or reviewed them in a queue that keeps them open.
+    Flags that the reviewer has decided are left out. They are still open if the decision was unsure, or if a queue
+    needs more reviews of the answer.
     """
     order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
@@ -85,7 +86,20 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
         .join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
         .where(_UNSURE, REVIEW.c.reviewer_id == reviewer_id, is_current())
     )
-    done = [query for query in (in_queue, unsure) if connection.execute(query.limit(1)).first() is not None]
+    # Start at the person's own reviews: they are fewer than the open flags.
+    decided = (
+        select(REVIEW_FLAG.c.flag_id)
+        .join(REVIEW, REVIEW.c.id == REVIEW_FLAG.c.review_id)
+        .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
+        .where(
+            REVIEW.c.reviewer_id == reviewer_id,
+            REVIEW.c.queue_item_id.is_(None),
+            REVIEW.c.decision.in_([decision.value for decision in STATE_AFTER]),
+            is_current(),
+            FLAG.c.state == FlagState.OPEN.value,
+        )
+    )
+    done = [query for query in (in_queue, unsure, decided) if connection.execute(query.limit(1)).first() is not None]
     if len(done) < 2:
         return done[0] if done else None
     return select(FLAG.c.id).where(or_(*(FLAG.c.id.in_(query) for query in done)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label, Preference, WhyDiffers
-from judgeboard.errors import DecisionRefused, JudgeboardError
+from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
 from judgeboard.methods.pair_screen import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer, remember_implied, with_implied
@@ -34,6 +34,11 @@ SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
+WAYS_OUT = {
+    Label.HALLUCINATED: "Y confirms the problem. Q marks the answer grounded, then N dismisses.",
+    Label.GROUNDED: "N dismisses the flag. W marks the answer hallucinated, then Y confirms.",
+}
+"""The keys that resolve a contradiction, by the label of the draft."""
 NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
 
@@ -129,7 +134,16 @@ class Actions(DraftActions, ABC):
         if self.implies is None and self.implied_label(decision) is not None:
             self.session.asked = (self.row, decision)
             return
-        safely(self.session, self.reviewer, lambda reviewer: self._decide(reviewer, decision), self.request_key)
+        safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key)
+
+    def _try(self, reviewer: Reviewer, decision: Any) -> None:
+        """Decide. If the label contradicts the decision, keep the draft and name the keys that resolve it."""
+        try:
+            self._decide(reviewer, decision)
+        except Contradiction as error:
+            label = self.draft.label
+            ways = "" if label is None or self.draft.schema is not None else f" {WAYS_OUT[label]}"
+            self.session.say(f"Not saved: {error}{ways}", refused=True)
 
     def answer_implied(self, implied: bool) -> None:
         """Remember whether decisions imply a label, and store the decision that led to the question."""
@@ -233,6 +247,7 @@ class ItemActions(Actions):
         self.session.alone = None
         if self.edits is not None:
             self.session.editing = None
+        if self.edits is not None and not self.from_list:
             self.session.goal = Rows("my_reviews", {})
         elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
             # at the end of the list, a flag that was passed over follows, if there is any
@@ -449,7 +464,7 @@ class ConflictActions(Actions):
         """Adjudicate the item. Then go to the next open conflict, or to the list if there is none."""
         grades = self.grade_for(decision)
         if grades.note is None:
-            self.session.say(NO_REASON, refused=True)
+            self.session.say(NO_REASON, refused=True, asks=True)
             return
         draft = self.draft.copied()
 

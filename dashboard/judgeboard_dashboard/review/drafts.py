@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.domain import ClaimMark, DimensionScore, Grade, Label, WhyDiffers
+from judgeboard.domain import ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
@@ -192,10 +192,11 @@ class ReviewSession:
 
     Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
     open on this screen. They keep their buttons: after a late key press, the message names who decided first.
-    ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asked`` is a screen and its
-    decision, which is stored after the reviewer has answered whether decisions imply a label.
-    ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how
-    texts are shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
+    ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asks`` is the number of a
+    message that asks for a note, 0 for other messages. ``asked`` is a screen and its decision, which is stored after
+    the reviewer has answered whether decisions imply a label.
+    ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how texts are
+    shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind.
     """
@@ -206,6 +207,7 @@ class ReviewSession:
     adjudicated: list[Done] = field(default_factory=list)
     message: str = ""
     refused: bool = False
+    asks: int = 0
     keys_shown: bool = False
     whole: set[int] = field(default_factory=set)
     viewed: dict[int, int] = field(default_factory=dict)
@@ -261,9 +263,13 @@ class ReviewSession:
         self._request_keys.pop(row, None)
         self.used_keys.add(request_key)
 
-    def say(self, sentence: str, *, refused: bool = False) -> None:
-        """Set the message at the start of the head line."""
+    def say(self, sentence: str, *, refused: bool = False, asks: bool = False) -> None:
+        """Set the message at the start of the head line. ``asks``: it asks for a note, so the note gets the focus."""
         self.message, self.refused = sentence, refused
+        self.asks = 0
+        if asks:
+            self._fills += 1
+            self.asks = self._fills
 
     def pair_list(self, key: object, read: Callable[[], ListedPairs]) -> ListedPairs:
         """Return the reviewer's list of pairs. ``read`` is called again if ``key`` has changed."""
@@ -284,11 +290,15 @@ def review_session() -> ReviewSession:
 
 
 def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> WholeReview | None:
-    """Return the review to change that the address names, and fill the draft from it once.
+    """Return the review to change, and fill the draft from it once.
 
-    None unless it is this reviewer's current review of this item. If they leave without saving, the draft is dropped.
+    The address names it. Otherwise it is the reviewer's own decision on all open flags of the item, if a queue keeps
+    these flags open. None unless it is this reviewer's current review of this item. If they leave without saving, the
+    draft is dropped.
     """
     asked, review, schema = as_id(st.query_params.get(EDIT, "")), None, None
+    if reviewer is not None and asked is None:
+        asked = _decided_open(item, reviewer)
     if reviewer is not None and asked is not None:
         with reading() as connection:
             review = whole_review(connection, asked)
@@ -303,6 +313,18 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
         session.editing = (review.id, review.response_id)
         session.put_draft(review.response_id, Draft.of(review.grade, schema))
     return review
+
+
+def _decided_open(item: Item, reviewer: Reviewer) -> int | None:
+    """Return the reviewer's review that decides all open flags of an item, None if there is none."""
+    open_ids = {flag.id for flag in item.flags if flag.state == FlagState.OPEN}
+    own = (
+        review.id
+        for review in item.reviews
+        if review.stands and review.reviewer_id == reviewer.id and review.decision and review.stage is None
+        if open_ids and open_ids <= set(review.flag_ids)
+    )
+    return next(own, None)
 
 
 def _stop_editing(session: ReviewSession) -> None:

@@ -126,6 +126,7 @@ def head_line(
                 data_done=str(keys.done),
                 data_returned=" ".join(map(str, keys.returned)),
                 data_session=keys.session,
+                data_asks=str(session.asks) if session.asks else None,
             )
         )
         for button in buttons:

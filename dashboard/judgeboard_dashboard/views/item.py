@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import FlagState, ResponseKind
+from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
@@ -71,6 +71,11 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_add
 from judgeboard_dashboard.widgets.texts import SORTS, capital, count, rule_words, when
 
 DEFAULT_SORT = next(iter(SORTS))
+OWN_DECISIONS: dict[str, str] = {
+    Decision.CONFIRM: "confirmed",
+    Decision.DISMISS: "dismissed",
+    Decision.UNSURE: "were unsure about",
+}
 KINDS: dict[str, str] = {
     ResponseKind.REGENERATED: "generated from a prompt or another answer",
     ResponseKind.CONTROL: "control answer",
@@ -161,7 +166,7 @@ def _draw_item(
         listing=listing,
         flag_id=open_flag,
         alone=alone is not None,
-        from_list=from_list,
+        from_list=from_list and not st.query_params.get(EDIT),
         edits=None if changed is None else changed.id,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
         implies=_implies(reviewer, rules),
@@ -238,7 +243,10 @@ def _item_choices(
     changes = actions.edits is not None
     if decides:
         implied = implied_labels(actions)
-        question = "Change your review: is there a problem?" if changes else "Is there a problem?"
+        own = next((review for review in item.reviews if review.id == actions.edits), None)
+        question = "Is there a problem?"
+        if own is not None and own.decision:
+            question = f"You {OWN_DECISIONS[own.decision]} this on {when(own.at)}. Change your review?"
         return question + implied_words(implied), decision_choices(actions.decide, flag=True, implied=implied)
     question = "Change your grade" if changes else decided_words(item, flag) or "Not flagged: no open flag to decide"
     save = choice(

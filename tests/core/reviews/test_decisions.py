@@ -1,5 +1,6 @@
 """A flag is decided once; what came with a refused press is kept."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.changes import edit
 from judgeboard.store.reviewers import Reviewer
 from review_case import ANSWER, NOW, ReviewCase
 
@@ -28,12 +30,13 @@ GRADE = Grade(
 )
 def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: int, decision, state) -> None:
     seen = team.flags()[0]["judgment_id"]
-    decided = team.decide(flag, team.mara, decision, grade=GRADE, judgment_seen_id=seen, seconds=12.5)
+    grade = replace(GRADE, label=Label.GROUNDED if decision is Decision.DISMISS else Label.HALLUCINATED)
+    decided = team.decide(flag, team.mara, decision, grade=grade, judgment_seen_id=seen, seconds=12.5)
     assert decided.held is None
     assert team.state(flag) == state
     (review,) = team.reviews()
     assert review["decision"] == decision
-    assert (review["label"], review["groundedness"], review["quality"]) == ("hallucinated", 0.5, 2)
+    assert (review["label"], review["groundedness"], review["quality"]) == (grade.label, 0.5, 2)
     assert review["spans"] == [{"start": 4, "end": 8, "why": "wrong"}]
     assert (review["note"], review["corrected_answer"]) == ("The length is not there.", "60 m")
     assert (review["judgment_seen_id"], review["seconds"], review["at"]) == (seen, 12.5, NOW)
@@ -204,3 +207,24 @@ def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
     for number in (2**63, -(2**63) - 1):
         with pytest.raises(BadInput, match=r"cannot hold a value: .*(2\*\*63|out of range)"):
             team.decide(number, team.mara, Decision.CONFIRM)
+
+
+@pytest.mark.parametrize(
+    ("decision", "label"), [(Decision.DISMISS, Label.HALLUCINATED), (Decision.CONFIRM, Label.GROUNDED)]
+)
+def test_a_label_that_contradicts_its_decision_is_refused(team: ReviewCase, flag: int, decision, label) -> None:
+    with pytest.raises(BadInput, match=f"You marked the answer {label}"):
+        team.decide(flag, team.mara, decision, grade=Grade(label=label))
+    assert (team.reviews(), team.state(flag)) == ([], "open")
+    other = Label.GROUNDED if label is Label.HALLUCINATED else Label.HALLUCINATED
+    review_id = team.decide(flag, team.mara, decision, grade=Grade(label=other)).review_id
+    with pytest.raises(BadInput, match=f"You marked the answer {label}"):
+        edit(
+            team.store,
+            review_id=review_id,
+            reviewer=team.mara,
+            decision=decision,
+            grade=Grade(label=label),
+            request_key="changed",
+        )
+    assert [review["label"] for review in team.reviews()] == [other]

@@ -151,6 +151,8 @@ def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(s
     flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
     held = shared.decide(flag["id"], shared.mara, CONFIRM)
     assert held.held == "The flag stays open: queue “q” still needs 2 reviews."
+    assert listed(shared, reviewer_id=shared.mara.id) == [], "her answer is not offered to her again"
+    assert len(listed(shared, reviewer_id=shared.jon.id)) == 1
     assert sorted(shared.flag_states()) == ["confirmed", "open"], "no queue holds the other flag"
     mara = shared.review(shared.mara, DISMISS)
     assert [(row["decision"], row["replaces"]) for row in shared.reviews()] == [
