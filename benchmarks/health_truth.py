@@ -231,7 +231,7 @@ _FACTS = re.compile(r"Item (\d+) rates (\d)")
 class ScriptedJudge:
     """Reads what an answer says of itself, and is wrong in one way; noise depends on the answer alone."""
 
-    endpoint_host: str | None = None
+    address: None = None
     priced = True
 
     def __init__(self, fault: str | None, seed: int) -> None:

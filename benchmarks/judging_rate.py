@@ -39,7 +39,7 @@ class Timed:
         self._judge = judge
         self._clock = clock
         self.version: JudgeVersion = judge.version
-        self.endpoint_host = judge.endpoint_host
+        self.address = judge.address
         self.priced = judge.priced
 
     async def judge(self, item: JudgeInput) -> Verdict:

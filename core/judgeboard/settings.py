@@ -37,7 +37,8 @@ class Settings:
     ``JUDGEBOARD_TRACE_QUIET`` and ``JUDGEBOARD_TRACE_LONGEST`` are seconds: a trace whose root has ended becomes an
     answer after 2 quiet seconds, any other after 60. ``JUDGEBOARD_REQUESTS_PER_MINUTE`` and
     ``JUDGEBOARD_TOKENS_PER_MINUTE`` limit the calls of each model at each address, in all processes together: a number,
-    or several by pattern of the model's name (``500,claude-*=50``). Feedback waits
+    or several by pattern of the model's name (``500,claude-*=50``). ``JUDGEBOARD_REPLY_MB`` (8) limits one reply of a
+    model, as sent and decompressed. Feedback waits
     ``JUDGEBOARD_FEEDBACK_DAYS`` (7) for its answer. Alerts use ``JUDGEBOARD_SMTP`` (the mail
     server: ``smtps://user:password@host``, ``smtp+starttls://…`` or ``smtp://…``), ``JUDGEBOARD_SMTP_FROM`` (the
     sender), ``JUDGEBOARD_ALERT_COMMAND`` and ``JUDGEBOARD_ALERT_NETWORKS`` (private networks that webhooks may reach).
@@ -70,6 +71,7 @@ class Settings:
     feedback_days: float | None = _number(0.001, 36_500)
     requests_per_minute: tuple[str, ...] | None = None
     tokens_per_minute: tuple[str, ...] | None = None
+    reply_mb: float | None = _number(0.01, 1_000)
     smtp: str | None = field(default=None, repr=False)
     smtp_from: str | None = None
     alert_command: str | None = field(default=None, repr=False)

@@ -196,7 +196,10 @@ def model_endpoint(
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
     address = base_url or chosen.base_url
-    host, limit = host_of(address), rate_limit(model, load_settings())
+    settings = load_settings()
+    host, limit = host_of(address), rate_limit(model, settings)
+    if settings.reply_mb is not None:
+        options["reply_mb"] = settings.reply_mb
     if base_url and "@" in urlsplit(base_url).netloc:
         raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 

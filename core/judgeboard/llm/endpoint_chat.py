@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 import httpx2
@@ -30,10 +30,16 @@ from judgeboard.llm.provider import (
     read_error,
 )
 from judgeboard.llm.rate_limits import NO_LIMIT, CallPace, RateLimit
+from judgeboard.llm.reply_body import ENCODINGS, MB, ReplyLimit, UnreadableReply
+from judgeboard.settings import masked, variable_of
 from judgeboard.text import storable, storable_json
 
+REPLY_MB = 8.0
+"""Megabytes (2**20 bytes) that are read of one reply, as sent and decompressed."""
 _STORED_CHARACTERS = 10_000
 _SHOWN_CHARACTERS = 300
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+Cause = TypeVar("Cause", bound=BaseException)
 # Client headers that would reveal an OpenAI account to another provider.
 _LEFT_OUT = dict.fromkeys(("Authorization", "OpenAI-Organization", "OpenAI-Project"), openai.Omit())
 
@@ -46,13 +52,17 @@ def _certificates() -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """The result of one call: an HTTP status with its body, or a ``failure`` (timeout, connection)."""
+    """The result of one call: an HTTP status with its body, or a ``failure`` (timeout, connection, unreadable).
+
+    ``detail`` says why a reply is unreadable.
+    """
 
     latency_ms: int
     status: int = 0
     body: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     failure: str | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,7 @@ class EndpointChat:
     concurrency: int = 16
     timeout_s: float = 60.0
     tries: int | None = None
+    reply_mb: float = REPLY_MB
     limit: RateLimit = NO_LIMIT
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
@@ -119,7 +130,14 @@ class EndpointChat:
             api_key=self._key,
             max_retries=0,
             timeout=self.timeout_s,
-            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=self.timeout_s, verify=_certificates()),
+            http_client=openai.DefaultAioHttpClient(
+                limits=limits,
+                timeout=self.timeout_s,
+                verify=_certificates(),
+                headers={"accept-encoding": ENCODINGS},
+                event_hooks={"response": [ReplyLimit(round(self.reply_mb * MB))]},
+                follow_redirects=False,  # texts and key go to this address and to no other
+            ),
         )
 
     async def aclose(self) -> None:
@@ -164,7 +182,7 @@ class EndpointChat:
 
     async def _call(self, body: dict[str, Any]) -> Called:
         started = time.perf_counter()
-        failure: str | None = None
+        failure, detail = None, ""
         response: httpx2.Response | None = None
         try:
             async with asyncio.timeout(self.timeout_s):
@@ -176,11 +194,13 @@ class EndpointChat:
             response = error.response
         except TimeoutError:
             failure = "timeout"
-        except (openai.APIConnectionError, aiohttp.ClientError) as error:
-            failure = "timeout" if _timed_out(error) else "connection"
+        except (openai.APIConnectionError, aiohttp.ClientError, UnreadableReply) as error:
+            unreadable = _cause(error, UnreadableReply)
+            failure = "timeout" if _cause(error, TimeoutError) else "connection" if unreadable is None else "unreadable"
+            detail = "" if unreadable is None else f"{unreadable} ({variable_of('reply_mb')} is {self.reply_mb:g})"
         latency_ms = round((time.perf_counter() - started) * 1000)
         if response is None:
-            return Called(latency_ms, failure=failure)
+            return Called(latency_ms, failure=failure, detail=detail)
         text = response.text
         if self._key in text and response.status_code >= 300 and self._key != NO_KEY:
             text = text.replace(self._key, "***")
@@ -199,7 +219,9 @@ class EndpointChat:
 
     def _failed(self, called: Called) -> Failed:
         if called.failure is not None:
-            return Failed(called.failure, temporary=True)
+            # Another call for a reply that is too large would cost as much, and give the same.
+            unreadable = called.failure == "unreadable"
+            return Failed(f"{self.host}: {called.detail}") if unreadable else Failed(called.failure, temporary=True)
         error = read_error(called.body)
         reason = f"HTTP {called.status}: {_shown(error.message)}" if error.message else f"HTTP {called.status}"
         status = 402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
@@ -209,6 +231,9 @@ class EndpointChat:
             return Failed(reason, refused=True)
         if called.status in {400, 422} and error.rejected:
             return Failed(reason, rejected=error.rejected)
+        if called.status in _REDIRECTS:
+            goal = _shown(masked(called.headers.get("location", "")))
+            return Failed(f"HTTP {called.status}: it redirects to {goal}; to send texts there, use --base-url")
         if called.status in RETRIES:
             asked_s = asked_wait_s(called.headers, datetime.now(UTC))
             return Failed(reason, temporary=True, asked_wait_s=asked_s)
@@ -262,11 +287,11 @@ def _attempt(called: Called, outcome: Reply | Failed, why: str, *, replaced: boo
     )
 
 
-def _timed_out(error: BaseException) -> bool:
-    """Whether a timeout caused ``error``. The type of the client's error does not tell."""
+def _cause(error: BaseException, kind: type[Cause]) -> Cause | None:
+    """Return what of this kind caused ``error``. The type of the client's error does not tell."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, TimeoutError):
-            return True
+        if isinstance(cause, kind):
+            return cause
         cause = cause.__cause__
-    return False
+    return None

@@ -3,14 +3,15 @@
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.llm.provider import is_address
+from judgeboard.llm.reply_body import ENCODINGS, MB, BodyLimit, UnreadableReply
 from judgeboard.settings import masked
 from judgeboard.store.tools import PushItem
 from judgeboard.text import storable
@@ -20,6 +21,8 @@ _RETRIED = frozenset({408, _TOO_MANY, 502, 503, 504})
 _DENIED = frozenset({401, 403})
 _TRIES = 6
 _LONGEST_WAIT_S = 60.0
+_REPLY_MB = 64  # of one reply: a page of traces with long texts
+_REPLY_SECONDS = 120.0
 _REASON = 300  # characters: enough for a sentence, and too short for the text of an answer
 SENT_BY, OWN = "sent_by", "judgeboard"
 """The entry in the metadata of every score that Judgeboard sends; a pull leaves these scores out."""
@@ -74,13 +77,38 @@ class Target:
         return found.rstrip("/")
 
 
+class _BoundedStream(httpx.SyncByteStream):
+    def __init__(self, sent: httpx.SyncByteStream, limit: BodyLimit) -> None:
+        self._sent, self._limit = sent, limit
+        self._until = time.monotonic() + _REPLY_SECONDS
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._sent:
+            if time.monotonic() > self._until:
+                raise UnreadableReply(f"its reply did not end within {_REPLY_SECONDS:g} s")
+            yield from self._limit.pieces(part)
+
+    def close(self) -> None:
+        self._sent.close()
+
+
+def _bound(response: httpx.Response) -> None:
+    """Limit what is read of a reply, before its body is read."""
+    limit = BodyLimit(
+        response.headers.pop("content-encoding", ""), round(_REPLY_MB * MB)
+    )  # or it is decompressed twice
+    response.stream = _BoundedStream(cast("httpx.SyncByteStream", response.stream), limit)
+
+
 class Http:
     """A connection to a tool. A context manager."""
 
     def __init__(self, access: Access, wait: Callable[[float], object] = time.sleep) -> None:
         self.address = access.address
         self._headers = dict(access.headers)
-        self._client = httpx.Client(auth=access.auth, timeout=30)
+        self._client = httpx.Client(
+            auth=access.auth, timeout=30, headers={"accept-encoding": ENCODINGS}, event_hooks={"response": [_bound]}
+        )
         self._wait = wait
         self._known: dict[str, Any] = {}
 
@@ -108,8 +136,9 @@ class Http:
                 # The error has the header, and so the key: it is not shown.
                 words = "a header cannot be sent: the key has a line break or another unusual character"
                 raise NotSent(words) from None
-            except httpx.RequestError as error:
+            except (httpx.RequestError, UnreadableReply) as error:
                 reason = f"{type(error).__name__}: {error}"
+                again = repeat and not isinstance(error, UnreadableReply)
             else:
                 if reply.is_success:
                     return self._content(reply)

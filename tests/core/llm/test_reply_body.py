@@ -1,0 +1,152 @@
+"""What an endpoint sends is read and decompressed up to a limit, and goes to no other address."""
+
+import asyncio
+import gzip
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgeboard.errors import NotSent
+from judgeboard.llm.chat import ChatRequest, NoReply, Reply
+from judgeboard.llm.endpoint_chat import EndpointChat
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
+from judgeboard.llm.reply_body import MB, BodyLimit, UnreadableReply
+from judgeboard.targets import target
+
+REQUEST = ChatRequest([{"role": "user", "content": "Judge."}], schema=None, schema_name="", max_output=9, parameters={})
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+CHUNK = b"10000\r\n" + b" " * 65536 + b"\r\n"
+
+
+def decompressed(encoding: str, sent: bytes, most: int = MB, parts: int = 1) -> bytes:
+    limit = BodyLimit(encoding, most)
+    size = max(1, len(sent) // parts)
+    return b"".join(piece for start in range(0, len(sent), size) for piece in limit.pieces(sent[start : start + size]))
+
+
+@given(st.binary(max_size=500), st.integers(1, 20))
+@pytest.mark.parametrize(
+    ("encoding", "compress"),
+    [
+        ("", bytes),
+        ("identity", bytes),
+        ("gzip", gzip.compress),
+        ("GZIP", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda body: zlib.compress(body, wbits=-15)),
+    ],
+)
+def test_a_body_comes_back_whole(encoding: str, compress: Callable[[bytes], bytes], body: bytes, parts: int) -> None:
+    assert decompressed(encoding, compress(body), parts=parts) == body
+
+
+@pytest.mark.parametrize(("encoding", "compress"), [("", bytes), ("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_no_more_than_the_limit_is_made_of_a_body(encoding: str, compress: Callable[[bytes], bytes]) -> None:
+    assert len(decompressed(encoding, compress(b" " * MB))) == MB
+    limit = BodyLimit(encoding, MB)
+    with pytest.raises(UnreadableReply, match="more than 1 MB"):
+        list(limit.pieces(compress(b" " * (100 * MB))))
+    assert limit.size <= MB + 2**16
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "what"])
+def test_an_encoding_that_was_not_asked_for_is_named(encoding: str) -> None:
+    with pytest.raises(UnreadableReply, match=f"compressed with '{encoding}'"):
+        BodyLimit(encoding, MB)
+
+
+def ask(base_url: str, **options: Any) -> Reply | NoReply:
+    async def run() -> Reply | NoReply:
+        chat = EndpointChat("m", base_url=base_url, api_key="sk-0123456789", **options)
+        try:
+            return await chat.complete(REQUEST)
+        finally:
+            await chat.aclose()
+
+    return asyncio.run(run())
+
+
+def sent_to_client(part: bytes, head: bytes, **options: Any) -> tuple[Reply | NoReply, int]:
+    """Send one part again and again; return what the client made of it, and the bytes that it took."""
+    taken = 0
+
+    async def run() -> Reply | NoReply:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal taken
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(head)
+            try:
+                while taken < 100 * MB:
+                    writer.write(part)
+                    await writer.drain()
+                    taken += len(part)
+            except ConnectionError:
+                pass
+            finally:
+                writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        chat = EndpointChat("m", base_url=f"http://127.0.0.1:{port}/v1", api_key="sk-0123456789", **options)
+        try:
+            return await chat.complete(REQUEST)
+        finally:
+            await chat.aclose()
+            server.close()
+
+    return asyncio.run(run()), taken
+
+
+def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again() -> None:
+    reply, taken = sent_to_client(CHUNK, HEAD + b"transfer-encoding: chunked\r\n\r\n")
+    assert isinstance(reply, NoReply)
+    assert "its reply has more than 8 MB (JUDGEBOARD_REPLY_MB is 8)" in reply.reason
+    assert [attempt.status for attempt in reply.attempts] == ["unreadable"]
+    assert taken < 24 * MB, "what is more than the limit is in the buffers of the connection"
+
+
+def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    from judgeboard.llm.endpoint import model_endpoint
+
+    monkeypatch.setenv("JUDGEBOARD_REPLY_MB", "0.01")
+    with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
+        asked = model_endpoint("the judge", model="m", base_url=endpoint.base_url)
+
+        async def run() -> Reply | NoReply:
+            try:
+                return await asked.chat.complete(REQUEST)
+            finally:
+                await asked.aclose()
+
+        reply = asyncio.run(run())
+    assert isinstance(reply, NoReply)
+    assert "more than 0.01 MB" in reply.reason
+
+
+def test_a_reply_that_trickles_ends_with_the_time_of_the_call() -> None:
+    reply, _ = sent_to_client(b"1\r\n \r\n", HEAD + b"transfer-encoding: chunked\r\n\r\n", timeout_s=0.3, tries=1)
+    assert isinstance(reply, NoReply)
+    assert "timeout" in reply.reason or "more than 8 MB" in reply.reason
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_texts_and_key_do_not_follow_a_redirect(status: int) -> None:
+    with RecordingEndpoint(always(verdict())) as stranger:
+        goal = f"{stranger.base_url}/chat/completions"
+        with RecordingEndpoint(always(ScriptedReply({}, status, {"location": goal}))) as endpoint:
+            reply = ask(endpoint.base_url)
+    assert isinstance(reply, NoReply)
+    assert f"HTTP {status}: it redirects to {goal}" in reply.reason
+    assert stranger.requests == []
+
+
+def test_a_tool_is_read_up_to_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "_REPLY_MB", 0.01)
+    with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
+        with target.Http(target.Access(endpoint.base_url)) as http, pytest.raises(NotSent, match=r"more than 0\.01 MB"):
+            http.send("POST", "/chat/completions", {})
+        assert len(endpoint.requests) == 1
