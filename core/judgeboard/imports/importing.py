@@ -9,26 +9,29 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
-from judgeboard.imports.exports import Export, ExportRows, recognised
+from judgeboard.imports.exports import Export, ExportRows, RowOfAnswer, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
-from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, kind_class
 from judgeboard.imports.labels import LabelWord, check_label_set
 from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
-from judgeboard.store.storing import finish_batch, same_file_before, start_batch
+from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
+from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 from judgeboard.text import MAX_NAME, counted
+
+if TYPE_CHECKING:
+    from judgeboard.domain import Response
 
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
-DEFAULT_SOURCE = "default"
 IDS_FROM_CONTENT = ("responses", "pairs")
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
@@ -48,6 +51,7 @@ class ImportSummary:
     separate list because all unusable rows of a batch come before its differing rows.
     ``labels`` are the words that the file has for labels. ``export`` is what the file was recognised as, if it is an
     export of another tool, ``of_traces`` if its answers are those of traces; ``others`` counts its rows of other kinds.
+    ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     """
 
@@ -56,6 +60,7 @@ class ImportSummary:
     dry_run: bool
     format: str = ""
     export: str | None = None
+    tool_source: str | None = None
     of_traces: bool = False
     others: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
@@ -149,12 +154,12 @@ def import_file(
     for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field;
     an empty value means missing. ``constants``, ``{field: value}``, has the values of fields that are the same in all
     rows.
-    ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
-    pairs, it is the log with these (default: any). With a ``label_set``, the labels of grades and verdicts are options
-    of a label schema with this name. ``export`` reads the rows of another tool (default: it is recognised). With
-    ``newer_counts``, a verdict that differs from the stored one is stored as a newer one. With a ``batch``, the rows
-    belong to it, and the caller finishes it. A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each
-    rejected row, also in a dry run, and replaces the file of rejected rows.
+    ``source`` is the log of rows without a source (default: ``default``; of an export, the source of its tool). For
+    kinds that refer to stored responses or pairs, it is the log with these (default: any). With a ``label_set``, the
+    labels of grades and verdicts are options of a label schema with this name. ``export`` reads the rows of another
+    tool (default: it is recognised). With ``newer_counts``, a verdict that differs from the stored one is stored as a
+    newer one. With a ``batch``, the rows belong to it, and the caller finishes it. A ``dry_run`` stores and writes
+    nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -198,6 +203,7 @@ def import_file(
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces
+            summary.tool_source = reading.kind.tool_source
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
@@ -230,6 +236,23 @@ class OpenBatch:
         """Store the end of the batch in the caller's transaction."""
         if self.id is not None:
             finish_batch(connection, self.id, dict(self.counts), now)
+
+
+def undo_import(
+    store: Store, number: int | None = None, *, with_reviews: bool = False, actor: Actor = "library"
+) -> ImportUndo:
+    """Withdraw the rows of an import (default: the latest), with what was derived from them, in one transaction.
+
+    The ids are free then: the file can be imported again. Answers and pairs on which people decided stay, unless
+    ``with_reviews`` is given.
+
+    Raises:
+        NotAllowed: The actor is neither lead nor admin.
+        NotFound: There is no such import.
+        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other imports.
+    """
+    with allowed(store, actor, Action.IMPORT) as connection:
+        return withdraw_import(connection, number, with_reviews=with_reviews, actor=actor_name(actor))
 
 
 @dataclass(slots=True)
@@ -282,6 +305,7 @@ class _Rows:
             line, row = self.rows[problem.index]
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
         self.records, self.rows = [], []
+        self.kind.file_answers.clear()
 
     def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
@@ -291,6 +315,8 @@ class _Rows:
             self.summary.unchanged -= late
             counts = {name: getattr(self.summary, name) for name in _COUNTS}
             self.batch.counts.update(counts | {"conflicts": self.summary.differing})
+            if self.kind.aspects_added:
+                self.batch.counts[ASPECTS_ADDED] += self.kind.aspects_added
             if self.summary.dry_run:
                 attempt.rollback()
             elif whole:
@@ -410,6 +436,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         recognises: str | None,
         export: ExportRows | None = None,
         constants: Mapping[str, str] | None = None,
+        *,
+        any_source: bool = False,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -429,6 +457,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         )
         self.export = export
         self._recognises = recognises
+        self._any_source = any_source
+        self._answers: _AnswersOfExport | None = None
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
 
@@ -487,11 +517,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         ahead = list(itertools.islice(items, 1))
         if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
             self.export = recognised(ahead[0].values, self._recognises)
-        self.kind.of_traces = self.export is not None and self.export.of_traces
         rows = itertools.chain(ahead, items)
-        return rows if self.export is None else self.export.rows(rows)
+        if self.export is None:
+            return rows
+        self.kind.of_traces = self.export.of_traces
+        if self._any_source:
+            self.kind.tool_source = self.export.source
+            self.kind.source = self.export.source if self.kind.brings_answers else None
+        return self.export.rows(rows)
 
     def _record(self, row: Row) -> Any:
+        if isinstance(row, RowOfAnswer):
+            self._answers = self._answers or _AnswersOfExport(self.format.textual)
+            answer = self._answers.of(row)
+            if isinstance(answer, Rejected):
+                return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
+            self.kind.file_answers[answer.external_id] = answer
         values = self._columns.unfolded(row.values)
         taken, others = self._columns.plan(values)
         if fault := fault_in(row.values):
@@ -509,6 +550,32 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             return OfAnotherKind(row.line, error.field, reason, cells.as_json())
         self.row = cells.as_json()
         return record
+
+
+class _AnswersOfExport:
+    """Builds the answers to which the rows of another kind belong, exactly as an import of the answers does."""
+
+    def __init__(self, textual: bool) -> None:
+        self._kind = kind_class("responses")(DEFAULT_SOURCE)
+        self._columns = Columns(self._kind.columns, left_over=self._kind.left_over)
+        self._textual = textual
+        self._row: Mapping[str, Any] | None = None
+        self._answer: Any = None
+
+    def of(self, row: RowOfAnswer) -> "Response | Rejected":
+        """Return the answer of a row. The rows of an answer come one after the other."""
+        if row.answer is not self._row:
+            self._row, self._answer = row.answer, self._built(row)
+        return cast("Response | Rejected", self._answer)
+
+    def _built(self, row: RowOfAnswer) -> Any:
+        if fault := fault_in(row.answer):
+            return Rejected(row.line, *fault, row.answer)
+        values = self._columns.unfolded(row.answer)
+        try:
+            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
+        except Unusable as error:
+            return Rejected(row.line, error.field, error.reason, row.answer)
 
 
 def _rejected_before(item: Row | Rejected) -> Row | Rejected:
@@ -535,6 +602,7 @@ def read_records(
 ) -> Reading:
     """Read a file of one kind lazily. The arguments are those of `import_file`."""
     chosen = kind_class(kind)
+    any_source = source is None
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
@@ -552,7 +620,17 @@ def read_records(
         # A format or a mapping says how to read the file, so that nothing has to be recognised.
         recognises = kind if format == AUTO and not mapping and not constants else None
         rows = None if export is None else ExportRows(export, kind)
-        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises, rows, constants)
+        return Reading(
+            opened,
+            find_format(opened, format),
+            importing,
+            mapping,
+            meanings,
+            recognises,
+            rows,
+            constants,
+            any_source=any_source,
+        )
     except BaseException:
         opened.close()
         raise

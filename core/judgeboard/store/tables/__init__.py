@@ -51,6 +51,7 @@ from judgeboard.store.tables.operations import (
     SPAN,
     TRACE,
     WAITING_FEEDBACK,
+    WITHDRAWN_ROW,
     WORKER,
 )
 from judgeboard.store.tables.queues import DRAFT, LEASE, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, QUEUE_ITEM_FLAG, SKIP
@@ -128,6 +129,7 @@ __all__ = [
     "TRACE",
     "VERSION",
     "WAITING_FEEDBACK",
+    "WITHDRAWN_ROW",
     "WORKER",
     "BigId",
     "JsonTuple",
