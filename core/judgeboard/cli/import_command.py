@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 MAX_COLUMNS = 30  # names of columns in one line
 MAX_ROWS = 3  # rejected rows in the output
+MAX_KEPT = 20  # ids of answers that stay
 
 
 def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
@@ -134,7 +135,7 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
     help="Also withdraw answers and pairs on which people decided, with their reviews (default: these stay).",
 )
 def import_undo(number: int | None, with_reviews: bool) -> int:
-    """Take back the import with number N (default: the latest).
+    """Undo the import with number N (default: the latest).
 
     Its answers are withdrawn with all that was derived from them: verdicts, flags, feedback, comments, queue items.
     They appear nowhere any more. Their ids are free, so the file can be imported again. After an import of verdicts,
@@ -148,17 +149,14 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     batch = undone.batch
     lines = [f"import {batch.id} ({batch.file}): withdrawn: {undone.words or 'nothing'}"]
     if undone.kept:
-        shown = ", ".join(undone.kept[:MAX_ROWS]) + (
-            f" and {len(undone.kept) - MAX_ROWS:,} more" if undone.kept[MAX_ROWS:] else ""
-        )
-        lines.append(f"  {counted(len(undone.kept), 'id')} with decisions of people stay: {shown}")
-        if not with_reviews and batch.kind in BRINGING_ANSWERS:
+        more = len(undone.kept) - MAX_KEPT
+        shown = ", ".join(undone.kept[:MAX_KEPT]) + (f" and {more:,} more" if more > 0 else "")
+        lines.append(f"  because people decided on them, these stay: {shown}")
+        if not with_reviews and kind_class(batch.kind).brings_answers:
             lines.append(f"  to withdraw them too: `judgeboard import undo {batch.id} --with-reviews`")
     options.show(undone, lines)
     return SOME_REJECTED if undone.kept else ALL_IN
 
-
-BRINGING_ANSWERS = tuple(name for name in KINDS if name in {"responses", "pairs", "samples", "repeats"})
 
 # Kind of file -> the command that uses it.
 _NEXT = {

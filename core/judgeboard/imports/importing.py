@@ -2,33 +2,30 @@
 
 import hashlib
 import itertools
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
-from judgeboard.imports.exports import Export, ExportRows, RowOfAnswer, recognised
+from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, kind_class
 from judgeboard.imports.labels import LabelWord, check_label_set
+from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_before, rejected_path
 from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 from judgeboard.text import MAX_NAME, counted
-
-if TYPE_CHECKING:
-    from judgeboard.domain import Response
 
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
@@ -209,7 +206,7 @@ def import_file(
         summary.rejected_problem = rejects.problem
         if on_rejected is None and not dry_run and not rejects.count and target.is_file() and str(target) != str(file):
             with suppress(OSError):  # another user's file; this import is done
-                summary.older_file = target if _start_of(target) == _START else None
+                summary.older_file = target if is_rejected_file(target) else None
     return summary
 
 
@@ -281,16 +278,7 @@ class _Rows:
         summary = self.summary
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
-            batch_id = self.batch.id or start_batch(
-                connection,
-                file=self.batch.name,
-                sha256=self.batch.digest,
-                importer=summary.format,
-                kind=summary.kind,
-                actor=actor_name(self.actor),
-                now=now,
-            )
-            self.kind.batch_id = batch_id
+            batch_id = self._started_batch(connection, now)
             stored = self.kind.store(connection, self.records, now)
             # A file with nothing new stores nothing, not even an import batch.
             if summary.dry_run or not (stored.new or stored.feedback_added):
@@ -310,6 +298,7 @@ class _Rows:
     def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
+            batch_id = self._started_batch(connection, now)
             late = self.kind.finish(connection, now)
             self.summary.new += late
             self.summary.unchanged -= late
@@ -317,10 +306,26 @@ class _Rows:
             self.batch.counts.update(counts | {"conflicts": self.summary.differing})
             if self.kind.aspects_added:
                 self.batch.counts[ASPECTS_ADDED] += self.kind.aspects_added
-            if self.summary.dry_run:
+            if self.summary.dry_run or (self.batch.id is None and not late):
                 attempt.rollback()
-            elif whole:
+                return
+            attempt.commit()
+            self.batch.id = batch_id
+            if whole:
                 self.batch.finish_in(connection, now)
+
+    def _started_batch(self, connection: Connection, now: datetime) -> int:
+        """Return the batch of the records that are stored next; the caller keeps it if some are new."""
+        self.kind.batch_id = self.batch.id or start_batch(
+            connection,
+            file=self.batch.name,
+            sha256=self.batch.digest,
+            importer=self.summary.format,
+            kind=self.summary.kind,
+            actor=actor_name(self.actor),
+            now=now,
+        )
+        return self.kind.batch_id
 
     def _reject(self, rejected: Rejected) -> None:
         self.summary.rejected += 1
@@ -346,77 +351,6 @@ def _sha256(file: str | Path | BinaryIO) -> str | None:
         return None
     with Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def rejected_path(file: str | Path) -> Path:
-    """Return the default file of rejected rows: ``FILE.rejected.jsonl``; for ``-`` in the current folder."""
-    return Path("stdin.rejected.jsonl") if str(file) == "-" else Path(f"{file}.rejected.jsonl")
-
-
-_REJECTED = ("line", "field", "reason", "row")
-_START = b'{"line": '  # the start of every line in a file of rejected rows
-
-
-class RejectedFile(AbstractContextManager["RejectedFile"]):
-    """A file of rejected rows: JSON lines with line, field, reason and row. The first row creates the file.
-
-    Only an older file of rejected rows is replaced, because a person may name the log or the database by mistake.
-    ``problem`` is the reason if rows could not be written. The usable rows are stored anyway.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.count = 0
-        self.problem: str | None = None
-        self._file: TextIO | None = None
-
-    def __exit__(self, *_error: object) -> None:
-        try:
-            if self._file is not None:
-                self._file.close()
-        except OSError as failure:  # a full disk may cause an error only here
-            self.problem = self.problem or self._unwritten(failure)
-
-    def add(self, rejected: Rejected) -> None:
-        """Write one rejected row."""
-        self.count += 1
-        if self.problem is not None:
-            return
-        try:
-            if self._file is None:
-                if not _replaceable(self.path):
-                    self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
-                    return
-                self._file = self.path.open("w", encoding="utf-8")
-            self._file.write(rejected_line(rejected))
-        except OSError as error:
-            self.problem = self._unwritten(error)
-
-    def _unwritten(self, error: OSError) -> str:
-        return f"the rejected rows cannot be written to {self.path} ({error.strerror}): use --rejected PATH"
-
-
-def _replaceable(path: Path) -> bool:
-    """Whether the path may be written: it is no regular file, is empty, or is a file of rejected rows."""
-    return not path.is_file() or _start_of(path) in {b"", _START}
-
-
-def _start_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(len(_START))
-
-
-def rejected_line(rejected: Rejected) -> str:
-    """Return a rejected row as a line of JSON; a row that JSON cannot represent becomes a text."""
-    line = {name: getattr(rejected, name) for name in _REJECTED}
-    try:  # as ASCII: a row may be rejected for a lone surrogate, which UTF-8 cannot encode
-        return json.dumps(line, allow_nan=False) + "\n"
-    except (ValueError, RecursionError):
-        try:
-            row = repr(rejected.row)
-        except RecursionError:
-            row = "nested too deeply to show it"
-        return json.dumps({**line, "row": row}) + "\n"
 
 
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
@@ -458,7 +392,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self.export = export
         self._recognises = recognises
         self._any_source = any_source
-        self._answers: _AnswersOfExport | None = None
+        self._answers: AnswersOfExport | None = None
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
 
@@ -506,7 +440,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         try:
             for item in self._of_export(items):
                 last = item.line
-                yield _rejected_before(item)
+                yield rejected_before(item)
         except Unreadable as error:
             self.unreadable = f"unreadable after row {last}: {error}"
             yield Rejected(last + 1, None, self.unreadable, None)
@@ -528,7 +462,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _record(self, row: Row) -> Any:
         if isinstance(row, RowOfAnswer):
-            self._answers = self._answers or _AnswersOfExport(self.format.textual)
+            self._answers = self._answers or AnswersOfExport(self.format.textual)
             answer = self._answers.of(row)
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
@@ -550,39 +484,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             return OfAnotherKind(row.line, error.field, reason, cells.as_json())
         self.row = cells.as_json()
         return record
-
-
-class _AnswersOfExport:
-    """Builds the answers to which the rows of another kind belong, exactly as an import of the answers does."""
-
-    def __init__(self, textual: bool) -> None:
-        self._kind = kind_class("responses")(DEFAULT_SOURCE)
-        self._columns = Columns(self._kind.columns, left_over=self._kind.left_over)
-        self._textual = textual
-        self._row: Mapping[str, Any] | None = None
-        self._answer: Any = None
-
-    def of(self, row: RowOfAnswer) -> "Response | Rejected":
-        """Return the answer of a row. The rows of an answer come one after the other."""
-        if row.answer is not self._row:
-            self._row, self._answer = row.answer, self._built(row)
-        return cast("Response | Rejected", self._answer)
-
-    def _built(self, row: RowOfAnswer) -> Any:
-        if fault := fault_in(row.answer):
-            return Rejected(row.line, *fault, row.answer)
-        values = self._columns.unfolded(row.answer)
-        try:
-            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
-        except Unusable as error:
-            return Rejected(row.line, error.field, error.reason, row.answer)
-
-
-def _rejected_before(item: Row | Rejected) -> Row | Rejected:
-    """Return the original row in a line of a file of rejected rows. Return any other item unchanged."""
-    if isinstance(item, Row) and tuple(item.values) == _REJECTED and isinstance(item.values["row"], dict):
-        return Row(item.line, item.values["row"])
-    return item
 
 
 def read_records(

@@ -67,7 +67,7 @@ _RECEIVER = "receiver"  # verdicts that came one by one
 
 @dataclass(frozen=True, slots=True)
 class ImportUndo:
-    """What undoing an import takes back.
+    """What undoing an import withdraws.
 
     ``rows`` has the number of rows by table. ``kept`` has the ids, as in the log, of the answers and pairs of which
     something stays because people decided on it.
@@ -108,7 +108,7 @@ def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
 
 
 def plan_undo(connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False) -> ImportUndo:
-    """Return what `withdraw_import` would take back, and raise the same errors. Nothing changes."""
+    """Return what `withdraw_import` would withdraw, and raise the same errors. Nothing changes."""
     return _Undo(connection, get_batch(connection, batch_id), with_reviews=with_reviews).result()
 
 
@@ -151,7 +151,7 @@ class _Undo:
             state = "it is undone already" if batch.undone_at else "none of its rows are left"
             raise BadInput(f"import {batch.id} ({batch.file}) cannot be undone: {state}")
         kept: dict[str, set[int]] = defaultdict(set)
-        self.reached = derived_rows(connection, roots)
+        self.reached = _derived_rows(connection, roots)
         while decided := self._decided(with_reviews=with_reviews):
             sources = _sources(connection, self.reached, decided)
             staying = {name: ids & sources.get(name, set()) for name, ids in roots.items()}
@@ -162,7 +162,7 @@ class _Undo:
             for name, ids in staying.items():
                 kept[name] |= ids
             roots = {name: ids - kept[name] for name, ids in roots.items()}
-            self.reached = derived_rows(connection, roots)
+            self.reached = _derived_rows(connection, roots)
         self.kept = kept
 
     def result(self) -> ImportUndo:
@@ -177,7 +177,7 @@ class _Undo:
         changed = _values(connection, reached, "response_id", (JUDGMENT, FEEDBACK)) - _ids(reached, RESPONSE)
         self._withdraw(reached, now)
         ended = [run for run in sorted(runs) if self._is_empty(run)]
-        self._withdraw(derived_rows(connection, {RUN.name: set(ended)}), now)
+        self._withdraw(_derived_rows(connection, {RUN.name: set(ended)}), now)
         # Judges and annotators that only this import named.
         recorded = select(VERSION.c.id).where(
             VERSION.c.id.in_(listed(connection, versions)), VERSION.c.kind == RECORDED
@@ -215,7 +215,7 @@ class _Undo:
             *([RUN.c.started_at <= batch.finished_at] if batch.finished_at else []),
         ]
         runs = self._scalars(select(RUN.c.id).where(*unnamed))
-        derived = derived_rows(connection, roots) if runs else {}
+        derived = _derived_rows(connection, roots) if runs else {}
         for table in _RECORDED if runs else ():
             steps = self._scalars(select(table.c.id).where(table.c.run_id.in_(listed(connection, runs))))
             if steps - _ids(derived, table):
@@ -339,7 +339,7 @@ def forget_copies(connection: Connection, response_ids: Collection[int]) -> None
     connection.execute(update(WITHDRAWN_ROW).where(about).values(content=None))
 
 
-def derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reached:
+def _derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reached:
     """Return rows, given as ids by table, with all rows that refer to them, directly or through others."""
     reached: Reached = {name: {(id_,) for id_ in ids} for name, ids in roots.items() if ids}
     new = {name: set(ids) for name, ids in roots.items() if ids}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from judgeboard.domain import Rejected
+from judgeboard.domain import Rejected, Response
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports import (
     argilla,
@@ -25,6 +25,9 @@ from judgeboard.imports.exports import (
     trulens,
 )
 from judgeboard.imports.exports.entry import Entries, Entry
+from judgeboard.imports.fields import Cells, Columns, Unusable, fault_in
+from judgeboard.imports.kinds import DEFAULT_SOURCE
+from judgeboard.imports.responses import ResponseImport
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,32 @@ class ExportRows:
         for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
+
+
+class AnswersOfExport:
+    """Builds the answers to which the rows of another kind belong, exactly as an import of the answers does."""
+
+    def __init__(self, textual: bool) -> None:
+        self._kind = ResponseImport(DEFAULT_SOURCE)
+        self._columns = Columns(self._kind.columns, left_over=self._kind.left_over)
+        self._textual = textual
+        self._row: Mapping[str, Any] | None = None
+        self._answer: Response | Rejected = Rejected(0, None, "", None)
+
+    def of(self, row: RowOfAnswer) -> Response | Rejected:
+        """Return the answer of a row. The rows of an answer come one after the other."""
+        if row.answer is not self._row:
+            self._row, self._answer = row.answer, self._built(row)
+        return self._answer
+
+    def _built(self, row: RowOfAnswer) -> Response | Rejected:
+        if fault := fault_in(row.answer):
+            return Rejected(row.line, *fault, row.answer)
+        values = self._columns.unfolded(row.answer)
+        try:
+            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
+        except Unusable as error:
+            return Rejected(row.line, error.field, error.reason, row.answer)
 
 
 def recognised(first: Mapping[str, Any], kind: str) -> ExportRows | None:
