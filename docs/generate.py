@@ -341,6 +341,7 @@ def tables_page() -> str:
 # The page of the JSON output.
 
 RESULTS: Mapping[str, str] = {
+    "import undo": "judgeboard.imports.importing.undo_import",
     "judge": "judgeboard.judge_pending",
     "judge --repeats": "judgeboard.judge_repeats",
     "judge --jury": "judgeboard.judge_by_jury",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 MAX_COLUMNS = 30  # names of columns in one line
 MAX_ROWS = 3  # rejected rows in the output
+MAX_KEPT = 20  # ids of answers that stay
 
 
 def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
@@ -45,12 +46,14 @@ def kind_lines() -> str:
     return "\n".join(f"{name:{width}} {kind.help}" for name, kind in KINDS.items())
 
 
-@options.command(
+@options.group(
     "judgeboard import may-log.jsonl.gz",
     "judgeboard import log.csv --map Frage=query --map Antwort=answer --source shop",
     "judgeboard import --kind grades grades.jsonl",
     "judgeboard import --kind grades grades.csv --map-value label:ok=grounded --map-value label:nok=hallucinated",
     "judgeboard import --kind pairs arena.jsonl.gz",
+    "judgeboard import undo",
+    cls=options.CommandOfFiles,
     json=False,
     help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
 
@@ -103,8 +106,8 @@ could be used, or a file could not be read to its end.
 )
 @click.option(
     "--source",
-    help="Name of the log (default: default). For grades, verdicts and comparisons: the log with the answers they "
-    "refer to (default: all logs).",
+    help="Name of the log (default: default; for the export of a tool, the name of the tool). For grades, verdicts and "
+    "comparisons: the log with the answers they refer to (default: all logs).",
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and print the result, but store nothing.")
 @click.option(
@@ -122,6 +125,37 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
         of_kind, label_set = _NEXT.get(choices["kind"], ("stats",)), choices["label_set"]
         options.suggest(*(of_kind if label_set is None else ("agreement", "--schema", label_set)))
     return code
+
+
+@options.command("judgeboard import undo", "judgeboard import undo 12 --with-reviews", group=import_command)
+@click.argument("number", type=options.ROW_ID, required=False, metavar="[N]")
+@click.option(
+    "--with-reviews",
+    is_flag=True,
+    help="Also withdraw answers and pairs on which people decided, with their reviews (default: these stay).",
+)
+def import_undo(number: int | None, with_reviews: bool) -> int:
+    """Undo the import with number N (default: the latest).
+
+    Its answers are withdrawn with all that was derived from them: verdicts, flags, feedback, comments, queue items.
+    They appear nowhere any more. Their ids are free, so the file can be imported again. After an import of verdicts,
+    grades or feedback, these are withdrawn, and the answers stay. Answers on which people decided are listed and stay.
+
+    Exit code 0: the import is undone; 1: something stays, because people decided on it.
+    """
+    from judgeboard.imports.importing import undo_import
+
+    undone = undo_import(options.open_store(), number, with_reviews=with_reviews, actor=options.actor())
+    batch = undone.batch
+    lines = [f"import {batch.id} ({batch.file}): withdrawn: {undone.words or 'nothing'}"]
+    if undone.kept:
+        more = len(undone.kept) - MAX_KEPT
+        shown = ", ".join(undone.kept[:MAX_KEPT]) + (f" and {more:,} more" if more > 0 else "")
+        lines.append(f"  because people decided on them, these stay: {shown}")
+        if not with_reviews and kind_class(batch.kind).brings_answers:
+            lines.append(f"  to withdraw them too: `judgeboard import undo {batch.id} --with-reviews`")
+    options.show(undone, lines)
+    return SOME_REJECTED if undone.kept else ALL_IN
 
 
 # Kind of file -> the command that uses it.
@@ -165,13 +199,9 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
 
 def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> int:
     """Import the rows of another kind from a file whose answers are stored. Return the exit code, at most 1."""
-    from judgeboard.imports.importing import DEFAULT_SOURCE, rejected_path
+    from judgeboard.imports.importing import rejected_path
 
-    source, rejected = (
-        choices.get("source") or DEFAULT_SOURCE,
-        rejected_path(f"{choices.get('rejected') or file}.{kind}"),
-    )
-    further = choices | {"kind": kind, "source": source, "rejected": rejected}
+    further = choices | {"kind": kind, "rejected": rejected_path(f"{choices.get('rejected') or file}.{kind}")}
     return min(SOME_REJECTED, import_one(store, file, further))
 
 
@@ -241,6 +271,8 @@ def _recognised(summary: "ImportSummary") -> list[str]:
         return []
     rows = f"; these rows are its {KINDS[summary.kind].noun}s" if summary.rows else ""
     lines = [f"  recognised: {summary.export}{rows}"]
+    if summary.tool_source and summary.rows and kind_class(summary.kind).brings_answers:
+        lines.append(f"  source: {summary.tool_source} (to choose another, use --source NAME)")
     if summary.unknown:
         lines.append(f"  no known metrics, kept in metadata: {_named(summary, summary.unknown)}")
     if summary.kind == "responses":

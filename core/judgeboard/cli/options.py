@@ -141,15 +141,45 @@ def state_commands(group: click.Group, example: str, change: Callable[[str, Rule
         made(click.argument("name")(run))
 
 
-def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
-    """Return a decorator that makes a group. A group that runs without a subcommand has --json and --db."""
+def group(
+    *examples: str, cls: type[click.Group] = click.Group, json: bool = True, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Group]:
+    """Return a decorator that makes a group.
+
+    A group that runs without a subcommand has --db and, unless ``json`` is False, --json.
+    """
 
     def decorate(function: Callable[..., Any]) -> click.Group:
-        made = click.group(None, click.Group, epilog=example(*examples), **settings)(function)
-        made.params += [_JSON, _DATABASE] if made.invoke_without_command else []
+        made = click.group(None, cls, epilog=example(*examples), **settings)(function)
+        if made.invoke_without_command:
+            made.params += [_JSON, _DATABASE] if json else [_DATABASE]
         return made
 
     return decorate
+
+
+class CommandOfFiles(click.Group):
+    """A command whose arguments are files, with subcommands: the first word may name one. ./undo is always a file."""
+
+    allow_interspersed_args = True
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **{**settings, "invoke_without_command": True, "subcommand_metavar": ""})
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options of this command, unless the arguments are those of a subcommand."""
+        if args and args[0] in self.commands:
+            ctx.invoked_subcommand, *ctx.args = args
+            return ctx.args
+        return click.Command.parse_args(self, ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand, or this command."""
+        name = ctx.invoked_subcommand
+        if name is None:
+            return click.Command.invoke(self, ctx)
+        with self.commands[name].make_context(name, ctx.args, parent=ctx) as context:
+            return context.command.invoke(context)
 
 
 def _checked_judge_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:

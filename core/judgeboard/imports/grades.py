@@ -132,7 +132,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
         responses = self.responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
-        known = rows.find("response", "external_id", grade_names, responses, of_traces=self.of_traces)
+        known = self.find_answers(connection, rows, grade_names, responses)
         if (label_set := self.labels.label_set) is not None:
             words = {i: grades[i].fields[label_set] for i in known if i in grades and label_set in grades[i].fields}
             options = set(label_set_field(connection, label_set, words.values(), self.actor, now).values)

@@ -2,33 +2,33 @@
 
 import hashlib
 import itertools
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
-from judgeboard.imports.exports import Export, ExportRows, recognised
+from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
-from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, kind_class
 from judgeboard.imports.labels import LabelWord, check_label_set
+from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_before, rejected_path
 from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
-from judgeboard.store.storing import finish_batch, same_file_before, start_batch
+from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
+from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 from judgeboard.text import MAX_NAME, counted
 
 BATCH_ROWS = 1_000
 LOOK_AHEAD = 1_000
-DEFAULT_SOURCE = "default"
 IDS_FROM_CONTENT = ("responses", "pairs")
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
@@ -48,6 +48,7 @@ class ImportSummary:
     separate list because all unusable rows of a batch come before its differing rows.
     ``labels`` are the words that the file has for labels. ``export`` is what the file was recognised as, if it is an
     export of another tool, ``of_traces`` if its answers are those of traces; ``others`` counts its rows of other kinds.
+    ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     """
 
@@ -56,6 +57,7 @@ class ImportSummary:
     dry_run: bool
     format: str = ""
     export: str | None = None
+    tool_source: str | None = None
     of_traces: bool = False
     others: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
@@ -149,12 +151,12 @@ def import_file(
     for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field;
     an empty value means missing. ``constants``, ``{field: value}``, has the values of fields that are the same in all
     rows.
-    ``source`` is the log of rows without a source (default: ``default``). For kinds that refer to stored responses or
-    pairs, it is the log with these (default: any). With a ``label_set``, the labels of grades and verdicts are options
-    of a label schema with this name. ``export`` reads the rows of another tool (default: it is recognised). With
-    ``newer_counts``, a verdict that differs from the stored one is stored as a newer one. With a ``batch``, the rows
-    belong to it, and the caller finishes it. A ``dry_run`` stores and writes nothing. ``on_rejected`` gets each
-    rejected row, also in a dry run, and replaces the file of rejected rows.
+    ``source`` is the log of rows without a source (default: ``default``; of an export, the source of its tool). For
+    kinds that refer to stored responses or pairs, it is the log with these (default: any). With a ``label_set``, the
+    labels of grades and verdicts are options of a label schema with this name. ``export`` reads the rows of another
+    tool (default: it is recognised). With ``newer_counts``, a verdict that differs from the stored one is stored as a
+    newer one. With a ``batch``, the rows belong to it, and the caller finishes it. A ``dry_run`` stores and writes
+    nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -198,12 +200,13 @@ def import_file(
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces
+            summary.tool_source = reading.kind.tool_source
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
         summary.rejected_problem = rejects.problem
         if on_rejected is None and not dry_run and not rejects.count and target.is_file() and str(target) != str(file):
             with suppress(OSError):  # another user's file; this import is done
-                summary.older_file = target if _start_of(target) == _START else None
+                summary.older_file = target if is_rejected_file(target) else None
     return summary
 
 
@@ -232,6 +235,23 @@ class OpenBatch:
             finish_batch(connection, self.id, dict(self.counts), now)
 
 
+def undo_import(
+    store: Store, number: int | None = None, *, with_reviews: bool = False, actor: Actor = "library"
+) -> ImportUndo:
+    """Withdraw the rows of an import (default: the latest), with what was derived from them, in one transaction.
+
+    The ids are free then: the file can be imported again. Answers and pairs on which people decided stay, unless
+    ``with_reviews`` is given.
+
+    Raises:
+        NotAllowed: The actor is neither lead nor admin.
+        NotFound: There is no such import.
+        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other imports.
+    """
+    with allowed(store, actor, Action.IMPORT) as connection:
+        return withdraw_import(connection, number, with_reviews=with_reviews, actor=actor_name(actor))
+
+
 @dataclass(slots=True)
 class _Rows:
     store: Store
@@ -258,16 +278,7 @@ class _Rows:
         summary = self.summary
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
-            batch_id = self.batch.id or start_batch(
-                connection,
-                file=self.batch.name,
-                sha256=self.batch.digest,
-                importer=summary.format,
-                kind=summary.kind,
-                actor=actor_name(self.actor),
-                now=now,
-            )
-            self.kind.batch_id = batch_id
+            batch_id = self._started_batch(connection, now)
             stored = self.kind.store(connection, self.records, now)
             # A file with nothing new stores nothing, not even an import batch.
             if summary.dry_run or not (stored.new or stored.feedback_added):
@@ -282,19 +293,39 @@ class _Rows:
             line, row = self.rows[problem.index]
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
         self.records, self.rows = [], []
+        self.kind.file_answers.clear()
 
     def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
+            batch_id = self._started_batch(connection, now)
             late = self.kind.finish(connection, now)
             self.summary.new += late
             self.summary.unchanged -= late
             counts = {name: getattr(self.summary, name) for name in _COUNTS}
             self.batch.counts.update(counts | {"conflicts": self.summary.differing})
-            if self.summary.dry_run:
+            if self.kind.aspects_added:
+                self.batch.counts[ASPECTS_ADDED] += self.kind.aspects_added
+            if self.summary.dry_run or (self.batch.id is None and not late):
                 attempt.rollback()
-            elif whole:
+                return
+            attempt.commit()
+            self.batch.id = batch_id
+            if whole:
                 self.batch.finish_in(connection, now)
+
+    def _started_batch(self, connection: Connection, now: datetime) -> int:
+        """Return the batch of the records that are stored next; the caller keeps it if some are new."""
+        self.kind.batch_id = self.batch.id or start_batch(
+            connection,
+            file=self.batch.name,
+            sha256=self.batch.digest,
+            importer=self.summary.format,
+            kind=self.summary.kind,
+            actor=actor_name(self.actor),
+            now=now,
+        )
+        return self.kind.batch_id
 
     def _reject(self, rejected: Rejected) -> None:
         self.summary.rejected += 1
@@ -322,77 +353,6 @@ def _sha256(file: str | Path | BinaryIO) -> str | None:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def rejected_path(file: str | Path) -> Path:
-    """Return the default file of rejected rows: ``FILE.rejected.jsonl``; for ``-`` in the current folder."""
-    return Path("stdin.rejected.jsonl") if str(file) == "-" else Path(f"{file}.rejected.jsonl")
-
-
-_REJECTED = ("line", "field", "reason", "row")
-_START = b'{"line": '  # the start of every line in a file of rejected rows
-
-
-class RejectedFile(AbstractContextManager["RejectedFile"]):
-    """A file of rejected rows: JSON lines with line, field, reason and row. The first row creates the file.
-
-    Only an older file of rejected rows is replaced, because a person may name the log or the database by mistake.
-    ``problem`` is the reason if rows could not be written. The usable rows are stored anyway.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.count = 0
-        self.problem: str | None = None
-        self._file: TextIO | None = None
-
-    def __exit__(self, *_error: object) -> None:
-        try:
-            if self._file is not None:
-                self._file.close()
-        except OSError as failure:  # a full disk may cause an error only here
-            self.problem = self.problem or self._unwritten(failure)
-
-    def add(self, rejected: Rejected) -> None:
-        """Write one rejected row."""
-        self.count += 1
-        if self.problem is not None:
-            return
-        try:
-            if self._file is None:
-                if not _replaceable(self.path):
-                    self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
-                    return
-                self._file = self.path.open("w", encoding="utf-8")
-            self._file.write(rejected_line(rejected))
-        except OSError as error:
-            self.problem = self._unwritten(error)
-
-    def _unwritten(self, error: OSError) -> str:
-        return f"the rejected rows cannot be written to {self.path} ({error.strerror}): use --rejected PATH"
-
-
-def _replaceable(path: Path) -> bool:
-    """Whether the path may be written: it is no regular file, is empty, or is a file of rejected rows."""
-    return not path.is_file() or _start_of(path) in {b"", _START}
-
-
-def _start_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(len(_START))
-
-
-def rejected_line(rejected: Rejected) -> str:
-    """Return a rejected row as a line of JSON; a row that JSON cannot represent becomes a text."""
-    line = {name: getattr(rejected, name) for name in _REJECTED}
-    try:  # as ASCII: a row may be rejected for a lone surrogate, which UTF-8 cannot encode
-        return json.dumps(line, allow_nan=False) + "\n"
-    except (ValueError, RecursionError):
-        try:
-            row = repr(rejected.row)
-        except RecursionError:
-            row = "nested too deeply to show it"
-        return json.dumps({**line, "row": row}) + "\n"
-
-
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     """Reads an import file: an iterator over its records and its `Rejected` rows.
 
@@ -410,6 +370,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         recognises: str | None,
         export: ExportRows | None = None,
         constants: Mapping[str, str] | None = None,
+        *,
+        any_source: bool = False,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -429,6 +391,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         )
         self.export = export
         self._recognises = recognises
+        self._any_source = any_source
+        self._answers: AnswersOfExport | None = None
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
 
@@ -476,7 +440,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         try:
             for item in self._of_export(items):
                 last = item.line
-                yield _rejected_before(item)
+                yield rejected_before(item)
         except Unreadable as error:
             self.unreadable = f"unreadable after row {last}: {error}"
             yield Rejected(last + 1, None, self.unreadable, None)
@@ -487,11 +451,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         ahead = list(itertools.islice(items, 1))
         if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
             self.export = recognised(ahead[0].values, self._recognises)
-        self.kind.of_traces = self.export is not None and self.export.of_traces
         rows = itertools.chain(ahead, items)
-        return rows if self.export is None else self.export.rows(rows)
+        if self.export is None:
+            return rows
+        self.kind.of_traces = self.export.of_traces
+        if self._any_source:
+            self.kind.tool_source = self.export.source
+            self.kind.source = self.export.source if self.kind.brings_answers else None
+        return self.export.rows(rows)
 
     def _record(self, row: Row) -> Any:
+        if isinstance(row, RowOfAnswer):
+            self._answers = self._answers or AnswersOfExport(self.format.textual)
+            answer = self._answers.of(row)
+            if isinstance(answer, Rejected):
+                return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
+            self.kind.file_answers[answer.external_id] = answer
         values = self._columns.unfolded(row.values)
         taken, others = self._columns.plan(values)
         if fault := fault_in(row.values):
@@ -511,13 +486,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return record
 
 
-def _rejected_before(item: Row | Rejected) -> Row | Rejected:
-    """Return the original row in a line of a file of rejected rows. Return any other item unchanged."""
-    if isinstance(item, Row) and tuple(item.values) == _REJECTED and isinstance(item.values["row"], dict):
-        return Row(item.line, item.values["row"])
-    return item
-
-
 def read_records(
     file: str | Path | BinaryIO,
     *,
@@ -535,6 +503,7 @@ def read_records(
 ) -> Reading:
     """Read a file of one kind lazily. The arguments are those of `import_file`."""
     chosen = kind_class(kind)
+    any_source = source is None
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
@@ -552,7 +521,17 @@ def read_records(
         # A format or a mapping says how to read the file, so that nothing has to be recognised.
         recognises = kind if format == AUTO and not mapping and not constants else None
         rows = None if export is None else ExportRows(export, kind)
-        return Reading(opened, find_format(opened, format), importing, mapping, meanings, recognises, rows, constants)
+        return Reading(
+            opened,
+            find_format(opened, format),
+            importing,
+            mapping,
+            meanings,
+            recognises,
+            rows,
+            constants,
+            any_source=any_source,
+        )
     except BaseException:
         opened.close()
         raise

@@ -1,5 +1,6 @@
 """KINDS lists the kinds of files that can be imported. `ImportKind` is the base class of a kind."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +14,16 @@ from judgeboard.errors import check_known
 from judgeboard.imports.fields import Cells, ColumnNames
 from judgeboard.imports.labels import LabelWords
 
+DEFAULT_SOURCE = "default"
 SPAN_DIGITS = 16  # of the id of a span, in hexadecimal digits
+_OWN_ID_OF_TRACE = re.compile("(tr-)?[0-9a-f]{32}")
+"""The id of a trace as SDKs draw it: no other trace has it."""
 
 if TYPE_CHECKING:  # listing the kinds loads no database library
     from sqlalchemy import Connection
 
-    from judgeboard.store.responses import Named
+    from judgeboard.domain import Response
+    from judgeboard.store.responses import Named, StoredContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,9 @@ class ImportKind(ABC, Generic[Record]):
     words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
     the import batch of the records that are stored next. ``runs`` has the runs of recorded judges by judge version.
     With ``of_traces``, the answers are those of traces: a trace is one answer, whichever way and source it came by.
+    ``tool_source`` is the source of the tool whose export is read, if no source was chosen. ``file_answers`` has the
+    answers in the file, by id, to which the records that are stored next belong. ``aspects_added`` counts the stored
+    verdicts on pairs that got further aspects.
     """
 
     columns: ClassVar[ColumnNames]
@@ -150,7 +158,10 @@ class ImportKind(ABC, Generic[Record]):
         self.labels = LabelWords()
         self.newer_counts = False
         self.runs: dict[int, int] = {}
+        self.aspects_added = 0
         self.of_traces = False
+        self.tool_source: str | None = None
+        self.file_answers: dict[str, Response] = {}
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them
@@ -178,6 +189,57 @@ class ImportKind(ABC, Generic[Record]):
         # Only ids of spans are looked for: that reads all responses, and ids of traces without an answer are common.
         others = {id_ for id_ in set(ids) - named.keys() if self.of_traces and len(id_) == SPAN_DIGITS}
         return named | (responses_of_spans(connection, others) if others else {})
+
+    def find_answers(
+        self,
+        connection: "Connection",
+        rows: "RowOutcomes",
+        names: Mapping[int, tuple[str, str | None]],
+        named: Mapping[str, Sequence["Named"]],
+    ) -> dict[int, "Named"]:
+        """Return the stored response of each row (`RowOutcomes.find`) from the responses with its id (``named``).
+
+        A row of an export belongs to an answer in the file. It is refused if its answer is stored with other content.
+        """
+        from judgeboard.store.responses import stored_contents
+
+        in_file = named.keys() & self.file_answers.keys()
+        with_answer = [each.id for external_id in in_file for each in named[external_id]]
+        contents = stored_contents(connection, with_answer) if with_answer else {}
+        own = {
+            external_id: self._of_tool([each for each in same_id if self._is_same(external_id, contents.get(each.id))])
+            for external_id, same_id in named.items()
+        }
+        for index, (external_id, source) in names.items():
+            of_source = [each for each in named.get(external_id, ()) if source is None or each.source == source]
+            if of_source and not set(of_source) & set(own[external_id]):
+                reason = f"its answer is rejected: {external_id!r} is stored with other content"
+                rows.refuse(index, "external_id", reason, differs=True)
+        left = {index: name for index, name in names.items() if index not in rows.problems}
+        return rows.find("response", "external_id", left, own, of_traces=self.of_traces)
+
+    def _is_same(self, external_id: str, stored: "StoredContent | None") -> bool:
+        answer = self.file_answers.get(external_id)
+        return answer is None or stored is None or self.is_same(answer, stored)
+
+    def is_same(self, answer: "Response", stored: "StoredContent") -> bool:
+        """Whether a stored answer with the id of an answer in the file is this answer.
+
+        The answer of a trace may differ. But an id that an application chose, such as "chat-1", may be another trace's.
+        Then the question differs.
+        """
+        from judgeboard.store.responses import content_hash
+
+        if self.of_traces and (_OWN_ID_OF_TRACE.fullmatch(answer.external_id) or stored.query in {None, answer.query}):
+            return True
+        return stored.content_hash == content_hash(answer)
+
+    def _of_tool(self, stored: list["Named"]) -> list["Named"]:
+        """Return those in the source of the tool, otherwise those in the default source, where they were earlier."""
+        if self.tool_source is None or len(stored) < 2:
+            return stored
+        sources = [self.tool_source, DEFAULT_SOURCE]
+        return next((own for name in sources if (own := [each for each in stored if each.source == name])), stored)
 
     def finish(self, connection: "Connection", now: datetime) -> int:  # noqa: ARG002 - most kinds have nothing open
         """Finish after the last batch. Return how many rows are new that `store` counted as unchanged."""

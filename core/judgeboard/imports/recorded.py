@@ -65,7 +65,9 @@ class RecordedImport(ImportKind[Record]):
         begun = self.runs.get(version.id)
         # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing new).
         if begun is None or not is_run_of(connection, begun, version.id):
-            begun = self.runs[version.id] = start_import_run(connection, version, self.actor, now).id
+            begun = self.runs[version.id] = start_import_run(
+                connection, version, self.actor, now, import_batch_id=self.batch_id
+            ).id
         return begun
 
     def finish(self, connection: Connection, now: datetime) -> int:
@@ -125,6 +127,7 @@ def store_recorded(
         items = [replace(item, preferences=preferences[key]) for key, item in new.items()]
         store_comparisons(connection, version, kind.run(connection, version, now), items, now)
     add_aspects(connection, further)
+    kind.aspects_added += len(further)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         if unknown:  # an id may name an empty answer, which only a pair can have
             sides = sides_named(connection, unknown)
             named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
-        responses = rows.find("response", "external_id", names, named, of_traces=self.of_traces)
+        responses = self.find_answers(connection, rows, names, named)
         words = {index: word for index in responses if (word := records[index].word) is not None}
         numbers = self._numbers(connection, words, rows, now)
         by_judge: dict[str, dict[int, int]] = {}

@@ -1,7 +1,6 @@
 """Logged responses, and feedback of users on stored responses."""
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,16 +23,22 @@ from judgeboard.imports.fields import (
     metadata_in,
     parsed_json,
 )
-from judgeboard.imports.kinds import ImportKind, Problem, RowOutcomes, Stored
+from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOutcomes, Stored
 from judgeboard.imports.values import python_list
-from judgeboard.store.responses import content, content_hash, find_contents, key_of, responses_named
+from judgeboard.store.responses import (
+    content,
+    content_hash,
+    find_contents,
+    find_responses,
+    key_of,
+    responses_named,
+    stored_contents,
+)
 from judgeboard.store.storing import add_feedback, store_responses
 from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc
 
 MAX_COST = 1_000_000.0
-_OWN_ID_OF_TRACE = re.compile("(tr-)?[0-9a-f]{32}")
-"""The id of a trace as SDKs draw it: no other trace has it."""
 
 
 class ResponseImport(ImportKind[Response]):
@@ -114,13 +119,19 @@ class ResponseImport(ImportKind[Response]):
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store new responses, and new feedback on stored responses."""
-        elsewhere = self._stored_elsewhere(connection, records) if self.of_traces else {}
+        elsewhere: dict[int, int] = {}
+        if self.of_traces:
+            elsewhere = self._stored_elsewhere(connection, records)
+        elif self.tool_source is not None:
+            records = self._in_earlier_source(connection, records)
         own = [index for index in range(len(records)) if index not in elsewhere]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged + len(elsewhere), stored.feedback_added)
         differing_ids = {own[place]: stored.ids[place] for place in stored.differing}
-        if self.of_traces:  # their ids are unique, so the feedback is on these answers
-            known = {id_: records[index].feedback for index, id_ in (elsewhere | differing_ids).items()}
+        if self.of_traces:
+            contents = stored_contents(connection, differing_ids.values())
+            same = {index: id_ for index, id_ in differing_ids.items() if self.is_same(records[index], contents[id_])}
+            known = {id_: records[index].feedback for index, id_ in (elsewhere | same).items()}
             result.feedback_added += len(add_feedback(connection, known, (), self.batch_id, now))
         kept = find_contents(connection, [key_of(records[index]) for index in differing_ids])
         for index in differing_ids:
@@ -132,25 +143,30 @@ class ResponseImport(ImportKind[Response]):
         return result
 
     @staticmethod
-    def _stored_elsewhere(connection: Connection, records: Sequence[Response]) -> dict[int, int]:
+    def _in_earlier_source(connection: Connection, records: Sequence[Response]) -> list[Response]:
+        """Return the answers of a tool, in the default source if they are there: it was the source of all tools."""
+        earlier = [replace(record, source=DEFAULT_SOURCE) for record in records]
+        stored = find_responses(connection, [key_of(record) for record in earlier])
+        hashes = {key: content_hash(record) for record in earlier if (key := key_of(record)) in stored}
+        kept = {key for key, hash_ in hashes.items() if stored[key].content_hash == hash_}
+        return [old if key_of(old) in kept else new for old, new in zip(earlier, records, strict=True)]
+
+    def _stored_elsewhere(self, connection: Connection, records: Sequence[Response]) -> dict[int, int]:
         """Return, by index, the response of the same trace that was received or is in another source.
 
         An id that an application chose, such as "chat-1", may be another trace's there: then the question differs.
         """
         named = responses_named(connection, {record.external_id for record in records})
         received = received_among(connection, [each.id for same_id in named.values() for each in same_id])
+        contents = stored_contents(connection, [each.id for same_id in named.values() for each in same_id])
         elsewhere: dict[int, int] = {}
-        unsure: dict[int, tuple[str, str]] = {}
         for index, record in enumerate(records):
             same_id = named.get(record.external_id, [])
             own = next((each.id for each in same_id if each.source == record.source), None)
-            if same_id and (own is None or own in received):
-                elsewhere[index] = own or same_id[0].id
-                if own is None and not _OWN_ID_OF_TRACE.fullmatch(record.external_id):
-                    unsure[index] = (same_id[0].source, record.external_id)
-        stored = find_contents(connection, unsure.values()) if unsure else {}
-        others = {index for index, key in unsure.items() if key in stored and stored[key].query != records[index].query}
-        return {index: id_ for index, id_ in elsewhere.items() if index not in others}
+            other = own if own in received else same_id[0].id if same_id and own is None else None
+            if other is not None and self.is_same(record, contents[other]):
+                elsewhere[index] = other
+        return elsewhere
 
     def _free_id(self, response: Response) -> str:
         """Return the hash, or hash-k for the k-th equal row."""
@@ -202,7 +218,7 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = self.responses_named(connection, {name for name, _ in names.values()})
-        found = rows.find("response", "external_id", names, named, of_traces=self.of_traces)
+        found = self.find_answers(connection, rows, names, named)
         feedback: dict[int, list[Feedback]] = {}
         for index, response in found.items():
             feedback.setdefault(response.id, []).extend(records[index].feedback)

@@ -15,6 +15,7 @@ from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 from judgeboard.store.traces import forget_traces, forget_unused_traces
 from judgeboard.store.triggers import FORGETTABLE
+from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
 from judgeboard.text import iso_z
 
 _NAMES = {
@@ -36,17 +37,27 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     ``source`` is required if several sources have the external id ``named``. It can also be the id of a trace
     without an answer: its spans are deleted, and no response is returned.
 
+    The copies of withdrawn answers with this id are blanked too, with all that was about them.
+
     Raises:
         NotFound: No response and no trace has this id.
         BadInput: Several sources have it.
     """
     matches = [row for row in responses_named(connection, [named]).get(named, ()) if source in {None, row.source}]
+    withdrawn = [row for row in withdrawn_answers(connection, named) if source in {None, row.source}]
+    sources = sorted({row.source for row in (*matches, *withdrawn)})
+    if len(sources) > 1:
+        raise BadInput(f"{named!r} is in the sources {', '.join(sources)}: use --source")
+    if withdrawn:
+        _overwrite_deleted(connection)
+        forget_copies(connection, [row.id for row in withdrawn])
+        if not matches:
+            record_event(connection, "forget", actor, details={"withdrawn": len(withdrawn)})
+            return [row.id for row in withdrawn]
     if not matches and forget_unused(connection, trace_id=named, source=source, actor=actor):
         return []
     if not matches:
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
-    if len(matches) > 1:
-        raise BadInput(f"{named!r} is in the sources {', '.join(match.source for match in matches)}: use --source")
     _overwrite_deleted(connection)
     ids = _with_derived(connection, matches[0].id)
     now = datetime.now(UTC)
@@ -57,6 +68,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
         connection.execute(update(table).where(_is_about(table, ids)).values(blank))
     connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
+    forget_copies(connection, ids)
     forget_traces(connection, ids)
     # A trace with the id of an answer that came another way has no answer of its own, but repeats the texts.
     forget_unused_traces(connection, trace_id=named, source=matches[0].source)

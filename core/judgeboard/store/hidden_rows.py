@@ -50,6 +50,7 @@ OPEN: frozenset[str] = frozenset(
         *("alert_rule", "alert_event", "alert_delivery"),
         *("pull", "push_target", "api_key", "span", "waiting_feedback"),
         "draft",  # is read by its author alone
+        "withdrawn_row",  # nobody reads it
     }
 )
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered

@@ -13,7 +13,7 @@ from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
-from judgeboard.store.tables import FEEDBACK, RESPONSE
+from judgeboard.store.tables import FEEDBACK, RESPONSE, WITHDRAWN_ROW
 from judgeboard.store.triggers import COMPLETED
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
@@ -108,6 +108,19 @@ def find_responses(connection: Connection, keys: Collection[tuple[str, str]]) ->
     return {key: record_of(KnownResponse, row) for key, row in rows.items()}
 
 
+class StoredContent(NamedTuple):
+    """The hash of a stored response's content, and its question; None if it is forgotten."""
+
+    content_hash: str
+    query: str | None
+
+
+def stored_contents(connection: Connection, response_ids: Collection[int]) -> dict[int, StoredContent]:
+    """Return the hashes and questions of these responses by id; at most 1,000 at once."""
+    query = select(RESPONSE.c.id, *columns_of(StoredContent, RESPONSE)).where(RESPONSE.c.id.in_(response_ids))
+    return {id_: StoredContent(*content) for id_, *content in connection.execute(query)}
+
+
 def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
     """Return the stored responses with these keys that are not forgotten."""
     rows = rows_by_key(connection, RESPONSE, keys, *RESPONSE.c)
@@ -119,11 +132,22 @@ def insert_responses(
 ) -> dict[tuple[str, str], int]:
     """Insert responses with their content hashes; return the ids of those that were not stored yet."""
     statement = insert_or_skip(connection, RESPONSE, "source", "external_id")
-    inserted = connection.execute(
-        statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id),
-        [_response_row(response, hash_, batch_id, now) for response, hash_ in hashed.values()],
-    )
+    rows = [_response_row(response, hash_, batch_id, now) for response, hash_ in hashed.values()]
+    if first_id := _first_free_id(connection):
+        rows = [row | {"id": id_} for id_, row in enumerate(rows, first_id)]
+    inserted = connection.execute(statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id), rows)
     return {(source, external_id): id_ for source, external_id, id_ in inserted}
+
+
+def _first_free_id(connection: Connection) -> int | None:
+    """Return the first id after those of withdrawn responses; None if the engine gives a higher one by itself.
+
+    SQLite would give the ids of withdrawn responses again, but runs and rules select answers by their ids.
+    """
+    if connection.dialect.name != "sqlite":
+        return None
+    withdrawn = connection.execute(select(func.max(WITHDRAWN_ROW.c.response_id))).scalar()
+    return None if withdrawn is None or withdrawn < last_response_id(connection) else int(withdrawn) + 1
 
 
 def insert_feedback(

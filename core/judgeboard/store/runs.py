@@ -302,11 +302,17 @@ def last_asked_run(connection: Connection, version_id: int) -> StoredRun | None:
 
 
 def start_import_run(
-    connection: Connection, version: StoredVersion, actor: str, now: datetime | None = None
+    connection: Connection,
+    version: StoredVersion,
+    actor: str,
+    now: datetime | None = None,
+    *,
+    import_batch_id: int | None = None,
 ) -> StoredRun:
-    """Start and return a run for imported verdicts."""
+    """Start and return a run for imported verdicts; those that were received have no import batch."""
     started = now or datetime.now(UTC)
     row = {"kind": "import", "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
+    row["import_batch_id"] = import_batch_id
     return insert_run(connection, row)
 
 

@@ -196,6 +196,12 @@ def add_feedback(
     return added
 
 
+def update_after_withdrawal(connection: Connection, response_ids: Collection[int], now: datetime) -> None:
+    """Update the current judgments and flags of responses of which judgments or feedback were withdrawn."""
+    for batch in batches(sorted(set(response_ids))):
+        _update_after_change(connection, read_responses(connection, set(batch), lock=True), now)
+
+
 def _update_after_change(
     connection: Connection, responses: Sequence[ShortResponse], now: datetime, *, flags: bool = True
 ) -> None:
@@ -206,9 +212,15 @@ def _update_after_change(
     follow_queues(connection, [response.id for response in responses], now)
 
 
+ASPECTS_ADDED = "aspects_added"  # in the counts of an import: verdicts of other imports that got further aspects
+
+
 @dataclass(frozen=True, slots=True)
 class ImportBatch:
-    """One import of one file; ``finished_at`` is None if it broke off, but its complete batches of rows stay stored."""
+    """One import of one file; ``finished_at`` is None if it broke off, but its complete batches of rows stay stored.
+
+    ``undone_at`` is when its rows were withdrawn.
+    """
 
     id: int
     file: str
@@ -218,6 +230,7 @@ class ImportBatch:
     at: datetime
     counts: dict[str, Any] | None
     finished_at: datetime | None
+    undone_at: datetime | None = None
 
 
 def start_batch(
@@ -242,7 +255,8 @@ def finish_batch(connection: Connection, batch_id: int, counts: dict[str, Any], 
 def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime | None:
     """Return when a file with this hash was last imported completely, or None."""
     same_file = (IMPORT_BATCH.c.sha256 == sha256) & (IMPORT_BATCH.c.kind == kind)
-    query = select(IMPORT_BATCH.c.at).where(same_file, IMPORT_BATCH.c.finished_at.is_not(None))
+    complete = IMPORT_BATCH.c.finished_at.is_not(None) & IMPORT_BATCH.c.undone_at.is_(None)
+    query = select(IMPORT_BATCH.c.at).where(same_file, complete)
     return connection.execute(query.order_by(IMPORT_BATCH.c.id.desc()).limit(1)).scalar()
 
 

@@ -55,7 +55,7 @@ COMPLETED = (
 )
 # Tables in which only the named columns change and no row is deleted.
 CHANGEABLE: dict[Table, tuple[str, ...]] = {
-    tables.IMPORT_BATCH: ("counts", "finished_at", "sha256"),
+    tables.IMPORT_BATCH: ("counts", "finished_at", "sha256", "undone_at"),
     tables.RUN: (
         *("state", "finished_at", "why_stopped", "selected"),
         *("endpoint_host", "provider", "base_url"),  # a run can continue at another address
@@ -74,6 +74,7 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
         *("pushed", "refused", "waiting", "reason", "problem"),
     ),
     tables.API_KEY: ("revoked_at",),
+    tables.WITHDRAWN_ROW: ("content",),
     tables.TRACE: ("source", "state", "last_at", "root_ended", "spans", "response_id", "reason", "used", "read_at"),
 }
 
@@ -89,6 +90,7 @@ _FREE = frozenset(
 # All other tables: their rows are written once, and triggers refuse changes.
 APPEND_ONLY = tuple(table for table in tables.METADATA.sorted_tables if table not in _FREE and table not in CHANGEABLE)
 
+_WITHDRAWN = "EXISTS (SELECT 1 FROM withdrawn_row WHERE table_name = '{table}' AND row_key = {key})"
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 
 
@@ -96,46 +98,60 @@ def install_guards(connection: Connection) -> None:
     """Create every trigger in the caller's transaction, replacing existing ones."""
     dialect = connection.dialect.name
     for table in (*APPEND_ONLY, *CHANGEABLE):
-        for statement in _guard(table.name, _allowed_update(table, dialect), dialect):
+        for statement in _guard(table, _allowed_update(table, dialect), dialect):
             connection.execute(text(statement))
 
 
-def _guard(table: str, allowed: str, dialect: str) -> list[str]:
-    refusal = _REFUSAL.format(table=table)
+def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
+    refusal = _REFUSAL.format(table=table.name)
+    withdrawn = _may_be_deleted(table)
     if dialect == "sqlite":
         return [
-            f"DROP TRIGGER IF EXISTS guard_{table}_update",
-            f"DROP TRIGGER IF EXISTS guard_{table}_delete",
+            f"DROP TRIGGER IF EXISTS guard_{table.name}_update",
+            f"DROP TRIGGER IF EXISTS guard_{table.name}_delete",
             (
-                f'CREATE TRIGGER guard_{table}_update BEFORE UPDATE ON "{table}" WHEN NOT ({allowed}) '
+                f'CREATE TRIGGER guard_{table.name}_update BEFORE UPDATE ON "{table.name}" WHEN NOT ({allowed}) '
                 f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
             ),
             (
-                f'CREATE TRIGGER guard_{table}_delete BEFORE DELETE ON "{table}" '
+                f'CREATE TRIGGER guard_{table.name}_delete BEFORE DELETE ON "{table.name}" WHEN NOT ({withdrawn}) '
                 f"BEGIN SELECT RAISE(ABORT, '{refusal}'); END"
             ),
         ]
     return [
         (
-            f"CREATE OR REPLACE FUNCTION guard_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-            f"IF TG_OP = 'UPDATE' THEN IF {allowed} THEN RETURN NEW; END IF; END IF; "
+            f"CREATE OR REPLACE FUNCTION guard_{table.name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"IF TG_OP = 'UPDATE' THEN IF {allowed} THEN RETURN NEW; END IF; "
+            f"ELSIF {withdrawn} THEN RETURN OLD; END IF; "
             f"RAISE EXCEPTION '{refusal}'; END $$"
         ),
         (
-            f"CREATE OR REPLACE FUNCTION guard_{table}_truncate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"CREATE OR REPLACE FUNCTION guard_{table.name}_truncate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
             f"RAISE EXCEPTION '{refusal}'; END $$"
         ),
-        f'DROP TRIGGER IF EXISTS guard_{table} ON "{table}"',
-        f'DROP TRIGGER IF EXISTS guard_{table}_truncate ON "{table}"',
+        f'DROP TRIGGER IF EXISTS guard_{table.name} ON "{table.name}"',
+        f'DROP TRIGGER IF EXISTS guard_{table.name}_truncate ON "{table.name}"',
         (
-            f'CREATE TRIGGER guard_{table} BEFORE UPDATE OR DELETE ON "{table}" '
-            f"FOR EACH ROW EXECUTE FUNCTION guard_{table}()"
+            f'CREATE TRIGGER guard_{table.name} BEFORE UPDATE OR DELETE ON "{table.name}" '
+            f"FOR EACH ROW EXECUTE FUNCTION guard_{table.name}()"
         ),
         (
-            f'CREATE TRIGGER guard_{table}_truncate BEFORE TRUNCATE ON "{table}" '
-            f"FOR EACH STATEMENT EXECUTE FUNCTION guard_{table}_truncate()"
+            f'CREATE TRIGGER guard_{table.name}_truncate BEFORE TRUNCATE ON "{table.name}" '
+            f"FOR EACH STATEMENT EXECUTE FUNCTION guard_{table.name}_truncate()"
         ),
     ]
+
+
+def row_key(table: Table, row: str = "OLD") -> str:
+    """Return the SQL for the key of a row, as `withdrawn_row` has it: its primary key, joined by commas."""
+    return " || ',' || ".join(f'CAST({row}."{column.name}" AS TEXT)' for column in table.primary_key.columns)
+
+
+def _may_be_deleted(table: Table) -> str:
+    """The condition under which a DELETE is allowed: there is a copy of the row. Copies are never deleted."""
+    if table is tables.WITHDRAWN_ROW:
+        return "1 = 0"
+    return _WITHDRAWN.format(table=table.name, key=row_key(table))
 
 
 def _allowed_update(table: Table, dialect: str) -> str:
@@ -145,6 +161,8 @@ def _allowed_update(table: Table, dialect: str) -> str:
     forgettable = FORGETTABLE.get(table.name, ())
     kept = [name for name in columns if name not in changeable and name not in forgettable]
     same = " AND ".join(_same(name, dialect) for name in kept)
+    if table is tables.WITHDRAWN_ROW:  # only forgetting blanks a copy; no event can name an answer that is withdrawn
+        return f"{same} AND {_blank('content', dialect)}"
     if changeable:
         return same
     if not forgettable:
@@ -200,7 +218,7 @@ _SQLITE = (
         "INSERT INTO response_search(rowid, query, answer, external_id) "
         "VALUES (NEW.id, NEW.query, NEW.answer, NEW.external_id); END"
     ),
-    # A forgotten response is removed from the index.
+    # A forgotten response is removed from the index, as is a withdrawn one.
     (
         "CREATE TRIGGER search_response_update AFTER UPDATE ON response BEGIN "
         "INSERT INTO response_search(response_search, rowid, query, answer, external_id) "
@@ -210,6 +228,11 @@ _SQLITE = (
     ),
     "INSERT INTO response_search(response_search) VALUES ('rebuild')",
 )
+_SQLITE_DELETE = (
+    "CREATE TRIGGER IF NOT EXISTS search_response_delete AFTER DELETE ON response BEGIN "
+    "INSERT INTO response_search(response_search, rowid, query, answer, external_id) "
+    "VALUES ('delete', OLD.id, OLD.query, OLD.answer, OLD.external_id); END"
+)
 
 
 def install_search(connection: Connection) -> bool:
@@ -218,6 +241,7 @@ def install_search(connection: Connection) -> bool:
         if not connection.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'response_search'")).scalar():
             for statement in _SQLITE:
                 connection.execute(text(statement))
+        connection.execute(text(_SQLITE_DELETE))
         return True
     available = "SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"
     if not connection.execute(text(available)).scalar():

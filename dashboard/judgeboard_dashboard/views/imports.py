@@ -1,4 +1,4 @@
-"""The page Import: upload a file, see what would be stored, store it."""
+"""The page Import: upload a file, see what would be stored, store it; undo an import."""
 
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, cast
@@ -7,18 +7,20 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.domain import Label, Rejected
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.imports.fields import ColumnUse, nested_names
-from judgeboard.imports.importing import DEFAULT_SOURCE, LABELLED, ImportSummary
-from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.importing import LABELLED, ImportSummary, undo_import
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import RATINGS, LabelWord, in_other_words, labels_sentence
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import list_label_sets, schema_named
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.storing import list_batches
+from judgeboard.store.withdrawals import ImportUndo, plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns
+from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.imports import (
     Choice,
@@ -39,14 +41,16 @@ from judgeboard_dashboard.widgets.imports import (
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading
+from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, when
 
 _TRIAL = "import_trial"
 _DONE = "import_done"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
+_UNDONE = "import_undone"
 _KEPT = "import_mapping"
 _KEPT_LABELS = "import_labels"
 _MOST_WORDS = 12  # words for labels that can be mapped on the page
+_MOST_KEPT = 10  # ids of answers in a sentence
 TEXTS = ("query", "answer", "reference")
 REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Line", "integer", width=70): lambda row: row.line,
@@ -76,6 +80,7 @@ def imports() -> None:
         uploaded = _upload()
         if uploaded is None:
             caption("For larger files, use a terminal: `judgeboard import FILE`")
+            _undo()
             with right:
                 empty(*HINTS)
             return
@@ -86,6 +91,62 @@ def imports() -> None:
         _card(trial, stream)
     with right:
         _understood(trial)
+
+
+def _undo() -> None:
+    """Show what the last undo withdrew, and the imports that can be undone."""
+    undone: ImportUndo | None = st.session_state.pop(_UNDONE, None)
+    if undone is not None:
+        show(tag("div", f"{undone.batch.file}: withdrawn: {undone.words or 'nothing'}.", cls="jb-say", role="status"))
+    with store().reading() as connection:
+        batches = {batch.id: batch for batch in list_batches(connection) if batch.undone_at is None}
+    if not batches:
+        return
+    with st.popover("Undo an import", icon=":material/undo:"):
+        number = st.selectbox(
+            "Import",
+            list(batches),
+            index=None,
+            format_func=lambda id_: (
+                f"{id_}: {as_label(batches[id_].file)}, {batches[id_].kind}, {when(batches[id_].at)}"
+            ),
+            key="import_undo_number",
+            width=420,
+        )
+        if number is not None:
+            _ask_undo(number)
+
+
+def _ask_undo(number: int) -> None:
+    """Show what undoing an import withdraws, and the button that does it."""
+    try:
+        with store().reading() as connection:
+            plan = plan_undo(connection, number)
+            if plan.kept and st.checkbox("Also withdraw what people reviewed", key=f"import_undo_reviews_{number}"):
+                plan = plan_undo(connection, number, with_reviews=True)
+                with_reviews = True
+            else:
+                with_reviews = False
+    except JudgeboardError as error:
+        problem(str(error))
+        return
+    caption(f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more.")
+    if plan.kept:
+        ids = ", ".join(as_label(each) for each in plan.kept[:_MOST_KEPT])
+        more = f" and {len(plan.kept) - _MOST_KEPT:,} more" if plan.kept[_MOST_KEPT:] else ""
+        caption(f"Because people decided on them, these stay: {ids}{more}.")
+    reviewer = ask_reviewer("Your name is stored with the undo.")
+    pressed = st.button("Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False)
+    actor = (reviewer or entered_reviewer()) if pressed else None
+    if actor is not None:
+        try:
+            st.session_state[_UNDONE] = undo_import(store(), number, with_reviews=with_reviews, actor=actor)
+        except JudgeboardError as error:
+            problem(str(error))
+            return
+        for key in (_TRIAL, _DONE, "import_undo_number"):
+            st.session_state.pop(key, None)
+        st.rerun()
 
 
 def _upload() -> tuple[Choice, BinaryIO] | None:

@@ -109,6 +109,7 @@ IMPORT_COLUMNS: Columns[ImportBatch] = {
     Column("Kind", width=82): lambda batch: batch.kind,
     Column("At", width=110): lambda batch: when(batch.at),
     Column("By", width=78): lambda batch: batch.actor,
+    Column("Undone", width=110): lambda batch: None if batch.undone_at is None else when(batch.undone_at),
 }
 
 

@@ -219,10 +219,12 @@ def recognised_words(summary: ImportSummary) -> str:
     words = f"Recognised: {summary.export}."
     if summary.unknown:
         words += f" No known metrics, kept in metadata: {_listed(summary, summary.unknown)}."
-    if summary.kind != "responses" or not summary.others:
+    if summary.kind != "responses":
         return words
-    kinds = (f"{count(rows, KINDS[kind].noun)} (*{KINDS[kind].title}*)" for kind, rows in summary.others.items())
-    return f"{words} It also has {' and '.join(kinds)}: import it again as this kind after the answers."
+    if summary.others:
+        kinds = (f"{count(rows, KINDS[kind].noun)} (*{KINDS[kind].title}*)" for kind, rows in summary.others.items())
+        words += f" It also has {' and '.join(kinds)}: import it again as this kind after the answers."
+    return f"{words} Source: {summary.tool_source}." if summary.tool_source else words
 
 
 def has_news(summary: ImportSummary) -> bool:

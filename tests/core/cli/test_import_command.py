@@ -230,3 +230,41 @@ def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path: Path, capsy
     command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
     assert run(command.split()) == 0
     assert "llama: wins 100 % of 1 pair" in capsys.readouterr().out
+
+
+def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("log.jsonl", "undo"):
+        rows = [{"id": f"{name}{number}", "question": "q", "answer": "a", "thumbs": "up"} for number in range(2)]
+        Path(name).write_text("\n".join(json.dumps(row) for row in rows))
+    assert run(["import", "log.jsonl", "--db", "log.db"]) == 0
+    assert run(["import", "./undo", "--db", "log.db"]) == 0
+    capsys.readouterr()
+    assert run(["import", "undo", "1", "--db", "log.db"]) == 0
+    assert "import 1 (log.jsonl): withdrawn: 2 answers, 2 user ratings" in capsys.readouterr().out
+    assert run(["import", "undo", "--db", "log.db", "--json"]) == 0
+    undone = json.loads(capsys.readouterr().out)
+    assert (undone["batch"]["file"], undone["rows"]["response"], undone["kept"]) == ("undo", 2, [])
+    assert run(["import", "undo", "--db", "log.db"]) == 2
+    assert "no import is left to undo; the latest imports: 2 (undo), 1 (log.jsonl)" in capsys.readouterr().err
+    assert run(["import", "log.jsonl", "--db", "log.db"]) == 0
+    assert "2 new" in capsys.readouterr().out
+
+
+def test_what_an_undo_leaves_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, grades, database = tmp_path / "log.jsonl", tmp_path / "grades.jsonl", str(tmp_path / "log.db")
+    log.write_text("\n".join(json.dumps({"id": id_, "question": "q", "answer": "a"}) for id_ in ("kept", "gone")))
+    grades.write_text(json.dumps({"response_id": "kept", "annotator": "ann", "label": "grounded"}))
+    run(["import", str(log), "--db", database])
+    run(["import", "--kind", "grades", str(grades), "--db", database])
+    capsys.readouterr()
+    assert run(["import", "undo", "1", "--db", database]) == 1
+    printed = capsys.readouterr().out
+    assert "withdrawn: 1 answer" in printed
+    assert "because people decided on them, these stay: kept" in printed
+    assert f"`judgeboard import undo 1 --with-reviews --db {database}`" in printed
+    assert run(["import", "undo", "--db", database]) == 0
+    assert "import 2 (grades.jsonl): withdrawn: 1 review" in capsys.readouterr().out
+    assert run(["import", "undo", "1", "--db", database]) == 0

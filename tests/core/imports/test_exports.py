@@ -13,7 +13,10 @@ from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports import recognised
-from judgeboard.imports.importing import Reading, read_records
+from judgeboard.imports.importing import ImportSummary, Reading, import_file, read_records
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import JUDGMENT, RESPONSE, REVIEW
+from stored_rows import rows_of
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 SLINGS = "Slings. Dyneema melts at about 145 °C, so never let it run over itself under load."
@@ -396,3 +399,85 @@ def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path: Path) -> None:
     reading, (first, *_) = opened(file)
     assert first.query == "q"
     assert "s2_epoch_1" in str(reading.unreadable)
+
+
+LABEL_STUDIO = {
+    "id": 1,
+    "data": {"id": "q1", "question": "Which rope?", "answer": "A dry one."},
+    "predictions": [{"id": 1, "model_version": "m1", "result": [], "score": 0.5}],
+    "annotations": [
+        {"completed_by": "ines", "result": [{"from_name": "label", "value": {"choices": ["grounded"]}}]},
+    ],
+}
+ARGILLA = {
+    "id": "q1",
+    "fields": {"question": "How many slings?", "answer": "Eight."},
+    "responses": {
+        "label": [{"value": "grounded", "user_id": "ann"}, {"value": "hallucinated", "user_id": "ben"}],
+    },
+    "suggestions": {"label": {"value": "grounded", "score": 0.9, "agent": "m2"}},
+}
+
+
+def imported(store: Store, file: Path, **options: Any) -> dict[str, ImportSummary]:
+    """Import the answers of an export, then its verdicts and its grades."""
+    kinds = ("responses", "verdicts", "grades")
+    return {kind: import_file(store, file, kind=kind, on_rejected=lambda _row: None, **options) for kind in kinds}
+
+
+def on_each_answer(store: Store) -> dict[str, tuple[int, int]]:
+    """Return the numbers of verdicts and grades of each answer, by its source."""
+    verdicts, grades = rows_of(store, JUDGMENT), rows_of(store, REVIEW)
+    return {
+        answer["source"]: (
+            sum(each["response_id"] == answer["id"] for each in verdicts),
+            sum(each["response_id"] == answer["id"] for each in grades),
+        )
+        for answer in rows_of(store, RESPONSE)
+    }
+
+
+def test_ids_of_different_tools_do_not_meet(store: Store, tmp_path: Path) -> None:
+    for row in (LABEL_STUDIO, ARGILLA):
+        results = imported(store, written(tmp_path, row))
+        assert [result.rejected for result in results.values()] == [0, 0, 0]
+    assert on_each_answer(store) == {"label-studio": (1, 1), "argilla": (1, 2)}
+
+
+def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(store: Store, tmp_path: Path) -> None:
+    imported(store, written(tmp_path, LABEL_STUDIO), source="log")
+    again = {"id": "q2", "fields": {"question": "q", "answer": "a"}, "responses": ARGILLA["responses"]}
+    results = imported(store, written(tmp_path, ARGILLA, again, again | {"fields": {"question": "q"}}), source="log")
+    assert on_each_answer(store) == {"log": (0, 2)}
+    assert {kind: (result.new, result.rejected) for kind, result in results.items()} == {
+        "responses": (1, 2),
+        "verdicts": (0, 1),
+        "grades": (2, 4),
+    }
+    (of_other, *_) = results["grades"].first_differing
+    assert of_other.reason == "its answer is rejected: 'q1' is stored with other content"
+
+
+def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(store: Store, tmp_path: Path) -> None:
+    def trace(question: str, *scores: dict[str, Any]) -> Path:
+        row = {"id": "chat-1", "name": "chat", "userId": None, "sessionId": None, "timestamp": "2026-11-21T04:00:00Z"}
+        return written(tmp_path, row | {"input": question, "output": "a", "scores": scores, "observations": []})
+
+    imported(store, trace("q"))
+    scores = [{"id": "s1", "name": "user_thumbs", "value": 0}, {"id": "s2", "name": "faithfulness", "value": 0.5}]
+    results = imported(store, trace("another question", *scores))
+    assert (results["responses"].rejected, results["responses"].feedback_added) == (1, 0)
+    assert (results["verdicts"].rejected, rows_of(store, JUDGMENT)) == (1, [])
+
+
+@pytest.mark.parametrize("row", [LABEL_STUDIO, ARGILLA], ids=["Label Studio", "Argilla"])
+def test_a_file_whose_answers_are_in_the_earlier_default_source_changes_nothing(
+    store: Store, tmp_path: Path, row: dict[str, Any]
+) -> None:
+    file = written(tmp_path, row)
+    imported(store, file, source="default")
+    stored = on_each_answer(store)
+    results = imported(store, file)
+    assert [(result.new, result.rejected) for result in results.values()] == [(0, 0)] * 3
+    assert on_each_answer(store) == stored
+    assert stored.keys() == {"default"}

@@ -111,6 +111,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "api_key": {"name": "k", "hash": "h", "scopes": ["ingest"], "source": "s", "max_body_mb": 1.0, "created_by": "m"}
     | {"created_at": NOW},
     "trace": {"external_id": "t", "owner": "o", "source": "s", "first_at": NOW, "last_at": NOW},
+    "withdrawn_row": {"import_batch_id": 1, "table_name": "response", "row_key": "7", "content": {"a": 1}, "at": NOW},
     "comment": {"response_id": 1, "reviewer_id": 1, "text": "t", "request_key": "k", "at": NOW},
 }
 

@@ -172,6 +172,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "dimension": "mark-review_score-dimension",
         "dimensions": ("plain-dimension",),
         "drawn": (),
+        "external_id": "marked",
         "external_ids": ("marked",),
         "fingerprint": versions[rag].fingerprint,
         "flag_id": answer.flag_id,

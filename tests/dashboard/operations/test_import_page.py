@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, select
 from streamlit.testing.v1 import AppTest
 
 from app_pages import markup
@@ -16,6 +17,7 @@ from judgeboard.store.label_schemas import ensure_schema, list_label_sets
 from judgeboard.store.overview import count_responses
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
+from judgeboard.store.tables import EVENT, REVIEW, REVIEWER
 from judgeboard_dashboard import session
 
 VIEW = Path(session.__file__).with_name("views") / "imports.py"
@@ -294,3 +296,36 @@ def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Stor
     (answer,) = [field for field in page.selectbox if field.label == "Answer is in"]
     page = answer.select("run.text").run()
     assert "3 of 3 rows can be imported." in markup(page)
+
+
+def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload, sqlite_store: Store) -> None:
+    upload(LOG).button(key="import_start").click().run()
+    with sqlite_store.writing() as connection:
+        person = {"origin": "page", "name": "Ann", "created_at": datetime.now(UTC)}
+        connection.execute(insert(REVIEWER), person)
+        review = {"response_id": 2, "reviewer_id": 1, "label": "grounded", "request_key": "k"}
+        connection.execute(insert(REVIEW), review | {"at": datetime.now(UTC)})
+
+    def chosen() -> AppTest:
+        page = AppTest.from_file(VIEW, default_timeout=60)
+        page.session_state["reviewer_name"] = "Mara"
+        return page.run().selectbox(key="import_undo_number").set_value(1).run()
+
+    page = chosen()
+    assert "This withdraws 3 answers" in markup(page)
+    assert "Because people decided on them, these stay: a1." in markup(page)
+    page.button(key="import_undo").click().run()
+    assert "log.jsonl: withdrawn: 3 answers" in markup(page)
+    assert responses(sqlite_store) == 1
+    page = chosen()
+    page.checkbox(key="import_undo_reviews_1").check().run()
+    assert "This withdraws 1 answer, 1 review" in markup(page)
+    page.button(key="import_undo").click().run()
+    assert responses(sqlite_store) == 0
+    assert not page.selectbox(key="kind").disabled
+    with sqlite_store.reading() as connection:
+        (batch,) = list_batches(connection)
+        undo = connection.execute(select(EVENT.c.actor).where(EVENT.c.kind == "undo_import")).scalars().all()
+    assert batch.undone_at is not None
+    assert undo == ["Mara", "Mara"]
+    assert "4 of 4 rows can be imported." in markup(upload(LOG))

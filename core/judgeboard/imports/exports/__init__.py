@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from judgeboard.domain import Rejected
+from judgeboard.domain import Rejected, Response
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports import (
     argilla,
@@ -25,17 +25,22 @@ from judgeboard.imports.exports import (
     trulens,
 )
 from judgeboard.imports.exports.entry import Entries, Entry
+from judgeboard.imports.fields import Cells, Columns, Unusable, fault_in
+from judgeboard.imports.kinds import DEFAULT_SOURCE
+from judgeboard.imports.responses import ResponseImport
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
     """What a tool exports: how its first row is recognised, and how its rows are read.
 
+    ``source`` is the source of the answers, unless another one is chosen: ids of different tools do not meet.
     With ``of_traces``, the id of an answer is that of its trace, which may also be received or pulled. With
     ``of_scores``, there are no answers: the scores belong to stored answers.
     """
 
     title: str
+    source: str
     matches: Callable[[Mapping[str, Any]], bool]
     read: Callable[[Iterable[Row]], Entries]
     of_traces: bool = False
@@ -43,30 +48,51 @@ class Export:
 
 
 EXPORTS = (
-    Export("Phoenix spans", phoenix.matches, phoenix.read, of_traces=True),
-    Export("MLflow traces", mlflow.matches, mlflow.read, of_traces=True),
-    Export("Langfuse observations", langfuse.is_observation, langfuse.read_observations, of_traces=True),
-    Export("Langfuse traces", langfuse.is_trace, langfuse.read_traces, of_traces=True),
-    Export("LangSmith runs", langsmith.matches, langsmith.read, of_traces=True),
-    Export("Phoenix annotations", phoenix.is_annotation, phoenix.read_annotations, of_traces=True, of_scores=True),
-    Export("Langfuse scores", langfuse.is_score, langfuse.read_scores, of_traces=True, of_scores=True),
-    Export("LangSmith feedback", langsmith.is_feedback, langsmith.read_feedback, of_traces=True, of_scores=True),
-    Export("TruLens events", trulens.matches, trulens.read, of_traces=True),
-    Export("OpenTelemetry spans", opentelemetry.matches, opentelemetry.read, of_traces=True),
-    Export("promptfoo results", promptfoo.matches, promptfoo.read),
-    Export("a DeepEval test run", deepeval.is_test_run, deepeval.read_test_runs),
-    Export("DeepEval test cases", deepeval.is_test_case, deepeval.read_test_cases),
-    Export("an Inspect log", inspect_logs.matches, inspect_logs.read),
-    Export("a Label Studio export", label_studio.matches, label_studio.read),
-    Export("a Label Studio export", label_studio.is_flat, label_studio.read_flat),
-    Export("Argilla records", argilla.matches, argilla.read),
-    Export("a ragas dataset", ragas.matches, ragas.read),
-    Export("OpenAI chat logs", openai_chats.matches, openai_chats.read),
+    Export("Phoenix spans", "phoenix", phoenix.matches, phoenix.read, of_traces=True),
+    Export("MLflow traces", "mlflow", mlflow.matches, mlflow.read, of_traces=True),
+    Export("Langfuse observations", "langfuse", langfuse.is_observation, langfuse.read_observations, of_traces=True),
+    Export("Langfuse traces", "langfuse", langfuse.is_trace, langfuse.read_traces, of_traces=True),
+    Export("LangSmith runs", "langsmith", langsmith.matches, langsmith.read, of_traces=True),
+    Export(
+        "Phoenix annotations",
+        "phoenix",
+        phoenix.is_annotation,
+        phoenix.read_annotations,
+        of_traces=True,
+        of_scores=True,
+    ),
+    Export("Langfuse scores", "langfuse", langfuse.is_score, langfuse.read_scores, of_traces=True, of_scores=True),
+    Export(
+        "LangSmith feedback",
+        "langsmith",
+        langsmith.is_feedback,
+        langsmith.read_feedback,
+        of_traces=True,
+        of_scores=True,
+    ),
+    Export("TruLens events", "trulens", trulens.matches, trulens.read, of_traces=True),
+    Export("OpenTelemetry spans", "opentelemetry", opentelemetry.matches, opentelemetry.read, of_traces=True),
+    Export("promptfoo results", "promptfoo", promptfoo.matches, promptfoo.read),
+    Export("a DeepEval test run", "deepeval", deepeval.is_test_run, deepeval.read_test_runs),
+    Export("DeepEval test cases", "deepeval", deepeval.is_test_case, deepeval.read_test_cases),
+    Export("an Inspect log", "inspect", inspect_logs.matches, inspect_logs.read),
+    Export("a Label Studio export", "label-studio", label_studio.matches, label_studio.read),
+    Export("a Label Studio export", "label-studio", label_studio.is_flat, label_studio.read_flat),
+    Export("Argilla records", "argilla", argilla.matches, argilla.read),
+    Export("a ragas dataset", "ragas", ragas.matches, ragas.read),
+    Export("OpenAI chat logs", "openai", openai_chats.matches, openai_chats.read),
 )
 """The exports in the order in which they are tried. Each has one line here."""
 
 MOST_UNKNOWN = 100
 KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
+
+
+@dataclass(frozen=True, slots=True)
+class RowOfAnswer(Row):
+    """A row that belongs to an answer of the export, with the row of this answer."""
+
+    answer: dict[str, Any]
 
 
 class ExportRows:
@@ -78,6 +104,7 @@ class ExportRows:
 
     def __init__(self, export: Export, kind: str) -> None:
         self.title = export.title
+        self.source = export.source
         self.of_traces = export.of_traces
         self.others: Counter[str] = Counter()
         self.unknown: dict[str, None] = {}
@@ -95,11 +122,16 @@ class ExportRows:
                     yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
                 continue
             self.unknown |= dict.fromkeys(entry.unknown[: MOST_UNKNOWN - len(self.unknown)])
+            answer: dict[str, Any] | None = None
             for kind, values in self._with_id(entry):
-                if kind == self._kind:
+                if kind == "responses" and "external_id" in entry.answer:  # another id is made of the content
+                    answer = values
+                if kind != self._kind:
+                    self.others[kind] += 1
+                elif answer is None or kind == "responses":
                     yield Row(row.line, values)
                 else:
-                    self.others[kind] += 1
+                    yield RowOfAnswer(row.line, values, answer)
         yield from self._waiting()
 
     def _usable(self, items: Iterable[Row | Rejected]) -> Iterator[Row]:
@@ -139,6 +171,32 @@ class ExportRows:
         for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
+
+
+class AnswersOfExport:
+    """Builds the answers to which the rows of another kind belong, exactly as an import of the answers does."""
+
+    def __init__(self, textual: bool) -> None:
+        self._kind = ResponseImport(DEFAULT_SOURCE)
+        self._columns = Columns(self._kind.columns, left_over=self._kind.left_over)
+        self._textual = textual
+        self._row: Mapping[str, Any] | None = None
+        self._answer: Response | Rejected = Rejected(0, None, "", None)
+
+    def of(self, row: RowOfAnswer) -> Response | Rejected:
+        """Return the answer of a row. The rows of an answer come one after the other."""
+        if row.answer is not self._row:
+            self._row, self._answer = row.answer, self._built(row)
+        return self._answer
+
+    def _built(self, row: RowOfAnswer) -> Response | Rejected:
+        if fault := fault_in(row.answer):
+            return Rejected(row.line, *fault, row.answer)
+        values = self._columns.unfolded(row.answer)
+        try:
+            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
+        except Unusable as error:
+            return Rejected(row.line, error.field, error.reason, row.answer)
 
 
 def recognised(first: Mapping[str, Any], kind: str) -> ExportRows | None:

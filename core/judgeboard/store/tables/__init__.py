@@ -51,6 +51,7 @@ from judgeboard.store.tables.operations import (
     SPAN,
     TRACE,
     WAITING_FEEDBACK,
+    WITHDRAWN_ROW,
     WORKER,
 )
 from judgeboard.store.tables.queues import (
@@ -138,6 +139,7 @@ __all__ = [
     "TRACE",
     "VERSION",
     "WAITING_FEEDBACK",
+    "WITHDRAWN_ROW",
     "WORKER",
     "BigId",
     "JsonTuple",

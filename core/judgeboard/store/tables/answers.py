@@ -39,6 +39,7 @@ IMPORT_BATCH = table(
     Column("at", Utc, nullable=False),
     Column("counts", JsonValue),
     Column("finished_at", Utc),
+    Column("undone_at", Utc),
     comment="One import of one file; `counts` and `finished_at` are null while it runs or if it broke off.",
 )
 
@@ -117,6 +118,7 @@ RUN = table(
     Column("why_stopped", String),
     Column("provider", String),
     Column("base_url", String, comment="Address of the judge's endpoint, without user, password and query."),
+    Column("import_batch_id", BigId, ForeignKey("import_batch.id")),
     comment="A batch of judging; `filter` stores the selection, so that a stopped run can continue.",
 )
 
@@ -198,6 +200,8 @@ CURRENT = Table(
         ("response_id", "judge_version_id"),
         ("groundedness", "quality", "label", "response_kind", "query_type", "asked_day", "evidence_group"),
     ),
+    # Finds the row of a judgment that is withdrawn.
+    Index("ix_current_judgment_judgment", "judgment_id"),
     comment="The latest usable judgment of each judge version on each response, with columns for filters.",
 )
 
@@ -248,6 +252,7 @@ FLAG = table(
     ),
     Index("ix_flag_rule_state", "rule", "state", "query_type"),
     Index("ix_flag_response", "response_id", "state"),
+    Index("ix_flag_judgment", "judgment_id", **partial("judgment_id IS NOT NULL")),
     comment="A reason to look at a response; only two columns change: `state`, and `leads` (the worst open flag).",
 )
 

@@ -300,3 +300,16 @@ WAITING_FEEDBACK = table(
     Column("received_at", Utc, nullable=False, index=True),
     comment="Feedback whose answer has not come yet; moved to user_feedback when it comes.",
 )
+
+WITHDRAWN_ROW = table(
+    "withdrawn_row",
+    *references("import_batch_id"),
+    *required(String, "table_name", "row_key"),
+    # Ids of rows that may be withdrawn themselves.
+    Column("response_id", BigId, index=True, comment="The answer that the row is about."),
+    Column("pair_id", BigId, index=True, comment="The pair that the row is about."),
+    Column("content", JsonValue, comment="Values by column; null only after `judgeboard forget`."),
+    Column("at", Utc, nullable=False),
+    Index("ix_withdrawn_row_key", "table_name", "row_key"),
+    comment="A copy of a row that was withdrawn with its import; only a row with a copy can be deleted.",
+)

@@ -92,6 +92,7 @@ REVIEW = table(
     Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
     Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
     Index("ix_review_at", "at"),
+    Index("ix_review_judgment_seen", "judgment_seen_id", **partial("judgment_seen_id IS NOT NULL")),
     Index("ix_review_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
     Index("ix_review_gold", "response_id", "id", **partial("stage = 'adjudication'")),
     Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),

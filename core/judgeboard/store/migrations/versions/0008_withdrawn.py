@@ -1,4 +1,4 @@
-"""Leases that were taken, the address of a run's endpoint, and imports that are taken back."""
+"""Leases that were taken, the address of a run's endpoint, and rows that are withdrawn with their import."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,12 +10,13 @@ depends_on = None
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 MOMENT = sa.DateTime(timezone=True)
+_JUDGMENT, _JUDGMENT_SEEN = sa.text("judgment_id IS NOT NULL"), sa.text("judgment_seen_id IS NOT NULL")
 
 
 def upgrade() -> None:
-    """Add what a late grade and a rejudge need to know; the leases that somebody has now are taken leases.
+    """Add the tables, columns and indexes.
 
-    Of earlier runs, only the host stays known.
+    The leases that somebody has now are taken leases. Of earlier runs, only the host stays known.
     """
     op.create_table(
         "taken_lease",
@@ -40,3 +41,34 @@ def upgrade() -> None:
     op.add_column("run", sa.Column("provider", sa.String()))
     comment = "Address of the judge's endpoint, without user, password and query."
     op.add_column("run", sa.Column("base_url", sa.String(), comment=comment))
+    op.create_table(
+        "withdrawn_row",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("import_batch_id", ID, nullable=False),
+        sa.Column("table_name", sa.String(), nullable=False),
+        sa.Column("row_key", sa.String(), nullable=False),
+        sa.Column("response_id", ID, comment="The answer that the row is about."),
+        sa.Column("pair_id", ID, comment="The pair that the row is about."),
+        sa.Column("content", sa.JSON(), comment="Values by column; null only after `judgeboard forget`."),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_withdrawn_row"),
+        sa.ForeignKeyConstraint(
+            ["import_batch_id"], ["import_batch.id"], name="fk_withdrawn_row_import_batch_id_import_batch"
+        ),
+        comment="A copy of a row that was withdrawn with its import; only a row with a copy can be deleted.",
+    )
+    op.create_index("ix_withdrawn_row_response_id", "withdrawn_row", ["response_id"])
+    op.create_index("ix_withdrawn_row_pair_id", "withdrawn_row", ["pair_id"])
+    op.create_index("ix_withdrawn_row_key", "withdrawn_row", ["table_name", "row_key"])
+    op.add_column("import_batch", sa.Column("undone_at", MOMENT))
+    # In one statement: SQLite adds no constraint to a table that exists.
+    id_type = "INTEGER" if op.get_bind().dialect.name == "sqlite" else "BIGINT"
+    key = "CONSTRAINT fk_run_import_batch_id_import_batch REFERENCES import_batch (id)"
+    op.execute(f"ALTER TABLE run ADD COLUMN import_batch_id {id_type} {key}")
+    op.create_index("ix_current_judgment_judgment", "current_judgment", ["judgment_id"])
+    _partial_index("ix_flag_judgment", "flag", "judgment_id", _JUDGMENT)
+    _partial_index("ix_review_judgment_seen", "review", "judgment_seen_id", _JUDGMENT_SEEN)
+
+
+def _partial_index(name: str, table: str, column: str, condition: sa.TextClause) -> None:
+    op.create_index(name, table, [column], sqlite_where=condition, postgresql_where=condition)

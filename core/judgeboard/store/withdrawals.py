@@ -1,0 +1,505 @@
+"""Withdraws the rows of an import, with all that was derived from them; `withdraw_import` is one transaction.
+
+What is derived follows from foreign keys, as for hidden rows: whatever refers to a withdrawn row is withdrawn too. A
+copy of each row is kept in `withdrawn_row`, which nothing else reads. Then the row is deleted, so that no query has to
+leave it out and its id is free again. The triggers allow the deletion only of rows that have a copy.
+"""
+
+import base64
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, Table, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import cast as sql_cast
+
+from judgeboard.domain import RECORDED, ItemState, ResponseKind, RunState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.events import record_event
+from judgeboard.store.grades import ORIGIN
+from judgeboard.store.health import ANSWER_OF
+from judgeboard.store.responses import Named
+from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, listed
+from judgeboard.store.storing import ASPECTS_ADDED, ImportBatch, update_after_withdrawal
+from judgeboard.store.tables import (
+    COMPARISON,
+    CURRENT,
+    EVENT,
+    FEEDBACK,
+    IMPORT_BATCH,
+    JUDGMENT,
+    METADATA,
+    PAIR,
+    PUSHED,
+    QUEUE_ITEM,
+    QUEUE_ITEM_FLAG,
+    REFINEMENT,
+    RESPONSE,
+    REVIEW,
+    REVIEW_FLAG,
+    REVIEWER,
+    RUN,
+    SAMPLE,
+    STEP_TABLES,
+    SUITE_RUN,
+    TRACE,
+    VERSION,
+    WITHDRAWN_ROW,
+    BigId,
+)
+from judgeboard.store.tools import What
+from judgeboard.text import counted, iso_z
+
+Key = tuple[Any, ...]
+Reached = dict[str, set[Key]]
+"""Rows by table: the values of their primary keys."""
+
+_STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
+_RECORDED = (JUDGMENT, COMPARISON, SAMPLE)  # their run has it
+_KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
+_STEPS = (JUDGMENT, *STEP_TABLES, REFINEMENT, SUITE_RUN)
+MOST_NAMED = 5  # latest imports in a message
+_RECEIVER = "receiver"  # verdicts that came one by one
+
+
+@dataclass(frozen=True, slots=True)
+class ImportUndo:
+    """What undoing an import withdraws.
+
+    ``rows`` has the number of rows by table. ``kept`` has the ids, as in the log, of the answers and pairs of which
+    something stays because people decided on it.
+    """
+
+    batch: ImportBatch
+    rows: Mapping[str, int]
+    kept: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What is withdrawn: "12 answers, 24 verdicts, 1 review"; empty if it is nothing."""
+        verdicts = self.rows.get("judgment", 0) + self.rows.get("comparison", 0)
+        numbers = (
+            (self.rows.get("response", 0), "answer"),
+            (self.rows.get("pair", 0), "pair"),
+            (verdicts, "verdict"),
+            (self.rows.get("review", 0), "review"),
+            (self.rows.get("user_feedback", 0), "user rating"),
+            (self.rows.get("sample", 0), "sample"),
+            (self.rows.get("flag", 0), "flag"),
+            (self.rows.get("comment", 0), "comment"),
+        )
+        return ", ".join(counted(number, noun) for number, noun in numbers if number)
+
+
+def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
+    """Return an import, or the latest that is not undone. Raises NotFound if there is none."""
+    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc())
+    of_id = IMPORT_BATCH.c.undone_at.is_(None) if batch_id is None else IMPORT_BATCH.c.id == batch_id
+    row = connection.execute(query.where(of_id).limit(1)).first()
+    if row is None:
+        latest = connection.execute(query.limit(MOST_NAMED)).all()
+        known = ", ".join(f"{each.id} ({each.file})" for each in latest)
+        which = "no import is left to undo" if batch_id is None else f"no import {batch_id}"
+        raise NotFound(f"{which}; the latest imports: {known or 'none'}")
+    return ImportBatch(*row)
+
+
+def plan_undo(connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False) -> ImportUndo:
+    """Return what `withdraw_import` would withdraw, and raise the same errors. Nothing changes."""
+    return _Undo(connection, get_batch(connection, batch_id), with_reviews=with_reviews).result()
+
+
+def withdraw_import(
+    connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False, actor: str
+) -> ImportUndo:
+    """Withdraw the rows of an import (default: the latest), and what was derived from them, in one transaction.
+
+    Rows on which people decided stay, as does what these refer to. With ``with_reviews``, answers and pairs are
+    withdrawn with their reviews. What other imports added to the answers is withdrawn with the answers.
+
+    Raises:
+        NotFound: There is no such import.
+        BadInput: Nothing of it is left, or its rows cannot be told apart from those of other imports.
+    """
+    batch = get_batch(connection, batch_id)
+    # Another process that undoes the import waits here. On SQLite, it already waits for the transaction.
+    connection.execute(select(IMPORT_BATCH.c.id).where(IMPORT_BATCH.c.id == batch.id).with_for_update())
+    # Nobody judges or reviews these answers until the end.
+    of_batch = select(RESPONSE.c.id).where(RESPONSE.c.import_batch_id == batch.id)
+    connection.execute(of_batch.order_by(RESPONSE.c.id).with_for_update())
+    undo = _Undo(connection, batch, with_reviews=with_reviews)
+    result = undo.result()
+    now = datetime.now(UTC)
+    details = {"batch": batch.id, "rows": dict(result.rows), "kept": len(result.kept)}
+    record_event(connection, "undo_import", actor, details=details, now=now)
+    undo.withdraw(now)
+    if not result.kept:
+        connection.execute(update(IMPORT_BATCH).where(IMPORT_BATCH.c.id == batch.id).values(undone_at=now))
+    return result
+
+
+class _Undo:
+    def __init__(self, connection: Connection, batch: ImportBatch, *, with_reviews: bool) -> None:
+        self.connection = connection
+        self.batch = batch
+        roots = self._roots()
+        self._refuse_shared_rows(roots)
+        if not any(roots.values()):
+            state = "it is undone already" if batch.undone_at else "none of its rows are left"
+            raise BadInput(f"import {batch.id} ({batch.file}) cannot be undone: {state}")
+        kept: dict[str, set[int]] = defaultdict(set)
+        self.reached = _derived_rows(connection, roots)
+        while decided := self._decided(with_reviews=with_reviews):
+            sources = _sources(connection, self.reached, decided)
+            staying = {name: ids & sources.get(name, set()) for name, ids in roots.items()}
+            if not any(staying.values()):
+                raise BadInput(
+                    f"import {batch.id} ({batch.file}) cannot be undone: people decided on all that it led to"
+                )
+            for name, ids in staying.items():
+                kept[name] |= ids
+            roots = {name: ids - kept[name] for name, ids in roots.items()}
+            self.reached = _derived_rows(connection, roots)
+        self.kept = kept
+
+    def result(self) -> ImportUndo:
+        rows = {name: len(keys) for name, keys in sorted(self.reached.items()) if keys and name != CURRENT.name}
+        return ImportUndo(self.batch, rows, tuple(sorted(self._kept_ids())))
+
+    def withdraw(self, now: datetime) -> None:
+        connection, reached = self.connection, self.reached
+        runs = _values(connection, reached, "run_id")
+        versions = _values(connection, reached, "judge_version_id")
+        people = _values(connection, reached, "reviewer_id")
+        changed = _values(connection, reached, "response_id", (JUDGMENT, FEEDBACK)) - _ids(reached, RESPONSE)
+        self._withdraw(reached, now)
+        ended = [run for run in sorted(runs) if self._is_empty(run)]
+        self._withdraw(_derived_rows(connection, {RUN.name: set(ended)}), now)
+        # Judges and annotators that only this import named.
+        recorded = select(VERSION.c.id).where(
+            VERSION.c.id.in_(listed(connection, versions)), VERSION.c.kind == RECORDED
+        )
+        authors = select(REVIEWER.c.id).where(
+            REVIEWER.c.id.in_(listed(connection, people)), REVIEWER.c.origin == ORIGIN
+        )
+        for table, query in ((VERSION, recorded), (REVIEWER, authors)):
+            ids = [id_ for id_ in connection.execute(query).scalars().all() if not _is_used(connection, table, id_)]
+            self._withdraw({table.name: {(id_,) for id_ in ids}}, now)
+        update_after_withdrawal(connection, changed, now)
+
+    def _roots(self) -> dict[str, set[int]]:
+        of_batch = (select(table.c.id).where(table.c.import_batch_id == self.batch.id) for table in _STORED_BY_IMPORTS)
+        roots = dict(zip((table.name for table in _STORED_BY_IMPORTS), map(self._scalars, of_batch), strict=True))
+        runs = select(RUN.c.id).where(RUN.c.import_batch_id == self.batch.id)
+        return roots | {
+            table.name: self._scalars(select(table.c.id).where(table.c.run_id.in_(runs))) for table in _RECORDED
+        }
+
+    def _scalars(self, query: Select[Any]) -> set[int]:
+        return set(self.connection.execute(query).scalars())
+
+    def _refuse_shared_rows(self, roots: Mapping[str, set[int]]) -> None:
+        """Raise BadInput if the import stored verdicts that cannot be told apart from those of other imports."""
+        batch, connection = self.batch, self.connection
+        cannot = f"import {batch.id} ({batch.file}) cannot be undone: "
+        if (batch.counts or {}).get(ASPECTS_ADDED):
+            raise BadInput(f"{cannot}it added aspects to verdicts of other imports, and these cannot be told apart")
+        if batch.kind not in _KINDS_WITH_VERDICTS:
+            return
+        unnamed = [RUN.c.kind == "import", RUN.c.import_batch_id.is_(None), RUN.c.actor != _RECEIVER]
+        unnamed += [
+            RUN.c.started_at >= batch.at,
+            *([RUN.c.started_at <= batch.finished_at] if batch.finished_at else []),
+        ]
+        runs = self._scalars(select(RUN.c.id).where(*unnamed))
+        derived = _derived_rows(connection, roots) if runs else {}
+        for table in _RECORDED if runs else ():
+            steps = self._scalars(select(table.c.id).where(table.c.run_id.in_(listed(connection, runs))))
+            if steps - _ids(derived, table):
+                raise BadInput(
+                    f"{cannot}an earlier version of Judgeboard stored its verdicts, which cannot be told apart from "
+                    "those of other imports"
+                )
+
+    def _decided(self, *, with_reviews: bool) -> Reached:
+        """Return the rows that people's decisions keep from being withdrawn."""
+        connection, reviews = self.connection, _ids(self.reached, REVIEW)
+        query = select(REVIEW.c.id, REVIEW.c.response_id, REVIEW.c.pair_id).where(
+            REVIEW.c.id.in_(listed(connection, reviews)),
+            or_(REVIEW.c.import_batch_id.is_(None), REVIEW.c.import_batch_id != self.batch.id),
+        )
+        answers, pairs = _ids(self.reached, RESPONSE), _ids(self.reached, PAIR)
+        decided = {
+            (id_,)
+            for id_, response_id, pair_id in connection.execute(query)
+            if not (with_reviews and (response_id in answers or pair_id in pairs))
+        }
+        # A review stays, but the flag that it decided would not.
+        links = {key for key in self.reached.get(REVIEW_FLAG.name, ()) if key[0] not in reviews}
+        named = {REVIEW.name: decided, REVIEW_FLAG.name: links}
+        return {name: keys for name, keys in named.items() if keys}
+
+    def _kept_ids(self) -> Iterator[str]:
+        connection = self.connection
+        for subject, column in ((RESPONSE, "response_id"), (PAIR, "pair_id")):
+            ids = set(self.kept.get(subject.name, ()))
+            for name, rows in self.kept.items():
+                table = METADATA.tables[name]
+                if column in table.c:
+                    of_rows = select(table.c[column]).where(table.c.id.in_(listed(connection, rows)))
+                    ids |= {id_ for id_ in connection.execute(of_rows).scalars() if id_ is not None}
+            query = select(subject.c.external_id).where(subject.c.id.in_(listed(connection, ids)))
+            yield from connection.execute(query).scalars()
+
+    def _is_empty(self, run: int) -> bool:
+        connection = self.connection
+        if any(any_row(connection, table.c.run_id == run) for table in _STEPS):
+            return False
+        return not any_row(connection, RUN.c.id == run, RUN.c.state == RunState.RUNNING.value)
+
+    def _withdraw(self, reached: Reached, now: datetime) -> None:
+        """Copy the rows, then delete them: those that refer to others first."""
+        connection = self.connection
+        answers = listed(connection, _ids(reached, RESPONSE))
+        # Traces that were received become answers of their own.
+        of_answers = update(TRACE).where(TRACE.c.response_id.in_(answers))
+        connection.execute(of_answers.where(TRACE.c.state == "made").values(state="waiting", used=None, read_at=None))
+        connection.execute(of_answers.values(response_id=None, reason=None))
+        about: dict[tuple[str, Any], tuple[int | None, int | None]] = {}
+        tables = [table for table in METADATA.sorted_tables if reached.get(table.name)]
+        for table in tables:
+            if table is not CURRENT:
+                self._copy(table, reached[table.name], about, now)
+        for table in reversed(tables):
+            _delete(connection, table, reached[table.name])
+
+    def _copy(
+        self,
+        table: Table,
+        keys: Collection[Key],
+        about: dict[tuple[str, Any], tuple[int | None, int | None]],
+        now: datetime,
+    ) -> None:
+        first, parents = _key_columns(table)[0], _parents(table)
+        for batch in batches(sorted({key[0] for key in keys})):
+            copies = []
+            rows = self.connection.execute(select(table).where(first.in_(batch))).mappings()
+            for row in map(dict, rows):
+                key = tuple(row[column.name] for column in _key_columns(table))
+                if key not in keys:
+                    continue
+                subject = _subject(table, row)
+                for column, parent in parents:
+                    if subject == (None, None):
+                        subject = about.get((parent, row[column]), subject)
+                about[table.name, key[0]] = subject
+                copies.append(
+                    {
+                        "import_batch_id": self.batch.id,
+                        "table_name": table.name,
+                        "row_key": ",".join(map(str, key)),
+                        "response_id": subject[0],
+                        "pair_id": subject[1],
+                        "content": {column: _json(value) for column, value in row.items() if value is not None},
+                        "at": now,
+                    }
+                )
+            if copies:
+                self.connection.execute(insert(WITHDRAWN_ROW), copies)
+
+
+def withdrawn_answers(connection: Connection, external_id: str) -> list[Named]:
+    """Return the withdrawn answers with this id in their log that are not forgotten."""
+    copy = WITHDRAWN_ROW.c
+    query = select(copy.response_id, copy.content["source"].as_string()).where(
+        copy.table_name == RESPONSE.name, copy.content["external_id"].as_string() == external_id
+    )
+    return [Named(*row) for row in connection.execute(query)]
+
+
+def forget_copies(connection: Connection, response_ids: Collection[int]) -> None:
+    """Blank the copies of rows that are about these answers, about answers derived from them, or about their pairs."""
+    copy = WITHDRAWN_ROW.c
+    ids, new = set(response_ids), set(response_ids)
+    origins = (copy.content["derived_from"].as_integer(), copy.content[("extra", ANSWER_OF)].as_integer())
+    while new:
+        derived = or_(*(origin.in_(listed(connection, new)) for origin in origins))
+        answers = select(copy.response_id).where(copy.table_name == RESPONSE.name, derived)
+        new = set(connection.execute(answers).scalars()) - ids
+        ids |= new
+    of_ids = listed(connection, ids)
+    sides = (copy.content[name].as_integer().in_(of_ids) for name in ("response_a_id", "response_b_id"))
+    withdrawn = select(copy.pair_id).where(copy.table_name == PAIR.name, or_(*sides))
+    live = select(PAIR.c.id).where(or_(PAIR.c.response_a_id.in_(of_ids), PAIR.c.response_b_id.in_(of_ids)))
+    pairs = {*connection.execute(withdrawn).scalars(), *connection.execute(live).scalars()}
+    about = or_(copy.response_id.in_(of_ids), copy.pair_id.in_(listed(connection, pairs)))
+    connection.execute(update(WITHDRAWN_ROW).where(about).values(content=None))
+
+
+def _derived_rows(connection: Connection, roots: Mapping[str, set[int]]) -> Reached:
+    """Return rows, given as ids by table, with all rows that refer to them, directly or through others."""
+    reached: Reached = {name: {(id_,) for id_ in ids} for name, ids in roots.items() if ids}
+    new = {name: set(ids) for name, ids in roots.items() if ids}
+    while new:
+        following: dict[str, set[Key]] = defaultdict(set)
+        for name, ids in new.items():
+            for table, query in _referring(connection, name, ids):
+                following[table.name] |= {tuple(row) for row in connection.execute(query)}
+        following[QUEUE_ITEM.name] |= _items_only_for(connection, new.get("flag", set()), reached)
+        new = {}
+        for name, keys in following.items():
+            fresh = keys - reached.get(name, set())
+            if fresh:
+                reached.setdefault(name, set()).update(fresh)
+                new[name] = {key[0] for key in fresh}
+    return reached
+
+
+def _referring(connection: Connection, name: str, ids: set[int]) -> Iterator[tuple[Table, Select[Any]]]:
+    """Yield queries for the keys of the rows that refer to some rows of a table."""
+    of_ids = listed(connection, ids)
+    for table, column in _children().get(name, ()):
+        yield table, select(*_key_columns(table)).where(table.c[column].in_(of_ids))
+    # References that are no foreign keys.
+    if name == "response" and any_row(connection, RESPONSE.c.kind == ResponseKind.CONTROL.value):
+        repeats = RESPONSE.c.extra[ANSWER_OF].as_integer().in_(of_ids)
+        yield RESPONSE, select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.CONTROL.value, repeats)
+    elif name == "pair":
+        for side in (PAIR.c.response_a_id, PAIR.c.response_b_id):
+            sides = select(RESPONSE.c.id).join(PAIR, RESPONSE.c.id == side).where(PAIR.c.id.in_(of_ids))
+            yield RESPONSE, sides.where(RESPONSE.c.kind == ResponseKind.PAIR_SIDE.value)
+    elif name in {"judgment", "review"}:
+        of_table = PUSHED.c.what == What.JUDGMENTS.value
+        yield (
+            PUSHED,
+            select(*_key_columns(PUSHED)).where(
+                of_table if name == "judgment" else ~of_table, PUSHED.c.row_id.in_(of_ids)
+            ),
+        )
+        if name == "review":  # events of pairs
+            review = sql_cast(EVENT.c.details["review"].as_string(), BigId)
+            yield EVENT, select(EVENT.c.id).where(EVENT.c.response_id.is_(None), review.in_(of_ids))
+
+
+def _items_only_for(connection: Connection, flags: set[int], reached: Reached) -> set[Key]:
+    """Return the open queue items without a review that are in their queue only because of withdrawn flags."""
+    if not flags:
+        return set()
+    withdrawn = listed(connection, _ids(reached, METADATA.tables["flag"]))
+    item = QUEUE_ITEM_FLAG.c.queue_item_id
+    other = QUEUE_ITEM_FLAG.alias()
+    query = (
+        select(QUEUE_ITEM.c.id)
+        .join(QUEUE_ITEM_FLAG, item == QUEUE_ITEM.c.id)
+        .where(
+            QUEUE_ITEM_FLAG.c.flag_id.in_(listed(connection, flags)),
+            QUEUE_ITEM.c.state == ItemState.OPEN.value,
+            ~exists().where(other.c.queue_item_id == QUEUE_ITEM.c.id, other.c.flag_id.not_in(withdrawn)),
+            ~exists().where(REVIEW.c.queue_item_id == QUEUE_ITEM.c.id),
+        )
+    )
+    return {tuple(row) for row in connection.execute(query)}
+
+
+def _sources(connection: Connection, reached: Reached, rows: Reached) -> dict[str, set[int]]:
+    """Return the rows, among those reached, from which some rows are derived, directly or through others."""
+    sources: Reached = {name: set(keys) for name, keys in rows.items()}
+    new = dict(rows)
+    while new:
+        following: dict[str, set[Key]] = defaultdict(set)
+        for name, keys in new.items():
+            for parent, id_ in _referred(connection, METADATA.tables[name], keys):
+                if (id_,) in reached.get(parent, ()) and (id_,) not in sources.get(parent, ()):
+                    following[parent].add((id_,))
+        for name, keys in following.items():
+            sources.setdefault(name, set()).update(keys)
+        new = following
+    return {name: {key[0] for key in keys} for name, keys in sources.items()}
+
+
+def _referred(connection: Connection, table: Table, keys: Collection[Key]) -> Iterator[tuple[str, int]]:
+    """Yield the rows, with their tables, to which some rows refer (`_referring`)."""
+    first = _key_columns(table)[0]
+    for batch in batches(sorted({key[0] for key in keys})):
+        for row in connection.execute(select(table).where(first.in_(batch))).mappings():
+            if tuple(row[column.name] for column in _key_columns(table)) in keys:
+                yield from ((parent, row[column]) for column, parent in _parents(table) if row[column] is not None)
+                if table is RESPONSE and (answer := row["extra"].get(ANSWER_OF)) is not None:
+                    yield RESPONSE.name, answer
+        if table is RESPONSE:
+            side = or_(PAIR.c.response_a_id.in_(batch), PAIR.c.response_b_id.in_(batch))
+            yield from ((PAIR.name, id_) for id_ in connection.execute(select(PAIR.c.id).where(side)).scalars())
+
+
+@cache
+def _children() -> dict[str, list[tuple[Table, str]]]:
+    """Return, by table, the tables that refer to it, each with the column; but a trace outlives its answer."""
+    children: dict[str, list[tuple[Table, str]]] = defaultdict(list)
+    for table in METADATA.sorted_tables:
+        if table not in {TRACE, WITHDRAWN_ROW}:
+            for column, parent in _parents(table):
+                children[parent].append((table, column))
+    return dict(children)
+
+
+@cache
+def _parents(table: Table) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a table that refer to another, each with the table to which it refers."""
+    return tuple((column.name, key.column.table.name) for column in table.c for key in column.foreign_keys)
+
+
+@cache
+def _key_columns(table: Table) -> tuple[Any, ...]:
+    return tuple(table.primary_key.columns)
+
+
+def _ids(reached: Reached, table: Table) -> set[int]:
+    return {key[0] for key in reached.get(table.name, ())}
+
+
+def _values(
+    connection: Connection, reached: Reached, column: str, tables: Iterable[Table] = METADATA.sorted_tables
+) -> set[int]:
+    """Return the values of a column in the rows that are reached."""
+    values: set[int] = set()
+    for table in tables:
+        if column in table.c and "id" in table.c and reached.get(table.name):
+            ids = listed(connection, _ids(reached, table))
+            values |= set(connection.execute(select(table.c[column]).where(table.c.id.in_(ids)).distinct()).scalars())
+    return {value for value in values if value is not None}
+
+
+def _is_used(connection: Connection, table: Table, id_: int) -> bool:
+    return any(any_row(connection, child.c[column] == id_) for child, column in _children().get(table.name, ()))
+
+
+def _subject(table: Table, row: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the answer and the pair that a row is about, as far as it names them."""
+    if table is RESPONSE:
+        return row["id"], None
+    if table is PAIR:
+        return None, row["id"]
+    return row.get("response_id") or row.get("root_response_id"), row.get("pair_id")
+
+
+def _delete(connection: Connection, table: Table, keys: Collection[Key]) -> None:
+    columns = _key_columns(table)
+    if len(columns) == 1:  # in one statement: rows may refer to each other
+        ids = [key[0] for key in keys]
+        of_ids = columns[0].in_(listed(connection, ids) if columns[0].name == "id" and table.name != "job" else ids)
+        connection.execute(delete(table).where(of_ids))
+        return
+    statement = delete(table).where(*(column == bindparam(f"key_{column.name}") for column in columns))
+    names = [f"key_{column.name}" for column in columns]
+    for batch in batches(sorted(keys), AT_ONCE):
+        connection.execute(statement, [dict(zip(names, key, strict=True)) for key in batch])
+
+
+def _json(value: Any) -> Any:
+    """Return a value of a column as JSON."""
+    if isinstance(value, datetime):
+        return iso_z(value)
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
