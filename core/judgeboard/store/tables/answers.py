@@ -253,6 +253,7 @@ FLAG = table(
     Index("ix_flag_rule_state", "rule", "state", "query_type"),
     Index("ix_flag_response", "response_id", "state"),
     Index("ix_flag_judgment", "judgment_id", **partial("judgment_id IS NOT NULL")),
+    Index("ix_flag_decided_before", "decided_before_id", **partial("decided_before_id IS NOT NULL")),
     comment="A reason to look at a response; only two columns change: `state`, and `leads` (the worst open flag).",
 )
 

@@ -10,7 +10,12 @@ depends_on = None
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 MOMENT = sa.DateTime(timezone=True)
-_JUDGMENT, _JUDGMENT_SEEN = sa.text("judgment_id IS NOT NULL"), sa.text("judgment_seen_id IS NOT NULL")
+# Columns that refer to another row, and are mostly null.
+_REFERRING = (
+    ("ix_flag_judgment", "flag", "judgment_id"),
+    ("ix_flag_decided_before", "flag", "decided_before_id"),
+    ("ix_review_judgment_seen", "review", "judgment_seen_id"),
+)
 
 
 def upgrade() -> None:
@@ -66,9 +71,6 @@ def upgrade() -> None:
     key = "CONSTRAINT fk_run_import_batch_id_import_batch REFERENCES import_batch (id)"
     op.execute(f"ALTER TABLE run ADD COLUMN import_batch_id {id_type} {key}")
     op.create_index("ix_current_judgment_judgment", "current_judgment", ["judgment_id"])
-    _partial_index("ix_flag_judgment", "flag", "judgment_id", _JUDGMENT)
-    _partial_index("ix_review_judgment_seen", "review", "judgment_seen_id", _JUDGMENT_SEEN)
-
-
-def _partial_index(name: str, table: str, column: str, condition: sa.TextClause) -> None:
-    op.create_index(name, table, [column], sqlite_where=condition, postgresql_where=condition)
+    for name, table, column in _REFERRING:
+        condition = sa.text(f"{column} IS NOT NULL")
+        op.create_index(name, table, [column], sqlite_where=condition, postgresql_where=condition)
