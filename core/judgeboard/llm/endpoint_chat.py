@@ -30,6 +30,7 @@ from judgeboard.llm.provider import (
     read_error,
 )
 from judgeboard.llm.rate_limits import NO_LIMIT, CallPace, RateLimit
+from judgeboard.settings import register_secret, without_secrets
 from judgeboard.text import storable, storable_json
 
 _STORED_CHARACTERS = 10_000
@@ -103,6 +104,7 @@ class EndpointChat:
         self.base_url = self.base_url or self.provider.base_url
         self.host: str | None = host_of(self.base_url)
         self._key = self.api_key or NO_KEY
+        register_secret(self.api_key)
         self._retries = RetryPolicy() if self.tries is None else RetryPolicy(self.tries)
         self._heard = False
         self._pace = CallPace(f"{self.host} {self.model}", self.limit)
@@ -181,10 +183,8 @@ class EndpointChat:
         latency_ms = round((time.perf_counter() - started) * 1000)
         if response is None:
             return Called(latency_ms, failure=failure)
-        text = response.text
-        if self._key in text and response.status_code >= 300 and self._key != NO_KEY:
-            text = text.replace(self._key, "***")
-        return Called(latency_ms, response.status_code, text, response.headers)
+        # The one place where a reply comes in: what is parsed, shown and stored of it has no secret.
+        return Called(latency_ms, response.status_code, without_secrets(response.text), response.headers)
 
     def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
         """Return the reply, and whether characters that cannot be stored were replaced in it."""
@@ -192,7 +192,12 @@ class EndpointChat:
             return self._failed(called), False
         try:
             content = json.loads(called.body)
-            content, replaced = storable_json(content) if "\\u" in called.body else (content, False)
+            if "\\u" in called.body:
+                # Escapes also hide a secret from the first look.
+                content = json.loads(without_secrets(json.dumps(content, ensure_ascii=False)))
+                content, replaced = storable_json(content)
+            else:
+                replaced = False
             return self.provider.read(content), replaced
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return Failed(f"not a chat completion: {_shown(called.body)}"), False
