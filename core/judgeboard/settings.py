@@ -89,9 +89,7 @@ class Settings:
 
 def load_settings() -> Settings:
     """Return the current settings of the environment; raise BadInput for a value of the wrong type."""
-    register_environment(os.environ)
-    named = ((name.upper(), value) for name, value in os.environ.items() if value)
-    return _parse(tuple(sorted((name, value) for name, value in named if name.startswith(PREFIX))))
+    return _parse(tuple(os.environ.items()))
 
 
 def variable_of(field: str) -> str:
@@ -197,8 +195,11 @@ def _header_secrets(headers: str) -> Iterator[str]:
 
 def _forms_of(secret: str) -> Iterator[str]:
     """Yield the forms in which an endpoint or a library may repeat a secret."""
-    escaped = json.dumps(secret)[1:-1]
-    yield from (secret, escaped, json.dumps(escaped)[1:-1], secret.replace("/", "\\/"))
+    for text in (secret, secret.replace("/", "\\/")):
+        escaped = text
+        for _ in range(4):  # a verdict is JSON in the JSON of a reply, and may quote JSON that is escaped once more
+            yield escaped
+            escaped = json.dumps(escaped)[1:-1]
     yield from (quote(secret, safe=""), quote(secret), quote_plus(secret))
     content = secret.encode(errors="replace")
     for shift in range(3):
@@ -236,7 +237,9 @@ def mask_logs() -> None:
 @lru_cache(maxsize=4)
 def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
     # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.
-    texts, values = dict(environment), {}
+    register_environment(dict(environment))
+    texts = {name.upper(): value for name, value in environment if value}
+    values = {}
     for about in fields(Settings):
         name = variable_of(about.name)
         if name in texts:

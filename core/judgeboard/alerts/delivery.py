@@ -70,13 +70,14 @@ def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
 def send(destination: str, message: Message) -> None:
     """Send a message without known secrets; raise NotSent or BadInput with a reason that contains no secret."""
     kind, value = destination_of(destination)
+    webhook = _address_in(value, ("https", "http")) if kind in BODIES else None  # first, so that its secret is known
     message = {name: without_secrets(part) if isinstance(part, str) else part for name, part in message.items()}
-    if kind == "email":
+    if webhook is not None:
+        _post(webhook, json.dumps(BODIES[kind](message)).encode(), message["id"])
+    elif kind == "email":
         _send_mail(value, message)
-    elif kind == "command":
-        _run_command(message)
     else:
-        _post(value, json.dumps(BODIES[kind](message)).encode(), message["id"])
+        _run_command(message)
 
 
 def _slack(message: Message) -> dict[str, Any]:
@@ -188,8 +189,7 @@ def _address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
     return address
 
 
-def _post(variable: str, body: bytes, message_id: str) -> None:
-    address = _address_in(variable, ("https", "http"))
+def _post(address: SplitResult, body: bytes, message_id: str) -> None:
     headers: dict[bytes | str, bytes | str] = {
         "content-type": "application/json",
         "user-agent": "judgeboard",
