@@ -19,7 +19,7 @@ from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import role_of
 from judgeboard.people.roster import admit, ensure_reviewer
-from judgeboard.settings import masked, variable_of
+from judgeboard.settings import masked, variable_of, without_secrets
 from judgeboard.store.engine import Store, database_url, open_store
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
@@ -65,7 +65,7 @@ def problem(sentence: str) -> None:
     if names_database(sentence) and not sees_database():
         _log.warning("not shown to everybody: %s", sentence)
         sentence = "The database cannot be used. The server's log has the reason. Ask an admin."
-    show(tag("div", sentence, cls="jb-note", role="alert"))
+    show(tag("div", without_secrets(sentence), cls="jb-note", role="alert"))
 
 
 def names_database(text: str) -> bool:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import checked_address
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, register_secret
 
 SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
 CALLBACK = "/oauth2callback"
@@ -62,6 +62,9 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     callback = str(auth.get("redirect_uri", ""))
     fault = None
     parts = [auth if name is None else auth[name] for name in providers]
+    register_secret(
+        *(str(part.get(name, "")) for part in (auth, *parts) for name in ("client_secret", "cookie_secret"))
+    )
     if not parts or any(not part.get(needed) for part in parts for needed in NEEDED):
         fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
     elif any("_" in name for name in named):

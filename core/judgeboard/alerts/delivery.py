@@ -23,7 +23,7 @@ import httpcore
 from judgeboard.alerts.rules import destination_of
 from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
-from judgeboard.settings import ENVIRONMENT, load_settings, variable_of
+from judgeboard.settings import ENVIRONMENT, load_settings, register_secret, variable_of, without_secrets
 from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt
 from judgeboard.store.engine import Store
 
@@ -58,7 +58,7 @@ def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
     try:
         send(delivery.destination, delivery.message)
     except (BadInput, NotSent) as reason:
-        error = str(reason)
+        error = without_secrets(str(reason))
     except Exception as unexpected:  # noqa: BLE001 - the text may contain the address, which is a secret
         error = type(unexpected).__name__
     is_last = delivery.kind is MessageKind.TEST or delivery.attempts + 1 >= len(WAITS)
@@ -68,14 +68,16 @@ def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
 
 
 def send(destination: str, message: Message) -> None:
-    """Send a message; raise NotSent or BadInput with a reason that contains no secret."""
+    """Send a message without known secrets; raise NotSent or BadInput with a reason that contains no secret."""
     kind, value = destination_of(destination)
-    if kind == "email":
+    webhook = _address_in(value, ("https", "http")) if kind in BODIES else None  # first, so that its secret is known
+    message = {name: without_secrets(part) if isinstance(part, str) else part for name, part in message.items()}
+    if webhook is not None:
+        _post(webhook, json.dumps(BODIES[kind](message)).encode(), message["id"])
+    elif kind == "email":
         _send_mail(value, message)
-    elif kind == "command":
-        _run_command(message)
     else:
-        _post(value, json.dumps(BODIES[kind](message)).encode(), message["id"])
+        _run_command(message)
 
 
 def _slack(message: Message) -> dict[str, Any]:
@@ -175,6 +177,8 @@ def _address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
         raise BadInput(f"the environment variable {variable} is not set where the worker runs")
     try:
         address = urlsplit(value.strip())
+        # Whoever knows the path of a webhook can post there.
+        register_secret(value.strip(), address.path, address.query, unquote(address.password or ""))
         is_usable = address.scheme in schemes and address.hostname and (address.port or 1) and value.isascii()
     except ValueError:
         is_usable = False
@@ -185,8 +189,7 @@ def _address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
     return address
 
 
-def _post(variable: str, body: bytes, message_id: str) -> None:
-    address = _address_in(variable, ("https", "http"))
+def _post(address: SplitResult, body: bytes, message_id: str) -> None:
     headers: dict[bytes | str, bytes | str] = {
         "content-type": "application/json",
         "user-agent": "judgeboard",

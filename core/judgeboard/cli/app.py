@@ -10,6 +10,7 @@ import click
 
 from judgeboard.cli.options import echo, example
 from judgeboard.errors import JudgeboardError
+from judgeboard.settings import mask_logs, without_secrets
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {
@@ -117,6 +118,7 @@ def root() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code. ``--debug`` is accepted at any position."""
+    mask_logs()
     debug = "--debug" in arguments
     stdout = sys.stdout
     for stream in (sys.stdout, sys.stderr):
@@ -162,9 +164,9 @@ def _words(error: Exception) -> str:
 
 def _failed(error: Exception, *, debug: bool) -> int:
     if debug:
-        traceback.print_exception(error)
+        sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
         text = " ".join(_words(error).split()) or type(error).__name__
         hint = "" if isinstance(error, JudgeboardError) else f" ({type(error).__name__}; --debug shows where)"
-        echo(f"judgeboard: {text}{hint}", err=True)
+        echo(f"judgeboard: {without_secrets(text)}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

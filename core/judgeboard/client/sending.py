@@ -28,6 +28,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgeboard.errors import NotSent
+from judgeboard.settings import register_secret, without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -84,6 +85,7 @@ class Client:
     def __post_init__(self) -> None:
         self.url = (self.url or os.environ.get("JUDGEBOARD_URL") or "http://localhost:8501").rstrip("/")
         self.api_key = (self.api_key or os.environ.get("JUDGEBOARD_API_KEY") or "").strip() or None
+        register_secret(self.api_key)
         self._begin()
         atexit.register(self._at_exit)
 
@@ -188,7 +190,7 @@ class Client:
                 try:
                     self._deliver(http, batch)
                 except Exception as error:  # noqa: BLE001 - the thread must go on, whatever is wrong with one batch
-                    self._drop(batch, f"{type(error).__name__}: {error}")
+                    self._drop(batch, without_secrets(f"{type(error).__name__}: {error}"))
                 self._end_batch()
 
     def _end_batch(self) -> None:
@@ -424,7 +426,8 @@ def _plain(value: Any) -> Any:
 
 def _refusal(reply: "httpx.Response") -> str:
     advice = {401: " (is JUDGEBOARD_API_KEY right?)", 403: " (the key may not send answers)"}
-    return f"the server answered {reply.status_code}{advice.get(reply.status_code, '')}: {reply.text[:200]}"
+    reason = without_secrets(reply.text)[:200]
+    return f"the server answered {reply.status_code}{advice.get(reply.status_code, '')}: {reason}"
 
 
 def _seconds(value: str | None) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypedDict
 
 from judgeboard.domain import Attempt, Turn
 from judgeboard.errors import BadInput
+from judgeboard.settings import without_secrets
 from judgeboard.text import file_text, storable
 
 REPLACED = "characters that cannot be stored became U+FFFD"
@@ -173,9 +174,9 @@ class CallableChat:
             text, reason = "", f"{type(error).__name__}: {error}"
         spent = round((time.monotonic() - started) * 1000)
         if reason is not None:
-            detail = storable(reason)[0]
+            detail = storable(without_secrets(reason))[0]
             return NoReply(detail, (Attempt(why=request.why, status="raised", latency_ms=spent, detail=detail),))
-        answer = storable(text)[0]
+        answer = storable(without_secrets(text))[0]
         return Reply(answer, (Attempt(why=request.why, status="ok", raw=answer, latency_ms=spent),))
 
     async def aclose(self) -> None:

@@ -31,7 +31,7 @@ from judgeboard.llm.provider import (
 )
 from judgeboard.llm.rate_limits import NO_LIMIT, CallPace, RateLimit
 from judgeboard.llm.reply_body import ENCODINGS, MB, ReplyLimit, UnreadableReply
-from judgeboard.settings import masked, variable_of
+from judgeboard.settings import masked, register_secret, variable_of, without_secrets
 from judgeboard.text import storable, storable_json
 
 REPLY_MB = 8.0
@@ -114,6 +114,7 @@ class EndpointChat:
         self.base_url = self.base_url or self.provider.base_url
         self.host: str | None = host_of(self.base_url)
         self._key = self.api_key or NO_KEY
+        register_secret(self.api_key)
         self._retries = RetryPolicy() if self.tries is None else RetryPolicy(self.tries)
         self._heard = False
         self._pace = CallPace(f"{self.host} {self.model}", self.limit)
@@ -200,11 +201,9 @@ class EndpointChat:
             detail = "" if unreadable is None else f"{unreadable} ({variable_of('reply_mb')} is {self.reply_mb:g})"
         latency_ms = round((time.perf_counter() - started) * 1000)
         if response is None:
-            return Called(latency_ms, failure=failure, detail=detail)
-        text = response.text
-        if self._key in text and response.status_code >= 300 and self._key != NO_KEY:
-            text = text.replace(self._key, "***")
-        return Called(latency_ms, response.status_code, text, response.headers)
+            return Called(latency_ms, failure=failure, detail=without_secrets(detail))
+        # The one place where a reply comes in: what is parsed, shown and stored of it has no secret.
+        return Called(latency_ms, response.status_code, without_secrets(response.text), response.headers)
 
     def _outcome(self, called: Called) -> tuple[Reply | Failed, bool]:
         """Return the reply, and whether characters that cannot be stored were replaced in it."""
@@ -212,7 +211,12 @@ class EndpointChat:
             return self._failed(called), False
         try:
             content = json.loads(called.body)
-            content, replaced = storable_json(content) if "\\u" in called.body else (content, False)
+            if "\\u" in called.body:
+                # Escapes also hide a secret from the first look.
+                content = json.loads(without_secrets(json.dumps(content, ensure_ascii=False)))
+                content, replaced = storable_json(content)
+            else:
+                replaced = False
             return self.provider.read(content), replaced
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return Failed(f"not a chat completion: {_shown(called.body)}"), False
@@ -232,7 +236,7 @@ class EndpointChat:
         if called.status in {400, 422} and error.rejected:
             return Failed(reason, rejected=error.rejected)
         if called.status in _REDIRECTS:
-            goal = _shown(masked(called.headers.get("location", "")))
+            goal = _shown(without_secrets(masked(called.headers.get("location", ""))))
             return Failed(f"HTTP {called.status}: it redirects to {goal}; to send texts there, use --base-url")
         if called.status in RETRIES:
             asked_s = asked_wait_s(called.headers, datetime.now(UTC))

@@ -11,6 +11,7 @@ from typing import Any
 
 from judgeboard.errors import BadInput
 from judgeboard.receiving.limits import Rates, Refused
+from judgeboard.settings import register_secret
 from judgeboard.store.api_keys import MAX_BODY_MB, SCOPES, ApiKey, any_key, insert_key, key_of_token
 from judgeboard.store.engine import Store
 from judgeboard.text import MAX_NAME, storable
@@ -60,6 +61,7 @@ def create_key(
             by=by,
             now=now,
         )
+    register_secret(token)
     return token
 
 
@@ -125,6 +127,7 @@ class Door:
         if key is None:
             _check_unknown(token, headers, client, keys_needed=keys_needed)
             return Sender()
+        register_secret(token)  # only of keys that exist: strangers must not fill the memory
         fault = key.unusable(now)
         if fault is not None:
             raise Refused(401, f"the key {key.name!r} is {fault}", key.name)

@@ -31,7 +31,7 @@ from judgeboard.errors import (
     SchemaMismatch,
     UnusableDatabase,
 )
-from judgeboard.settings import load_settings, masked
+from judgeboard.settings import load_settings, masked, register_secret
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
 
@@ -244,6 +244,7 @@ def database_url(database: str | Path | None = None) -> URL:
         url = make_url(text_)
     except (ArgumentError, ValueError) as error:  # the text is not shown: it may contain a password
         raise BadInput(_NO_ADDRESS) from error
+    register_secret(url.password)
     if url.drivername in {"postgres", "postgresql"}:
         url = url.set(drivername="postgresql+psycopg")
     return url

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 
 from judgeboard.errors import BadInput, NotSent
+from judgeboard.settings import register_secret
 from judgeboard.store.tools import PushItem
 from judgeboard.targets.target import Access, Http, Refused, Target, stable_id
 
@@ -28,6 +29,7 @@ class _PersonalToken(httpx.Auth):
         if reply.is_success:
             try:
                 self._access = str(reply.json()["access"])
+                register_secret(self._access)
             except (ValueError, TypeError, KeyError):
                 words = f"{self._refresh.url} answered without an access token: is it the address of the tool?"
                 raise NotSent(words) from None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from judgeboard.settings import without_secrets
 from judgeboard.store.tools import PushItem, Score
 from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, span_id, stable_id
 
@@ -20,7 +21,7 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
     reply = http.send("POST", "/v1/logs", {"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]})
     partial = reply.get("partialSuccess") if isinstance(reply, dict) else None
     if partial and int(partial.get("rejectedLogRecords") or 0):
-        raise Refused(str(partial.get("errorMessage") or "log records were rejected"))
+        raise Refused(without_secrets(str(partial.get("errorMessage") or "log records were rejected")))
 
 
 def _record(item: PushItem, score: Score) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import httpx
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.llm.provider import is_address
 from judgeboard.llm.reply_body import ENCODINGS, MB, BodyLimit, UnreadableReply
-from judgeboard.settings import masked
+from judgeboard.settings import masked, register_environment, without_secrets
 from judgeboard.store.tools import PushItem
 from judgeboard.text import storable
 
@@ -67,7 +67,11 @@ class Target:
     default_address: str | None = None
 
     def find_address(self, address: str | None, environment: Mapping[str, str]) -> str:
-        """Return the address of the tool: the given one, or that of the environment."""
+        """Return the address of the tool: the given one, or that of the environment.
+
+        The secrets of the environment are registered: no message of a tool may repeat them.
+        """
+        register_environment(environment)
         values = (address, *(environment.get(name) for name in self.address), self.default_address)
         found = next((value for value in values if value), None)
         if found is None:
@@ -137,7 +141,7 @@ class Http:
                 words = "a header cannot be sent: the key has a line break or another unusual character"
                 raise NotSent(words) from None
             except (httpx.RequestError, UnreadableReply) as error:
-                reason = f"{type(error).__name__}: {error}"
+                reason = without_secrets(f"{type(error).__name__}: {error}")
                 again = repeat and not isinstance(error, UnreadableReply)
             else:
                 if reply.is_success:
@@ -178,6 +182,10 @@ def _json(reply: httpx.Response) -> Any:
 
 def _reason(reply: httpx.Response) -> str:
     """Return the message of an error, without what the tool repeats of the request: that may be a text of an answer."""
+    return storable(without_secrets(_message(reply))[:_REASON])[0]
+
+
+def _message(reply: httpx.Response) -> str:
     content = _json(reply)
     if isinstance(content, dict):
         for name in ("message", "detail", "error", "msg"):
@@ -185,8 +193,8 @@ def _reason(reply: httpx.Response) -> str:
             if isinstance(named, list):
                 named = "; ".join(str(each.get("msg", "")) for each in named if isinstance(each, dict))
             if isinstance(named, str) and named:
-                return storable(named[:_REASON])[0]
-    return storable(reply.text[:_REASON])[0] if content is None else "no reason given"
+                return named
+    return reply.text if content is None else "no reason given"
 
 
 _TRACE_ID = re.compile(r"(?:tr-)?([0-9a-f]{32})\Z")

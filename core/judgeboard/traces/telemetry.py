@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from judgeboard.settings import ENVIRONMENT
+from judgeboard.settings import ENVIRONMENT, register_environment, without_secrets
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -91,7 +91,14 @@ def sends_to(server: tuple[str, int | None] | None) -> bool:
 
 
 def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attributes.items() if value is not None}
+    """Return the attributes that have a value, without the secrets that this process knows."""
+    return {name: _masked(value) for name, value in attributes.items() if value is not None}
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_secrets(value)
+    return [_masked(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _endpoint() -> str | None:
@@ -102,6 +109,7 @@ def _endpoint() -> str | None:
 def _tracer() -> "Tracer | None":
     if _endpoint() is None or ENVIRONMENT.get("OTEL_TRACES_EXPORTER", "otlp") == "none":
         return None
+    register_environment(ENVIRONMENT)
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource
