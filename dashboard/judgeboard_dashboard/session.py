@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
-from judgeboard.people.permissions import role_of
+from judgeboard.people.permissions import ENTERED, role_of
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings import variable_of
 from judgeboard.store.engine import Store, open_store
@@ -65,7 +65,6 @@ def problem(sentence: str) -> None:
 
 
 VIEWS = "views"
-ORIGIN = "page"
 NAME_FIELD = "who_name"
 NAME_COOKIE = "judgeboard_reviewer"
 LONGEST_NAME = 60
@@ -213,7 +212,7 @@ def current_reviewer() -> Reviewer | None:
     database = store()
     key = (database.shown_url, name)
     if key not in known:
-        known[key] = ensure_reviewer(database, ORIGIN, name)
+        known[key] = ensure_reviewer(database, ENTERED, name)
     return known[key]
 
 

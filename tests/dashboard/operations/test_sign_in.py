@@ -240,3 +240,22 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
     who.update(email="bob@example.org")
     assert {"Confirm", "Dismiss", "Unsure"} <= {button.label for button in open_signed_in("item").button}
+
+
+def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_them(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    queue = open_signed_in("queue")
+    queue.query_params.update(show="Queues", new="1")
+    options = {option for field in queue.run().multiselect for option in field.options}
+    assert ANN in options
+    assert "Mara" not in options
+    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    page.selectbox(key="people_name").set_value("Mara (name on a page)").run()
+    page.button(key="people_remove").click().run()
+    assert "Mara was removed." in markup(page)
+    page.button(key="people_add_again").click().run()
+    assert "Mara was added again." in markup(page)
+    assert told(sqlite_store)[:2] == [("add_person", ANN), ("remove_person", ANN)]
