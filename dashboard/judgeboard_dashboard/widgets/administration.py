@@ -193,10 +193,10 @@ def _add(role: Role) -> None:
 
 def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
     """Make a change in the name of the admin, and keep its result for the page to show."""
-    admin = current_reviewer()
-    if admin is None:
-        return
     try:
+        admin = current_reviewer()
+        if admin is None:
+            return
         change(admin)
     except JudgeboardError as error:
         result = f"Not changed: {error}"
