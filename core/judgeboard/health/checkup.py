@@ -1,8 +1,11 @@
 """Checks what judging and serving need, and how to fix what is missing."""
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from stat import S_IROTH, filemode
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import JudgeboardError
@@ -38,8 +41,18 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
     yield Finding(
         ok=True, what=f"database {store.shown_url}: {counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
     )
+    if store.is_sqlite:
+        yield from _check_readers(Path(str(store.engine.url.database)))
     if answers == 0:
         yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard demo`")
+
+
+def _check_readers(file: Path) -> Iterator[Finding]:
+    """Warn if all users of this machine can read the database. Sharing it with a group is no finding."""
+    mode = file.stat().st_mode
+    if mode & S_IROTH:
+        fix = f"unless this is wanted: chmod o-rwx {shlex.quote(str(file))}*"
+        yield Finding(ok=True, what=f"all users of this machine can read the database ({filemode(mode)})", fix=fix)
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
+from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format, owner_only
 from judgeboard.imports.exports import Export, ExportRows, recognised
 from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
@@ -361,7 +361,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
                 if not _replaceable(self.path):
                     self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
                     return
-                self._file = self.path.open("w", encoding="utf-8")
+                self._file = open(self.path, "w", encoding="utf-8", opener=owner_only)  # noqa: SIM115
             self._file.write(rejected_line(rejected))
         except OSError as error:
             self.problem = self._unwritten(error)

@@ -4,7 +4,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Event, Lock
@@ -14,6 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, DataError, NoSuchModuleError, OperationalError, ProgrammingError
 
 from judgeboard.errors import BadInput, JudgeboardError, MissingDatabase, SchemaMismatch
+from judgeboard.formats.files import owner_only
 from judgeboard.settings import load_settings, masked
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
@@ -205,7 +206,7 @@ def check_usable(store: Store) -> None:
 
 
 def connect(url: URL, *, create: bool) -> Engine:
-    """Return an engine; with ``create``, a missing SQLite file is created when a connection opens it."""
+    """Return an engine; with ``create``, a missing SQLite file is created, for its owner alone."""
     if url.get_backend_name() != "sqlite":
         return _served_engine(url)
     if url.query:
@@ -226,6 +227,8 @@ def connect(url: URL, *, create: bool) -> Engine:
             ) from error
         except OSError as error:
             raise BadInput(f"cannot create the folder of {path}: {error.strerror}") from error
+        with suppress(OSError):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
+            open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
