@@ -15,6 +15,7 @@ from typing import Any, get_args
 from urllib.parse import quote, quote_plus, unquote
 
 from judgeboard.errors import BadInput
+from judgeboard.text import folded_address
 
 PREFIX = "JUDGEBOARD_"
 ENVIRONMENT: Mapping[str, str] = os.environ
@@ -267,7 +268,7 @@ def _parsed(about: Field[Any], text: str) -> Any:
     if kind is float:
         return _checked_number(text, **about.metadata)
     if kind is str or kind is Path:
-        return text.strip().lower() if about.name == "admin" else kind(text)
+        return folded_address(text.strip()) if about.name == "admin" else kind(text)
     return tuple(name for each in text.split(",") if (name := each.strip()) and name != "none")
 
 

@@ -15,6 +15,7 @@ from judgeboard.errors import BadInput
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
+_KELVIN_SIGN = "\u212a"  # the only letter outside ASCII whose lower case, k, is in ASCII
 
 
 def file_text(path: Path, name: str | None = None, *, most: int | None = None) -> str:
@@ -69,6 +70,14 @@ def unstorable(text: str) -> str | None:
         return None
     name = "NUL" if match[0] == "\x00" else f"lone surrogate U+{ord(match[0]):04X}"
     return f"{name} at character {match.start() + 1}"
+
+
+def folded_address(address: str) -> str:
+    """Return an e-mail address in lower case. A letter outside ASCII never becomes one of ASCII: two mailboxes differ.
+
+    The lower case of the Kelvin sign is k, so this sign is kept.
+    """
+    return _KELVIN_SIGN.join(part.lower() for part in address.split(_KELVIN_SIGN))
 
 
 def some_of(names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from judgeboard.people.permissions import Action, check_allowed, may, role_of, w
 from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
-from judgeboard_dashboard.sign_in import sign_in, verified_address
+from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
 
 # Pages that need a permission. They are hidden from people without it, and each page also checks it (`demand`).
 NEEDED: dict[str, Action] = {
@@ -34,6 +34,7 @@ def let_in() -> bool:
         _log.error("sign-in is not set up correctly: %s", asked.fault)
         _plain("Sign-in is not set up correctly on this server. The server's log has the details.")
         return False
+    invitation = "Judgeboard checks an LLM judge against people. Sign in to continue. An admin must have added you."
     with caught():
         try:
             address = verified_address()
@@ -41,15 +42,17 @@ def let_in() -> bool:
                 current_reviewer()
                 demand(Action.SEE_PAGES)
                 return True
+        except SignInEnded as ended:
+            invitation = str(ended)
         except (BadInput, NotAllowed) as error:
             unverified = isinstance(error, BadInput)
             if unverified and not st.session_state.get(_TURNED_AWAY):
                 st.session_state[_TURNED_AWAY] = True
                 turn_away(store())
             _plain(str(error), f"Ask an admin of this server{'' if unverified else ', then reload this page'}.")
-            st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout, wrap=False)
+            st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=sign_out, wrap=False)
             return False
-        _plain("Judgeboard checks an LLM judge against people. Sign in to continue. An admin must have added you.")
+        _plain(invitation)
         _sign_in_buttons()
     return False
 
@@ -97,7 +100,7 @@ def who_button(page: str) -> None:
         help="You are signed in. Press to sign out."
         if signed_in
         else "You review under this name. Press to change it.",
-        on_click=st.logout if signed_in else change_name,
+        on_click=sign_out if signed_in else change_name,
         wrap=False,
     )
 

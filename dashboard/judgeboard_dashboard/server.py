@@ -13,13 +13,16 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
 from judgeboard.receiving.app import Receiver
+from judgeboard.receiving.keys import from_own_page
 from judgeboard.store.engine import database_url, open_store
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
@@ -70,6 +73,25 @@ class SafeHeaders:
         await self.app(scope, receive, with_headers)
 
 
+class OwnPages:
+    """Refuses the pages of other servers: they may neither open a session here nor upload into one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, unless a page of another server sent it."""
+        opens_session = scope["type"] == "websocket"
+        changes = scope["type"] == "http" and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+        guarded = opens_session or (changes and scope["path"].startswith("/_stcore/"))
+        if not guarded or from_own_page(Headers(scope=scope), scope["scheme"]):
+            await self.app(scope, receive, send)
+        elif opens_session:
+            await WebSocketClose(code=1008)(scope, receive, send)  # 1008: a violation of the policy
+        else:
+            await PlainTextResponse("A page of another server may not upload here.", 403)(scope, receive, send)
+
+
 # Modules that pages and jobs need. They are imported before the server accepts requests, because two threads that
 # import one library at the same time sometimes fail.
 NEEDED = (
@@ -114,7 +136,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 app = App(
     Path(__file__).with_name("app.py"),
     routes=receiver.routes(),
-    middleware=[Middleware(SafeHeaders), Middleware(LimitedUploads)],
+    middleware=[Middleware(SafeHeaders), Middleware(OwnPages), Middleware(LimitedUploads)],
     lifespan=lifespan,
 )
 

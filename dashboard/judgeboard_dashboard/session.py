@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
-from judgeboard.people.permissions import role_of
+from judgeboard.people.permissions import ENTERED, role_of
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings import masked, variable_of, without_secrets
 from judgeboard.store.engine import Store, database_url, open_store
@@ -25,7 +25,7 @@ from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.sign_in import sign_in, verified_address
+from judgeboard_dashboard.sign_in import SignInEnded, check_sign_in, claims, sign_in, verified_address
 
 _log = logging.getLogger("judgeboard.dashboard")
 Figures = TypeVar("Figures")
@@ -36,6 +36,8 @@ def caught() -> Iterator[None]:
     """Show an expected error as a sentence. Log any other error with its traceback, and show its number in the log."""
     try:
         yield
+    except SignInEnded:
+        st.rerun()  # the whole page, also from a part of it: it asks the person to sign in
     except JudgeboardError as error:
         problem(str(error))
     except Exception as error:  # noqa: BLE001 - the last handler of a page
@@ -86,7 +88,6 @@ def sees_database() -> bool:
 
 
 VIEWS = "views"
-ORIGIN = "page"
 NAME_FIELD = "who_name"
 NAME_COOKIE = "judgeboard_reviewer"
 LONGEST_NAME = 60
@@ -150,8 +151,10 @@ def _kept(key: tuple[Hashable, ...], _read: Callable[..., Any]) -> Any:  # noqa:
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:
     """Return a function that reads as the current person. Downloads need it because they run outside sessions."""
     now = seen()
+    person = claims() if sign_in().asked else {}
 
     def made() -> bytes:
+        check_sign_in(person)
         _still_here(now)
         before = _SEEN.set(now)
         try:
@@ -225,7 +228,8 @@ def current_query() -> dict[str, list[str]]:
 def current_reviewer() -> Reviewer | None:
     """Return the person who signed in. If sign-in is off, return the person who entered a name, None before that.
 
-    Raises NotAllowed if sign-in is on and the person has not signed in, was not added by an admin, or was removed.
+    Raises NotAllowed if sign-in is on and the person has not signed in, was not added by an admin, or was removed. If
+    the sign-in has ended, the error is SignInEnded.
     """
     if sign_in().asked:
         return signed_in()
@@ -236,7 +240,7 @@ def current_reviewer() -> Reviewer | None:
     database = store()
     key = (database.shown_url, name)
     if key not in known:
-        known[key] = ensure_reviewer(database, ORIGIN, name)
+        known[key] = ensure_reviewer(database, ENTERED, name)
     return known[key]
 
 

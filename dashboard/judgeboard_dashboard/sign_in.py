@@ -1,6 +1,10 @@
 """Sign-in with the identity provider that .streamlit/secrets.toml configures."""
 
+import hashlib
 import importlib.util
+import json
+import threading
+import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -9,12 +13,13 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.roster import checked_address
 from judgeboard.settings import load_settings, register_secret
 
 SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
 CALLBACK = "/oauth2callback"
+COOKIE_SECONDS = 30 * 86_400  # after which a browser deletes the cookie of a sign-in
 NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
 
@@ -83,14 +88,76 @@ def claims() -> Mapping[str, Any]:
     return st.user.to_dict() if st.user.get("is_logged_in") else {}
 
 
+class SignInEnded(NotAllowed):
+    """A sign-in ended: the person signed out, or the identity provider's token has expired."""
+
+
+class EndedSignIns:
+    """The sign-ins that people ended on this server, at most ``most`` of them: then the oldest is forgotten.
+
+    Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the cookie: they are
+    refused here. A sign-in is known by the hash of its claims, which contain the time and a random number.
+    """
+
+    def __init__(self, most: int = 10_000) -> None:
+        self._most = most
+        self._forget_at: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def add(self, person: Mapping[str, Any]) -> None:
+        """End the sign-in with these claims."""
+        now = time.time()
+        with self._lock:
+            self._forget_at = {key: at for key, at in self._forget_at.items() if at > now}
+            if len(self._forget_at) >= self._most:
+                del self._forget_at[next(iter(self._forget_at))]
+            self._forget_at[self._key(person)] = _expires_at(person) or now + COOKIE_SECONDS
+
+    def __contains__(self, person: Mapping[str, Any]) -> bool:
+        """Whether the sign-in with these claims was ended."""
+        return self._key(person) in self._forget_at
+
+    @staticmethod
+    def _key(person: Mapping[str, Any]) -> str:
+        return hashlib.sha256(json.dumps(person, sort_keys=True, default=str).encode()).hexdigest()
+
+
+_ended = EndedSignIns()
+
+
+def sign_out() -> None:
+    """End the sign-in of this browser, in all its tabs."""
+    person = claims()
+    if person:
+        _ended.add(person)
+    st.logout()
+
+
+def check_sign_in(person: Mapping[str, Any]) -> None:
+    """Check that the sign-in with these claims goes on. Raises SignInEnded."""
+    expires_at = _expires_at(person)
+    if expires_at is not None and time.time() >= expires_at:
+        raise SignInEnded("Your sign-in has ended. Sign in again.")
+    if person in _ended:
+        raise SignInEnded("You signed out. Sign in again.")
+
+
+def _expires_at(person: Mapping[str, Any]) -> float | None:
+    """Return when the ID token expires, in seconds since 1970; None if it has no such time."""
+    expires_at = person.get("exp")
+    return float(expires_at) if isinstance(expires_at, int | float) else None
+
+
 def verified_address() -> str | None:
     """Return the verified e-mail address of the person, None before sign-in.
 
-    Raises BadInput if the provider sent no verified address.
+    Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or when the provider's
+    token has expired.
     """
     person = claims()
     if not person:
         return None
+    check_sign_in(person)
     address = person.get("email")
     # Some providers send email_verified as a text.
     if not isinstance(address, str) or str(person.get("email_verified")).lower() != "true":

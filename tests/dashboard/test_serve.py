@@ -1,16 +1,21 @@
 """The server is safe and looks the same whatever folder it is started in."""
 
+import shutil
 import socket
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from streamlit import config as streamlit_config
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, MissingDatabase
+from judgeboard.receiving.keys import from_own_page
 from judgeboard_dashboard.server import POLICY, check_free, serve, server_options
 from judgeboard_dashboard.theme import streamlit_options
+from served import serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,3 +97,80 @@ def test_a_host_that_is_not_ours_is_said() -> None:
 def test_a_missing_database_is_said_before_the_server_starts(tmp_path: Path) -> None:
     with pytest.raises(MissingDatabase):
         serve(tmp_path / "none.db", port=0)
+
+
+@pytest.fixture(scope="module")
+def port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    database = tmp_path_factory.mktemp("served") / "judgeboard.db"
+    shutil.copyfile(sqlite_template, database)
+    server = serving(database)
+    with server:
+        yield server.port
+
+
+@pytest.mark.parametrize(
+    ("origin", "own"),
+    [
+        (None, True),  # a program
+        ("http://localhost:PORT", True),
+        ("http://LOCALHOST:PORT", True),
+        ("https://localhost:PORT", False),
+        ("http://localhost:9999", False),  # another server of this machine
+        ("http://localhost", False),
+        ("http://127.0.0.1:PORT", False),
+        ("http://localhost:PORT.evil.example", False),
+        ("http://localhost:PORT/", False),
+        ("http://user@localhost:PORT", False),
+        ("http://localhost:PORT@evil.example", False),
+        ("http://evil.example/http://localhost:PORT", False),
+        ("https://evil.example", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_pages_of_other_servers_send_upload_and_open_nothing(port: int, origin: str | None, own: bool) -> None:
+    headers = {} if origin is None else {"origin": origin.replace("PORT", str(port))}
+    with httpx.Client(base_url=f"http://localhost:{port}", headers=headers) as http:
+        sent = http.post("/api/responses", json={"id": "1", "query": "q", "answer": "a"})
+        uploaded = http.put("/_stcore/upload_file/session/file")
+    assert (sent.status_code < 300) == own, sent.text
+    assert ("another server" in uploaded.text) != own
+    assert opens_session(port, headers) == own
+
+
+def opens_session(port: int, headers: dict[str, str]) -> bool:
+    lines = (
+        "GET /_stcore/stream HTTP/1.1",
+        f"Host: localhost:{port}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==",
+        "",
+        "",
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        return connection.recv(100).startswith(b"HTTP/1.1 101")
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "proxy", "own"),
+    [
+        ("https://case.example.org", "case.example.org", {"x-forwarded-proto": "https"}, True),
+        ("https://case.example.org", "case.example.org:443", {"x-forwarded-proto": "https, http"}, True),
+        ("http://case.example.org", "case.example.org", {"x-forwarded-proto": "https"}, False),
+        ("https://case.example.org", "case.example.org", {}, True),  # the proxy does not name the scheme
+        ("http://case.example.org:8501", "case.example.org:8501", {}, True),
+        ("https://case.example.org", "internal:8501", {"x-forwarded-proto": "https"}, False),
+        ("https://[::1]:8501", "[::1]:8501", {}, False),
+        ("http://[::1]:8501", "[::1]:8501", {}, True),
+        ("http://", "", {}, False),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+def test_the_page_of_a_server_behind_a_proxy_is_its_own(
+    scheme: str, origin: str, host: str, proxy: dict[str, str], own: bool
+) -> None:
+    assert from_own_page({"origin": origin, "host": host, **proxy}, scheme) == own

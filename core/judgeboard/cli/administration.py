@@ -37,11 +37,18 @@ def people_command() -> None:
 @click.argument("address", metavar="E-MAIL")
 @options.with_default("--role", type=_ROLE, default="reviewer", help=_ROLE_HELP)
 def people_add(address: str, role: str) -> None:
-    """Allow the person with this e-mail address to sign in."""
+    """Allow the person with this e-mail address to sign in.
+
+    The name of a removed person who had entered it on a page adds this person again.
+    """
+    from judgeboard.people.permissions import ENTERED, SIGNED_IN
     from judgeboard.people.roster import add_person
 
-    person = add_person(options.open_store(), address, Role(role), options.actor())
-    click.echo(f"{person.name} may sign in, as {person.role}")
+    origin = SIGNED_IN if "@" in address else ENTERED
+    person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
+    click.echo(
+        f"{person.name} may sign in, as {person.role}" if origin == SIGNED_IN else f"{person.name} was added again"
+    )
 
 
 @options.command("judgeboard people role ann@example.org admin", group=people_command, json=False)
@@ -55,14 +62,19 @@ def people_role(address: str, role: str) -> None:
     click.echo(f"{person.name} is now {person.role}")
 
 
-@options.command("judgeboard people remove ann@example.org", group=people_command, json=False)
-@click.argument("address", metavar="E-MAIL")
-def people_remove(address: str) -> None:
-    """Remove a person: they may no longer sign in. Their reviews are kept, under their name."""
+@options.command(
+    "judgeboard people remove ann@example.org", "judgeboard people remove Mara", group=people_command, json=False
+)
+@click.argument("name", metavar="E-MAIL|NAME")
+def people_remove(name: str) -> None:
+    """Remove a person: they may no longer sign in. Their reviews are kept, under their name.
+
+    A NAME is one that a person entered on a page before people signed in.
+    """
     from judgeboard.people.roster import remove_person
 
-    person = remove_person(options.open_store(), address, options.actor())
-    click.echo(f"{person.name} may no longer sign in; their reviews are kept")
+    person = remove_person(options.open_store(), name, options.actor())
+    click.echo(f"{person.name} was removed; their reviews are kept")
 
 
 @options.command(

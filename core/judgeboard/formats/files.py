@@ -222,8 +222,16 @@ def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield bytes(line)
 
 
+def owner_only(path: str, flags: int) -> int:
+    """Open a file for `open`, as its ``opener``. Only its owner can read and write a new file; others keep their mode.
+
+    Texts of the log are confidential, whatever the umask of the process is.
+    """
+    return os.open(path, flags, 0o600)
+
+
 def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
-    """Write a file whole or not at all, and return the result of ``write``.
+    """Write a file whole or not at all, and return the result of ``write``. Only its owner can read it.
 
     A symbolic link is kept, and its target is written. A pipe or a device is written directly, because it has no
     content to replace. A SQLite database is never replaced.
@@ -262,7 +270,7 @@ def _replaceable(path: Path) -> Path | None:
 def _replace(path: Path, write: Callable[[BinaryIO], T]) -> T:
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as stream:
+        with open(part, "xb", opener=owner_only) as stream:
             result = write(stream)
             stream.flush()
             os.fsync(stream.fileno())

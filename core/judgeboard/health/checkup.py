@@ -1,10 +1,13 @@
 """Checks what judging and serving need, and how to fix what is missing."""
 
 import asyncio
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
+from stat import S_IROTH, filemode
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import DamagedDatabase, JudgeboardError
@@ -46,6 +49,8 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
             return
         counts = f"{counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
         yield Finding(ok=True, what=f"database {store.shown_url}: {counts}")
+    if store.is_sqlite:
+        yield from _check_readers(Path(str(store.engine.url.database)))
     if answers == 0:
         yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard demo`")
 
@@ -76,6 +81,14 @@ def _hash_findings(store: Store) -> Iterator[Finding]:
     if not hashed.differing and not hashed.versions:
         what = f"content compared with its hash: {hashed.compared:,} of {counted(hashed.answers, 'answer')}"
         yield Finding(ok=True, what=what)
+
+
+def _check_readers(file: Path) -> Iterator[Finding]:
+    """Warn if all users of this machine can read the database. Sharing it with a group is no finding."""
+    mode = file.stat().st_mode
+    if mode & S_IROTH:
+        fix = f"unless this is wanted: chmod o-rwx {shlex.quote(str(file))}*"
+        yield Finding(ok=True, what=f"all users of this machine can read the database ({filemode(mode)})", fix=fix)
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:

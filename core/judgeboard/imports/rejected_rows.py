@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TextIO
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import Row
+from judgeboard.formats.files import Row, owner_only
 
 _REJECTED = ("line", "field", "reason", "row")
 _START = b'{"line": '  # the start of every line in a file of rejected rows
@@ -47,7 +47,7 @@ class RejectedFile(AbstractContextManager["RejectedFile"]):
                 if not _replaceable(self.path):
                     self.problem = f"{self.path} is not a file of rejected rows: choose another with --rejected PATH"
                     return
-                self._file = self.path.open("w", encoding="utf-8")
+                self._file = open(self.path, "w", encoding="utf-8", opener=owner_only)  # noqa: SIM115
             self._file.write(rejected_line(rejected))
         except OSError as error:
             self.problem = self._unwritten(error)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import OVERALL, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
-from judgeboard.formats.files import refuse_database
+from judgeboard.formats.files import owner_only, refuse_database, write_whole
 from judgeboard.methods import suite_file
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
@@ -293,7 +293,7 @@ def require_writable(path: Path) -> None:
     """Refuse a path that cannot be written; an existing file is not changed."""
     try:
         refuse_database(path)
-        path.open("ab").close()
+        open(path, "ab", opener=owner_only).close()
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -318,7 +318,7 @@ def write_junit(result: SuiteResult, path: Path) -> None:
         reasons = _xml("; ".join(result.gate.reasons))
         ET.SubElement(last, kind, {"message": reasons, "type": result.gate.state})
     ET.indent(root)
-    path.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
+    write_whole(path, lambda stream: stream.write(ET.tostring(root, encoding="utf-8", xml_declaration=True)))
 
 
 def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:

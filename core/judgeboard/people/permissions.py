@@ -19,6 +19,7 @@ from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 Actor = Reviewer | str
 REFUSED = "refused"
 SIGNED_IN = "oidc"
+ENTERED = "page"
 IMPORTED = "import"
 
 
@@ -91,10 +92,12 @@ def role_words(role: Role) -> str:
 
 
 def role_of(person: Reviewer) -> Role:
-    """Return the role of a person; the author of imported grades has none."""
+    """Return the role of a person. The author of imported grades has none, nor has anybody who was removed."""
     if person.origin == IMPORTED:
         return Role.NONE
-    if person.origin != SIGNED_IN:  # people without sign-in and ``cli:USER`` have direct access to the database
+    if person.origin == ENTERED:  # on a page of a server without sign-in
+        return Role.NONE if person.role is Role.NONE else Role.ADMIN
+    if person.origin != SIGNED_IN:  # ``cli:USER`` has direct access to the database
         return Role.ADMIN
     return Role.ADMIN if is_first_admin(person.name) else person.role
 

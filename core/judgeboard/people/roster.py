@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 from judgeboard.domain import ROLES, ResponseKind, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
+    ENTERED,
     IMPORTED,
     REFUSED,
     SIGNED_IN,
@@ -33,6 +34,7 @@ from judgeboard.store.reviewers import (
     checked_name,
     find_reviewer,
     lock_names,
+    people_sign_in,
     reviewers_of,
     store_reviewer,
     take_up_imports,
@@ -41,7 +43,7 @@ from judgeboard.store.settings import check_query_types, primary_judge, set_sett
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
-from judgeboard.text import some_of
+from judgeboard.text import folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
@@ -58,22 +60,28 @@ class PersonLine:
     last_review: datetime | None
 
 
-def add_person(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
+def add_person(store: Store, address: str, role: Role, actor: Actor, *, origin: str = SIGNED_IN) -> Reviewer:
     """Add a person who signs in with this e-mail address. A removed person can be added again.
+
+    With the origin ``page``, ``address`` is the name of a removed person who entered it on a page. Such people have all
+    permissions where nobody signs in, whatever their role.
 
     Raises:
         BadInput: The e-mail address or the role is not valid, or the person was added already.
+        NotFound: Nobody entered this name on a page.
     """
-    name, new_role = checked_address(address), _checked_role(role)
+    name, new_role = checked_address(address) if origin == SIGNED_IN else checked_name(address), _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         reviewers_of(connection, SIGNED_IN, lock=True)
-        known = find_reviewer(connection, SIGNED_IN, name)
+        known = find_reviewer(connection, origin, name)
+        if known is None and origin != SIGNED_IN:
+            raise NotFound(f"nobody entered the name {name} on a page: give the e-mail address to sign in with")
         if known is not None and role_of(known) is not Role.NONE:
             raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
-        person = known or store_reviewer(connection, SIGNED_IN, name, role=new_role)
+        person = known or store_reviewer(connection, origin, name, role=new_role)
         change_reviewer(connection, person.id, role=new_role)
         _record(connection, "add_person", actor, person, role=new_role)
-    return Reviewer(person.id, SIGNED_IN, name, new_role)
+    return Reviewer(person.id, origin, person.name, new_role)
 
 
 def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewer:
@@ -84,16 +92,24 @@ def change_role(store: Store, address: str, role: Role, actor: Actor) -> Reviewe
         BadInput: The e-mail address or the role is not valid, ``JUDGEBOARD_ADMIN`` names the person, or no admin would
             be left.
     """
-    return _set(store, address, _checked_role(role), actor, "change_role")
+    return _set(store, checked_address(address), _checked_role(role), actor, "change_role", (SIGNED_IN,))
 
 
-def remove_person(store: Store, address: str, actor: Actor) -> Reviewer:
-    """Remove a person, who can no longer sign in; their reviews are kept. Raises the same errors as `change_role`."""
-    return _set(store, address, Role.NONE, actor, "remove_person")
+def remove_person(store: Store, name: str, actor: Actor, *, origin: str | None = None) -> Reviewer:
+    """Remove a person, who may do nothing from now on; their reviews are kept.
+
+    ``name`` is the e-mail address of a person who signs in, otherwise a name that was entered on a page. ``origin``
+    (``oidc`` or ``page``) tells two people with one name apart. Raises the same errors as `change_role`.
+    """
+    origins = (SIGNED_IN, ENTERED) if origin is None else (origin,)
+    return _set(store, name.strip(), Role.NONE, actor, "remove_person", origins)
 
 
 def list_people(connection: Connection) -> list[PersonLine]:
-    """Return everybody, including removed people, by role and name. A name's last event gives ``last_seen``."""
+    """Return everybody, including removed people, by role and name. A name's last event gives ``last_seen``.
+
+    Where people sign in, those who only entered a name on a page have no role.
+    """
     last_review = select(REVIEW.c.at).where(REVIEW.c.reviewer_id == REVIEWER.c.id).order_by(REVIEW.c.id.desc())
     last_seen = select(EVENT.c.at).where(EVENT.c.actor == REVIEWER.c.name).order_by(EVENT.c.id.desc())
     query = select(
@@ -101,35 +117,39 @@ def list_people(connection: Connection) -> list[PersonLine]:
         last_seen.limit(1).scalar_subquery().label("last_seen"),
         last_review.limit(1).scalar_subquery().label("last_review"),
     )
+    sign_in = people_sign_in(connection)
     lines = []
     for row in connection.execute(query):
         person = Reviewer(row.id, row.origin, row.name, Role(row.role))
+        role = Role.NONE if sign_in and person.origin == ENTERED else role_of(person)
         first = person.origin == SIGNED_IN and is_first_admin(person.name)
         # The author of imported grades never signs in: an event with the same name belongs to another person.
         seen = None if person.origin == IMPORTED else row.last_seen
-        lines.append(PersonLine(person, role_of(person), first, seen, row.last_review))
+        lines.append(PersonLine(person, role, first, seen, row.last_review))
     return sorted(lines, key=lambda line: (-line.role.rank, line.person.name, line.person.origin))
 
 
 def checked_address(address: str) -> str:
     """Return an e-mail address as stored: lower case, no surrounding blanks. Raises BadInput if it is invalid."""
-    tidy = address.strip().lower()
+    tidy = folded_address(address.strip())
     if not _ADDRESS.fullmatch(tidy) or not tidy.isprintable() or len(tidy) > LONGEST_ADDRESS:
         raise BadInput("give the e-mail address with which the person signs in, for example ann@example.org")
     return tidy
 
 
-def _set(store: Store, address: str, role: Role, actor: Actor, kind: str) -> Reviewer:
-    name = checked_address(address)
+def _set(store: Store, name: str, role: Role, actor: Actor, kind: str, origins: Sequence[str]) -> Reviewer:
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         everybody = reviewers_of(connection, SIGNED_IN, lock=True)  # two admins cannot remove each other
-        person = next((each for each in everybody if each.name == name), None)
-        if person is None or role_of(person) is Role.NONE:
-            raise NotFound(f"no person was added with the address {name}")
-        if is_first_admin(name):
+        namesakes = (find_reviewer(connection, origin, name) for origin in origins)
+        person = next((each for each in namesakes if each is not None and role_of(each) is not Role.NONE), None)
+        if person is None:
+            raise NotFound(f"no person was added with the {'address' if '@' in name else 'name'} {name}")
+        signs_in = person.origin == SIGNED_IN
+        if signs_in and is_first_admin(person.name):
             raise BadInput(f"{name} is admin because JUDGEBOARD_ADMIN names this address: change that variable first")
         if role is not person.role:
-            _keep_an_admin(everybody, person, role)
+            if signs_in:
+                _keep_an_admin(everybody, person, role)
             change_reviewer(connection, person.id, role=role)
             _record(connection, kind, actor, person, role=role)
     return Reviewer(person.id, person.origin, person.name, role)
@@ -195,7 +215,7 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     tidy = checked_name(name)
     with store.reading() as connection:
         known = find_reviewer(connection, origin, tidy)
-        imported = known is None and origin == "page" and find_reviewer(connection, IMPORTED, tidy) is not None
+        imported = known is None and origin == ENTERED and find_reviewer(connection, IMPORTED, tidy) is not None
     if known is not None:
         return known
     if origin == SIGNED_IN:
@@ -222,7 +242,7 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
         BadInput: ``person`` is a user of a terminal, or a name cannot be used.
     """
     target = None if person is None else people_named(store, [person], new=False)[0]
-    if target is not None and target.origin not in {SIGNED_IN, "page"}:
+    if target is not None and target.origin not in {SIGNED_IN, ENTERED}:
         raise BadInput(f"{target.name} is not a person on the pages: give the name or e-mail address used there")
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         name = checked_name(user)
@@ -245,7 +265,7 @@ def people_named(store: Store, names: Sequence[str], *, new: bool = True) -> lis
 
 
 def _person(store: Store, name: str, new: bool) -> Reviewer:
-    origins = ("cli",) if name.casefold().startswith("cli:") else (SIGNED_IN, "page")
+    origins = ("cli",) if name.casefold().startswith("cli:") else (SIGNED_IN, ENTERED)
     with store.reading() as connection:
         for origin in origins:
             known = find_reviewer(connection, origin, name)

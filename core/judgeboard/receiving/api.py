@@ -6,6 +6,7 @@ blind queues do not see yet.
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import orjson
@@ -16,7 +17,7 @@ from judgeboard.domain import Decision, DimensionScore, FlagState, Grade, Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import MAX_ID, fault_in
 from judgeboard.judges.rubric_file import SCALE
-from judgeboard.people.permissions import SIGNED_IN
+from judgeboard.people.permissions import ENTERED, SIGNED_IN
 from judgeboard.people.roster import people_named
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import json_in_body
@@ -30,7 +31,7 @@ from judgeboard.store.items import response_of_flag
 from judgeboard.store.open_flags import flags_after
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.responses import Named, responses_by_id, responses_named
-from judgeboard.store.reviewers import Reviewer, reviewers_of
+from judgeboard.store.reviewers import Reviewer, people_sign_in
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW
 from judgeboard.store.traces import responses_of_trace
 
@@ -185,7 +186,7 @@ def store_sent_review(store: Store, sender: Sender, sent: SentReview) -> dict[st
     """
     with store.reading() as connection:
         response_id = _response_of(connection, sender, sent)
-    person = _person(store, sent.reviewer)
+    person = _person(store, sender, sent.reviewer)
     key = sent.request_key or secrets.token_hex(16)
     details = {"reviewer": person.id, "request": key}
     with store.writing() as connection:
@@ -221,11 +222,20 @@ def _response_of(connection: Connection, sender: Sender, sent: SentReview) -> in
     return response_id
 
 
-def _person(store: Store, name: str) -> Reviewer:
-    """Return the person with a name. Without sign-in, a new name is stored, as on the pages."""
+def _person(store: Store, sender: Sender, name: str) -> Reviewer:
+    """Return the person with a name. Where people sign in, only they review.
+
+    Only a program on this machine, without a key and without sign-in, can add a new name, as on the pages. The names of
+    other people are in no error.
+    """
     with store.reading() as connection:
-        people_sign_in = bool(reviewers_of(connection, SIGNED_IN))
-    try:
-        return people_named(store, [name], new=not people_sign_in)[0]
-    except NotFound as error:
-        raise BadInput(f"reviewer: {error}") from None
+        sign_in = people_sign_in(connection)
+    origins = {SIGNED_IN} if sign_in else {SIGNED_IN, ENTERED} if sender.key else {SIGNED_IN, ENTERED, "cli"}
+    with suppress(NotFound):
+        person = people_named(store, [name], new=sender.key is None and not sign_in)[0]
+        if person.origin in origins:
+            return person
+    way = "" if sign_in else "enter the name on a page, or "
+    raise BadInput(
+        f"reviewer: nobody here has the name {name!r}: {way}add a person with `judgeboard people add E-MAIL`"
+    )

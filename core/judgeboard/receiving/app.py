@@ -307,7 +307,9 @@ class Receiver:
 
     async def _admitted(self, request: Request, scope: str) -> Sender:
         client = None if request.client is None else request.client.host
-        return await run_in_threadpool(self._door.admit, self._store(), request.headers, client, scope)
+        return await run_in_threadpool(
+            self._door.admit, self._store(), request.headers, client, request.scope["scheme"], scope
+        )
 
     def _failed(self, error: Exception, content_type: str, key: str) -> Reply:
         status, reason = 503, "the receiver has a problem, try again"

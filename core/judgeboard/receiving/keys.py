@@ -23,6 +23,7 @@ UNNAMED = "default"  # the source of a sender without a name
 _UNKNOWN_SERVICE = "unknown_service"  # the name that OpenTelemetry gives to a service without one
 _EVENT_SECONDS = 60.0  # between two events about the same refusal, so that nobody can fill the database
 _MOST_REFUSALS = 1_000
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}  # browsers leave them out of an origin
 
 
 def create_key(
@@ -118,14 +119,16 @@ class Door:
         self._rates = Rates()
         self._recorded: dict[tuple[str, int], float] = {}
 
-    def admit(self, store: Store, headers: Mapping[str, str], client: str | None, scope: str = INGEST) -> Sender:
-        """Return the sender of a request. Raises Refused with 401, 403 or 429."""
+    def admit(
+        self, store: Store, headers: Mapping[str, str], client: str | None, scheme: str, scope: str = INGEST
+    ) -> Sender:
+        """Return the sender of a request, which came by ``scheme``. Raises Refused with 401, 403 or 429."""
         token, now = token_in(headers), datetime.now(UTC)
         with store.reading() as connection:
             key = None if token is None else key_of_token(connection, token)
             keys_needed = key is None and (self._keys_needed() or any_key(connection))
         if key is None:
-            _check_unknown(token, headers, client, keys_needed=keys_needed)
+            _check_unknown(token, headers, client, scheme, keys_needed=keys_needed)
             return Sender()
         register_secret(token)  # only of keys that exist: strangers must not fill the memory
         fault = key.unusable(now)
@@ -148,21 +151,42 @@ class Door:
         return {"action": "send", "status": status}
 
 
-def _check_unknown(token: str | None, headers: Mapping[str, str], client: str | None, *, keys_needed: bool) -> None:
+def _check_unknown(
+    token: str | None, headers: Mapping[str, str], client: str | None, scheme: str, *, keys_needed: bool
+) -> None:
     if keys_needed:
         raise Refused(401, "no key was sent" if token is None else "the key is not known")
-    if not _is_local(headers, client):
+    if not _is_local(headers, client, scheme):
         raise Refused(401, "without a key, only this machine may send: create one with `judgeboard keys create NAME`")
 
 
-def _is_local(headers: Mapping[str, str], client: str | None) -> bool:
-    """Return whether a program on this machine sent the request: no proxy, and no page of another site."""
+def _is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> bool:
+    """Return whether a program on this machine, or a page of this server, sent the request without a proxy."""
     if any(name in headers for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via")):
         return False
-    origin = headers.get("origin")  # a browser names the page that sends, a program sends none
-    if origin is not None and not _is_loopback(_host_name(origin.rpartition("//")[2])):
+    if not from_own_page(headers, scheme):
         return False
     return _is_loopback(client) and _is_loopback(_host_name(headers.get("host", "")))
+
+
+def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:
+    """Return whether a page of this server sent the request. A program, which sends no ``Origin``, counts as one.
+
+    ``scheme`` is that of the request: http, https, ws or wss. The scheme, host and port of the page must be those of
+    the request. Another port of this machine is another server.
+    """
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    host = headers.get("host", "").lower()
+    first_scheme = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    schemes = {first_scheme or {"ws": "http", "wss": "https"}.get(scheme, scheme)}
+    if not first_scheme and not _is_loopback(_host_name(host)):
+        schemes.add("https")  # the proxy in front of this server may not name the scheme
+    # A browser writes an origin in one form only, so the whole texts are compared: nothing in them is interpreted.
+    return bool(host) and origin.lower() in {
+        f"{each}://{host.removesuffix(_DEFAULT_PORTS.get(each, ''))}" for each in schemes
+    }
 
 
 def _host_name(host: str) -> str:

@@ -31,6 +31,7 @@ from judgeboard.errors import (
     SchemaMismatch,
     UnusableDatabase,
 )
+from judgeboard.formats.files import owner_only
 from judgeboard.settings import load_settings, masked, register_secret
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
@@ -280,7 +281,7 @@ def check_usable(store: Store) -> None:
 
 
 def connect(url: URL, *, create: bool) -> Engine:
-    """Return an engine; with ``create``, a missing SQLite file is created when a connection opens it."""
+    """Return an engine; with ``create``, a missing SQLite file is created, for its owner alone."""
     if url.get_backend_name() != "sqlite":
         return _served_engine(url)
     if url.query:
@@ -301,6 +302,8 @@ def connect(url: URL, *, create: bool) -> Engine:
             ) from error
         except OSError as error:
             raise BadInput(f"cannot create the folder of {path}: {error.strerror}") from error
+        with suppress(OSError):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
+            open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

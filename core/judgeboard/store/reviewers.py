@@ -10,9 +10,11 @@ from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
+from judgeboard.settings import load_settings
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.tables import REVIEW, REVIEWER
+from judgeboard.text import folded_address
 
 LONGEST_NAME = 80
 _NAMES = 7_216_418_206  # number of the advisory lock on PostgreSQL
@@ -44,7 +46,7 @@ def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | 
     if exact:
         return exact[0]
     # In Python, because SQLite folds ASCII only. Not casefold for addresses: straße@ and strasse@ are two mailboxes.
-    fold = str.lower if origin == "oidc" else str.casefold
+    fold = folded_address if origin == "oidc" else str.casefold
     return next((each for each in reviewers_of(connection, origin) if fold(each.name) == fold(name)), None)
 
 
@@ -67,6 +69,11 @@ def reviewers_by_id(connection: Connection, ids: Collection[int]) -> list[Review
 def reviewers_of(connection: Connection, origin: str, *, lock: bool = False) -> list[Reviewer]:
     """Return everybody with an origin, by id; ``lock`` keeps their roles unchanged until the transaction ends."""
     return _people(connection, REVIEWER.c.origin == origin, lock=lock)
+
+
+def people_sign_in(connection: Connection) -> bool:
+    """Return whether people sign in: an admin added somebody, or ``JUDGEBOARD_ADMIN`` names the first admin."""
+    return load_settings().admin is not None or bool(reviewers_of(connection, "oidc"))
 
 
 def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) -> None:
@@ -93,7 +100,7 @@ def authors(connection: Connection) -> list[tuple[str, int]]:
     A linked author has the id of the person. Without sign-in, people who gave their name on a page are included.
     With sign-in they are not, so that an import adds no reviews to a person who signs in.
     """
-    origins = {"import"} if reviewers_of(connection, "oidc") else {"import", "page"}
+    origins = {"import"} if people_sign_in(connection) else {"import", "page"}
     query = select(REVIEWER.c.name, func.coalesce(REVIEWER.c.same_as, REVIEWER.c.id)).where(
         REVIEWER.c.origin.in_(origins)
     )
@@ -106,7 +113,7 @@ def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
     Returns None if there is no such author, if the author is linked to a person, or if people sign in.
     """
     author = find_reviewer(connection, "import", name)
-    if author is None or reviewers_of(connection, "oidc") or (author.name, author.id) not in authors(connection):
+    if author is None or people_sign_in(connection) or (author.name, author.id) not in authors(connection):
         return None
     change_reviewer(connection, author.id, origin="page", name=name)
     return reviewer_by_id(connection, author.id)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import SIGNED_IN, Action, may
+from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PRESETS
@@ -38,7 +38,6 @@ from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
-    ORIGIN,
     ask_reviewer,
     current_query,
     problem,
@@ -47,6 +46,7 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
@@ -164,9 +164,10 @@ def sample_words(progress: QueueProgress) -> str | None:
 
 
 def known_people() -> list[str]:
-    """Return the names of people who may review: they sign in, or they entered a name in this dashboard."""
+    """Return the names of people who may review: they sign in or, where nobody signs in, they entered a name."""
+    origins = (SIGNED_IN,) if sign_in().asked else (SIGNED_IN, ENTERED)
     with reading() as connection:
-        people = [person for origin in (SIGNED_IN, ORIGIN) for person in reviewers_of(connection, origin)]
+        people = [person for origin in origins for person in reviewers_of(connection, origin)]
     return sorted({person.name for person in people if may(person, Action.REVIEW)})
 
 
@@ -222,7 +223,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
         )
         if st.button("Save", key="queue_assign_save", disabled=set(wanted) == set(now), wrap=False):
             with saving():
-                people = people_named(store(), wanted)
+                people = people_named(store(), wanted, new=not sign_in().asked)
                 removed = [person for person in progress.assigned_to if person not in people]
                 assign_queue(store(), queue.name, by=reviewer, add=people, remove=removed)
         with st.popover("Close", icon=":material/lock:"):
@@ -530,7 +531,8 @@ def _grades(values: dict[str, Any]) -> str | None:
 def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None) -> None:
     with saving("Not created"):
         rules = QueueRules(**values)
-        created = create_queue(store(), rules, by=reviewer, assigned=people_named(store(), people), schema=schema)
+        assigned = people_named(store(), people, new=not sign_in().asked)
+        created = create_queue(store(), rules, by=reviewer, assigned=assigned, schema=schema)
         items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
         sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""
         message = f"Created: {created.queue.name} with {items}{sample}."

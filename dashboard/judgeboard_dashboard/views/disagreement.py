@@ -237,7 +237,7 @@ def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
         default=None if own.why_differs is None else WhyDiffers(own.why_differs),
         key=key,
         on_change=_store_reason,
-        args=(key, line.judged.response_id, line.judged.judgment_id, reviewer),
+        args=(key, line.judged.response_id, line.judged.judgment_id),
     )
     if refused := st.session_state.pop(_REFUSED, None):
         caption(refused)
@@ -253,8 +253,11 @@ def _why_table(counts: Sequence[WhyCounts]) -> None:
     table(Table(columns, tuple(rows)), key="why_they_differ", under=under, most=8)
 
 
-def _store_reason(key: str, response_id: int, judgment_id: int, reviewer: Reviewer) -> None:
+def _store_reason(key: str, response_id: int, judgment_id: int) -> None:
     try:
+        reviewer = current_reviewer()  # now: the person may have signed out in another tab
+        if reviewer is None:
+            return
         explain_difference(
             store(),
             response_id=response_id,

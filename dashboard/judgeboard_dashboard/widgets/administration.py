@@ -12,7 +12,7 @@ import streamlit as st
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.people.permissions import IMPORTED, SIGNED_IN, Action, role_words
+from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, Action, role_words
 from judgeboard.people.roster import (
     LONGEST_ADDRESS,
     PersonLine,
@@ -30,6 +30,7 @@ from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.text import folded_address
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
@@ -81,12 +82,12 @@ def people() -> None:
         if not permitted(Action.MANAGE_PEOPLE):
             show(tag("div", "Only admins can add people and change roles.", cls="jb-cap"))
             return
-        _changes([line for line in lines if line.person.origin == SIGNED_IN and not line.first_admin])
+        _changes([line for line in lines if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin])
 
 
 def _role(line: PersonLine) -> str:
     if line.role is Role.NONE:
-        return "removed" if line.person.origin == SIGNED_IN else UNKNOWN
+        return "removed" if line.person.role is Role.NONE else UNKNOWN
     return f"{line.role} (set)" if line.first_admin else str(line.role)
 
 
@@ -122,34 +123,49 @@ def _changes(lines: list[PersonLine]) -> None:
             wrap=False,
         )
     if lines:
-        _change_person({line.person.name: line.role for line in lines}, may_change=may_change)
+        _change_person({_label(line.person): line.person for line in lines}, may_change=may_change)
     _show_result()
     caption(*map(role_words, ROLES))
 
 
-def _change_person(roles: dict[str, Role], *, may_change: bool) -> None:
+def _change_person(people: dict[str, Reviewer], *, may_change: bool) -> None:
     with st.container(border=True, key="people_one"):
-        name = st.selectbox("Person", list(roles), key="people_name")
-        now = roles[name]
-        role = st.selectbox(
-            "New role",
-            ROLES,
-            index=ROLES.index(now) if now in ROLES else 0,
-            format_func=str.capitalize,
-            key=f"people_new_role_{name}_{now}",
-        )
-        with st.container(horizontal=True, gap="small"):
-            removed = now is Role.NONE
-            result = f"{name} may sign in again, as {role}." if removed else f"{name} is now {role}."
-            st.button(
-                "Add again" if removed else "Change role",
-                key="people_change",
-                icon=":material/badge:",
-                disabled=not may_change or role is now,
-                on_click=_change,
-                args=(lambda admin: (add_person if removed else change_role)(store(), name, role, admin), result),
-                wrap=False,
+        person = people[st.selectbox("Person", list(people), key="people_name")]
+        name, now, origin = person.name, person.role, person.origin
+        removed, signs_in = now is Role.NONE, origin == SIGNED_IN
+        role = Role.REVIEWER
+        if signs_in:
+            role = st.selectbox(
+                "New role",
+                ROLES,
+                index=ROLES.index(now) if now in ROLES else 0,
+                format_func=str.capitalize,
+                key=f"people_new_role_{name}_{now}",
             )
+        with st.container(horizontal=True, gap="small"):
+            if removed:
+                st.button(
+                    "Add again",
+                    key="people_add_again",
+                    icon=":material/badge:",
+                    disabled=not may_change,
+                    on_click=_change,
+                    args=(
+                        lambda admin: add_person(store(), name, role, admin, origin=origin),
+                        f"{name} may sign in again, as {role}." if signs_in else f"{name} was added again.",
+                    ),
+                    wrap=False,
+                )
+            elif signs_in:
+                st.button(
+                    "Change role",
+                    key="people_change",
+                    icon=":material/badge:",
+                    disabled=not may_change or role is now,
+                    on_click=_change,
+                    args=(lambda admin: change_role(store(), name, role, admin), f"{name} is now {role}."),
+                    wrap=False,
+                )
             st.button(
                 "Remove person",
                 key="people_remove",
@@ -157,14 +173,19 @@ def _change_person(roles: dict[str, Role], *, may_change: bool) -> None:
                 disabled=not may_change or removed,
                 help="Removed people may no longer sign in. Their reviews are kept, under their name.",
                 on_click=_change,
-                args=(lambda admin: remove_person(store(), name, admin), f"{name} may no longer sign in."),
+                args=(lambda admin: remove_person(store(), name, admin, origin=origin), f"{name} was removed."),
                 wrap=False,
             )
 
 
+def _label(person: Reviewer) -> str:
+    """Return the name of a person; one who only entered it on a page is told from one who signs in."""
+    return person.name if person.origin == SIGNED_IN else f"{person.name} ({ORIGINS[person.origin]})"
+
+
 def _add(role: Role) -> None:
     address = st.session_state[_ADDRESS]
-    added = f"{address.strip().lower()} may sign in, as {role}."
+    added = f"{folded_address(address.strip())} may sign in, as {role}."
     _change(lambda admin: add_person(store(), address, role, admin), added)
     if st.session_state.get(_RESULT) == added:
         st.session_state[_ADDRESS] = ""
@@ -172,10 +193,10 @@ def _add(role: Role) -> None:
 
 def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
     """Make a change in the name of the admin, and keep its result for the page to show."""
-    admin = current_reviewer()
-    if admin is None:
-        return
     try:
+        admin = current_reviewer()
+        if admin is None:
+            return
         change(admin)
     except JudgeboardError as error:
         result = f"Not changed: {error}"

@@ -109,12 +109,12 @@ def show_alarms() -> None:
         with st.container(key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small"):
             note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
             if person is not None:
-                _acknowledgement(alarm, person)
+                _acknowledgement(alarm)
     if not may_acknowledge:
         caption("A lead acknowledges an alarm. Its detectors then start anew.")
 
 
-def _acknowledgement(alarm: Alarm, person: Reviewer) -> None:
+def _acknowledgement(alarm: Alarm) -> None:
     key = f"alarm_{alarm.id}_note"
     with st.popover("Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"):
         st.text_area(
@@ -130,13 +130,16 @@ def _acknowledgement(alarm: Alarm, person: Reviewer) -> None:
             key=f"alarm_{alarm.id}_save",
             type="primary",
             on_click=_acknowledge,
-            args=(alarm, key, person),
+            args=(alarm, key),
             wrap=False,
         )
 
 
-def _acknowledge(alarm: Alarm, key: str, person: Reviewer) -> None:
+def _acknowledge(alarm: Alarm, key: str) -> None:
     try:
+        person = current_reviewer()  # now: the person may have signed out in another tab
+        if person is None:
+            return
         acknowledge(store(), alarm.id, st.session_state[key], by=person)
     except JudgeboardError as error:
         st.session_state[_REFUSED] = f"Not acknowledged: {error}"

@@ -203,6 +203,26 @@ def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(site: Site) -
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
+def test_signing_out_in_one_tab_ends_the_other_tab_and_a_copy_of_its_cookie(site: Site) -> None:
+    page = site.sign_in("ann")
+    expect(page.get_by_role("button", name=ANN)).to_be_visible()
+    [context] = site.contexts
+    cookies = context.cookies()
+    item = context.new_page()
+    item.goto("/item")
+    expect(item.get_by_role("button", name="Confirm")).to_be_visible()
+    idle(item)
+    page.get_by_role("button", name=ANN).click()
+    expect(page.get_by_role("button", name="End session")).to_be_visible()  # the provider's own page
+    item.get_by_role("button", name="Confirm").click()
+    expect(item.get_by_text("You signed out. Sign in again.")).to_be_visible()
+    assert not site.events(kind="decide", actor=ANN)
+    thief = site.browse()
+    site.contexts[-1].add_cookies(cookies)
+    thief.goto("/queue")
+    expect(thief.get_by_text("You signed out. Sign in again.")).to_be_visible()
+
+
 def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(site: Site) -> None:
     page = site.sign_in("ann", "/settings")
     for path in ("/settings", "/settings?part=People", "/settings?part=Events"):

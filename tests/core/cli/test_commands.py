@@ -7,11 +7,14 @@ import os
 import re
 import sqlite3
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from stat import filemode
 
 import pytest
 
 from judgeboard.cli.app import COMMANDS, run
+from judgeboard.store.engine import open_store
 from judgeboard.store.export import EXPORTS
 
 
@@ -36,6 +39,41 @@ def test_a_program_that_calls_a_command_keeps_its_garbage_collector(database: st
     assert run(["stats", "--db", database]) == 0
     assert gc.get_threshold() == threshold
     assert gc.get_freeze_count() <= frozen
+
+
+@pytest.fixture
+def permissive_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
+    permissive_umask: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"id": "a1", "question": "how?", "response": "so"}\n{"id": "a2"}\n')
+    written = tmp_path / "written"
+    database = str(written / "judgeboard.db")
+    assert run(["migrate", "--db", database]) == 0
+    store = open_store(database)
+    with store.writing() as connection:  # while it is open, it has a -wal and a -shm file
+        connection.exec_driver_sql("SELECT 1")
+    rejected = written / "rejected.jsonl"
+    run(["import", str(log), "--rejected", str(rejected), "--db", database])
+    assert run(["export", "responses", "-o", str(written / "answers.jsonl"), "--db", database]) == 0
+    assert run(["export", "all", "--format", "parquet", "-o", str(written), "--db", database]) == 0
+    modes = {path.name: filemode(path.stat().st_mode) for path in written.iterdir() if path.is_file()}
+    store.close()
+    expected = {"judgeboard.db", "judgeboard.db-wal", "judgeboard.db-shm", "rejected.jsonl", "answers.jsonl"}
+    assert expected | {"reviews.parquet"} <= set(modes)
+    assert set(modes.values()) == {"-rw-------"}, modes
+
+
+def test_a_database_that_is_shared_on_purpose_stays_shared(permissive_umask: None, database: str) -> None:
+    Path(database).chmod(0o660)
+    assert run(["migrate", "--db", database]) == 0
+    assert filemode(Path(database).stat().st_mode) == "-rw-rw----"
 
 
 def test_a_missing_database_names_the_next_command_and_makes_no_file(

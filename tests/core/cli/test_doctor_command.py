@@ -37,6 +37,17 @@ def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store: Store, capsys: 
     assert "fix " not in out
 
 
+def test_a_database_that_everybody_can_read_is_said_with_the_command(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 1)
+    file = Path(address(sqlite_store))
+    for mode, warns in ((0o644, True), (0o640, False), (0o600, False)):
+        file.chmod(mode)
+        assert doctor(str(file)) == 0
+        assert (f"chmod o-rwx {file}*" in capsys.readouterr().out) == warns
+
+
 def test_without_a_model_the_offline_judge_is_named(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store_answers(sqlite_store, 1)
     assert doctor(address(sqlite_store)) == 0

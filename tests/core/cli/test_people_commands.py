@@ -7,7 +7,7 @@ import pytest
 from judgeboard import judge_pending, make_judge
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.people.roster import admit
+from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import store_responses
@@ -41,6 +41,19 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert run(["events", "--actor", "CLI:Root", "--json", *db]) == 0
     events = json.loads(capsys.readouterr().out)["events"]
     assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
+
+
+def test_a_name_from_before_sign_in_is_removed_and_added_again(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", address(sqlite_store)]
+    ensure_reviewer(sqlite_store, "page", "Mara")
+    assert run(["people", "remove", "Mara", *db]) == 0
+    assert "their reviews are kept" in capsys.readouterr().out
+    assert run(["people", "list", *db]) == 0
+    assert "Mara  page  none" in capsys.readouterr().out
+    assert run(["people", "add", "Mara", *db]) == 0
+    assert "Mara was added again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,7 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
     report = tmp_path / "junit.xml"
     said_ = playing({1: completion("number-1 ]]> \x1b")}, {1: scored(4, 4), 2: completion("\x00 no")})
     assert ran(sqlite_store, said_, file, "--candidate", "model:candidate", "--junit", str(report)) == 2
+    assert report.stat().st_mode & 0o077 == 0, "it contains texts: only its owner can read it"
     root = ET.fromstring(report.read_bytes())
     (listed,) = root
     assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", 'a < b & "c"')

@@ -1,18 +1,30 @@
 """Who may come in: added, promoted and removed by admins, and signed in; authorship stays."""
 
+import sys
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.people.permissions import Action, allowed
 from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, list_people, remove_person
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.grades import imported_reviewers
-from judgeboard.store.reviewers import Reviewer, graders_by_name, reviewers_of, store_reviewer
+from judgeboard.store.reviewers import (
+    Reviewer,
+    find_reviewer,
+    graders_by_name,
+    people_to_mention,
+    reviewers_of,
+    store_reviewer,
+)
+from judgeboard.text import folded_address
 from review_case import ReviewCase, flagged_case
 
 ANN, BOB = "ann@example.org", "bob@example.org"
@@ -200,3 +212,63 @@ def test_an_address_is_the_same_in_whatever_case(sqlite_store: Store) -> None:
 def test_what_is_no_address_does_not_come_in(sqlite_store: Store) -> None:
     with pytest.raises(BadInput):
         admit(sqlite_store, "ann")
+
+
+def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store: Store) -> None:
+    """The lower case of the Kelvin sign is k."""
+    add_person(sqlite_store, "kate@example.org", Role.ADMIN, "cli:root")
+    assert admit(sqlite_store, "KATE@example.org").role is Role.ADMIN
+    with pytest.raises(NotAllowed, match="may not sign in"):
+        admit(sqlite_store, "\N{KELVIN SIGN}ate@example.org")
+    with sqlite_store.reading() as connection:
+        assert find_reviewer(connection, "oidc", "\N{KELVIN SIGN}ate@example.org") is None
+
+
+def test_no_letter_outside_ascii_makes_somebody_the_first_admin(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_ADMIN", "\N{KELVIN SIGN}ate@Example.org")
+    with pytest.raises(NotAllowed):
+        admit(sqlite_store, "kate@example.org")
+
+
+@given(st.text())
+def test_a_folded_address_in_ascii_was_in_ascii_before(address: str) -> None:
+    folded = folded_address(address)
+    assert folded.isascii() == address.isascii()
+    assert folded_address(folded) == folded
+    assert folded == address.lower() or "\N{KELVIN SIGN}" in address
+
+
+def test_no_single_letter_folds_into_ascii() -> None:
+    assert not [chr(code) for code in range(128, sys.maxunicode + 1) if folded_address(chr(code)).isascii()]
+
+
+def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(store: Store) -> None:
+    mara = ensure_reviewer(store, "page", "Mara")
+    ann = ensure_reviewer(store, "page", ANN)  # before sign-in, she entered her address as her name
+
+    def listed() -> dict[str, Role]:
+        with store.reading() as connection:
+            return {f"{line.person.origin} {line.person.name}": line.role for line in list_people(connection)}
+
+    assert listed() == {"page Mara": Role.ADMIN, f"page {ANN}": Role.ADMIN}
+    add_person(store, ANN, Role.ADMIN, "cli:root")
+    assert listed() == {f"oidc {ANN}": Role.ADMIN, f"page {ANN}": Role.NONE, "page Mara": Role.NONE}
+
+    remove_person(store, ANN, "cli:root", origin="page")
+    remove_person(store, "mara", "cli:root")
+    with pytest.raises(NotFound, match="no person was added with the name Mara"):
+        remove_person(store, "Mara", "cli:root")
+    for person in (mara, ann):
+        with pytest.raises(NotAllowed), allowed(store, person, Action.REVIEW):
+            pass
+    with store.reading() as connection:
+        assert people_to_mention(connection).keys().isdisjoint({mara.id, ann.id})
+    add_person(store, "Mara", Role.REVIEWER, "cli:root", origin="page")
+    with allowed(store, mara, Action.REVIEW):
+        pass
+    with pytest.raises(NotFound, match="nobody entered the name Zoe"):
+        add_person(store, "Zoe", Role.REVIEWER, "cli:root", origin="page")
+    kinds_of_changes = [kind for kind, _ in kinds(store) if kind != "first_seen"]
+    assert kinds_of_changes == ["add_person", *["remove_person"] * 2, *["refused"] * 2, "add_person"]

@@ -9,7 +9,7 @@ import pytest
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Role
-from judgeboard.people.roster import add_person
+from judgeboard.people.roster import add_person, ensure_reviewer, list_people, remove_person
 from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queue_decisions import NO_LEASE
 from judgeboard.store.engine import Store
@@ -82,7 +82,7 @@ def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store: Stor
     case = queue_case(sqlite_store)
     case.flagged(0.1)
     flag = case.rows(FLAG)[0]["id"]
-    review = {"reviewer": "Ann", "flag": flag, "decision": "confirm"}
+    review = {"reviewer": "Mara", "flag": flag, "decision": "confirm"}
     calls = {"read": ("GET", f"/api/responses/{exported(sqlite_store, 'responses')[0]['external_id']}", None)}
     calls |= {"flags": ("GET", "/api/flags", None), "review": ("POST", "/api/reviews", review)}
     allowed = {"ingest": set(), "read": {"read", "flags"}, "review": {"review"}}
@@ -104,6 +104,8 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: S
     case = queue_case(store)
     case.flagged(0.1)
     flag = case.rows(FLAG)[0]["id"]
+    for name in ("Ann", "Bob"):
+        ensure_reviewer(store, "page", name)
     headers = bearer(store, "review")
     sent = {"reviewer": "Ann", "flag": flag, "decision": "confirm", "quality": 2, "note": "made up", "request_key": "1"}
     with receiving(store) as http:
@@ -211,3 +213,39 @@ def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store: Store)
             for name in ("stranger@example.org", "Nobody", "viewer@example.org", "reviewer@example.org")
         }
     assert list(statuses.values()) == [400, 400, 403, 200]
+
+
+def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1)
+    ensure_reviewer(store, "cli", "cli:root")
+    ensure_reviewer(store, "page", "Gone")
+    remove_person(store, "Gone", "cli:root")
+    headers = bearer(store, "review")
+    with receiving(store) as http:
+
+        def send(name: str) -> tuple[int, str]:
+            reply = http.post("/api/reviews", json={"reviewer": name, "flag": 1, "decision": "unsure"}, headers=headers)
+            return reply.status_code, reply.text
+
+        entered = [send(name) for name in ("Nobody", "cli:root", "eve@example.org", "Gone", "mara")]
+        add_person(store, "ann@example.org", Role.REVIEWER, "cli:root")
+        signed_in = [send(name) for name in ("Nobody", "Mara", "cli:root", "eve@example.org", "ANN@example.org")]
+    assert [status for status, _ in entered] == [400, 400, 400, 403, 200]
+    assert [status for status, _ in signed_in] == [400, 400, 400, 400, 200]
+    refusals = [message for status, message in entered + signed_in if status == 400]
+    assert all("judgeboard people add E-MAIL" in message for message in refusals)
+    assert not [message for message in refusals if any(name in message for name in ("Jon", "Ada", "ann@example.org"))]
+    with store.reading() as connection:
+        assert not {"Nobody", "eve@example.org"} & {line.person.name for line in list_people(connection)}
+
+
+def test_the_first_admin_in_the_environment_means_that_people_sign_in(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    monkeypatch.setenv("JUDGEBOARD_ADMIN", "ann@example.org")
+    with receiving(sqlite_store) as http:
+        reply = http.post("/api/reviews", json={"reviewer": "Mara", "flag": 1, "decision": "unsure"})
+    assert (reply.status_code, case.rows(REVIEW)) == (400, [])

@@ -55,7 +55,8 @@ def refusals(store: Store) -> list[tuple[str, int]]:
         ("127.0.0.1", "localhost", {"authorization": "Bearer any"}, 200),
         ("203.0.113.9", "localhost", {}, 401),
         ("127.0.0.1", "evil.example", {}, 401),  # a page that points its own name to this machine
-        ("127.0.0.1", "localhost", {"origin": "http://localhost:3000"}, 200),
+        ("127.0.0.1", "localhost", {"origin": "http://localhost"}, 200),  # a page of this server
+        ("127.0.0.1", "localhost", {"origin": "http://localhost:3000"}, 401),  # a page of another server
         ("127.0.0.1", "localhost", {"origin": "https://evil.example"}, 401),  # a page of another site
         ("127.0.0.1", "localhost", {"x-forwarded-for": "203.0.113.9"}, 401),  # a proxy on this machine
     ],

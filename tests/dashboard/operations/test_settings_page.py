@@ -211,7 +211,7 @@ def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, o
     page = open_page("settings", part="People")
     rows = {row["Name"]: row for row in page.dataframe[0].value.to_dict("records")}
     assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == ("lead", "sign-in", "–")
-    assert (rows["Mara"]["Role"], rows["Mara"]["Origin"]) == ("admin", "name on a page")
+    assert (rows["Mara"]["Role"], rows["Mara"]["Origin"]) == ("–", "name on a page")  # people sign in now
     assert rows["Mara"]["Last seen"] != "–"
 
 

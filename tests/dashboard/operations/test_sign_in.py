@@ -1,5 +1,6 @@
 """Whether people sign in, and that nobody gets in by a mistake in how the server was set up."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import session
 from judgeboard_dashboard import sign_in as seam
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.drafts import draft_writer
-from judgeboard_dashboard.sign_in import SignIn, checked_auth, sign_in, verified_address
+from judgeboard_dashboard.sign_in import EndedSignIns, SignIn, checked_auth, sign_in, verified_address
 from judgeboard_dashboard.widgets import texts
 from oidc_provider import COOKIE_SECRET
 from stored_rows import rows_of
@@ -133,6 +135,69 @@ def test_a_verified_address_is_taken_in_lower_case(who: dict[str, Any], verified
     assert verified_address() is None
     who.update(email="Ann@Example.org", email_verified=verified)
     assert verified_address() == ANN
+
+
+@pytest.mark.parametrize("seconds", [-1, 0])
+def test_an_expired_token_is_asked_for_again_also_in_an_open_tab(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, seconds: float
+) -> None:
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True, exp=int(time.time()) + 3600)
+    page = open_signed_in("item")
+    assert {"Confirm", "Dismiss"} <= {button.label for button in page.button}
+    who.update(exp=int(time.time()) + seconds)
+    next(button for button in page.button if button.label == "Confirm").click().run()
+    assert "Your sign-in has ended. Sign in again." in markup(page)
+    assert [button.label for button in page.button] == ["Sign in"]
+    with sqlite_store.reading() as connection:
+        assert not latest_events(connection, EventFilter(kind="decide"), limit=1)
+
+
+def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    page.text_input(key="people_address").set_value("bob@example.org")
+    who.update(exp=1)
+    page.button(key="people_add_button").click().run()
+    assert not page.exception
+    assert [button.label for button in page.button] == ["Sign in"]
+    with sqlite_store.reading() as connection:
+        assert find_reviewer(connection, "oidc", "bob@example.org") is None
+
+
+def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seam, "_ended", EndedSignIns())
+    monkeypatch.setattr(st, "logout", lambda: None)
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    who.update(email=ANN, email_verified=True, exp=time.time() + 3600, nonce="first")
+    tab, other_tab = open_signed_in("queue"), open_signed_in("item")
+    tab.button(key="queue_who").click().run()
+    next(button for button in other_tab.button if button.label == "Confirm").click().run()
+    assert "You signed out. Sign in again." in markup(other_tab)
+    assert [button.label for button in other_tab.button] == ["Sign in"]
+    with sqlite_store.reading() as connection:
+        assert not latest_events(connection, EventFilter(kind="decide"), limit=1)
+    who.update(nonce="second")
+    assert "You signed out" not in markup(other_tab.run())
+
+
+def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(seam.time, "time", lambda: clock[0])
+    ended = EndedSignIns(most=2)
+    people = [{"sub": "ann", "nonce": str(number), "exp": 1100 + number} for number in range(4)]
+    ended.add(people[0])
+    ended.add(people[1])
+    ended.add(people[2])
+    assert [person in ended for person in people] == [False, True, True, False]
+    clock[0] = 1101.5
+    ended.add(people[3])
+    assert [person in ended for person in people] == [False, False, True, True]
 
 
 def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store: Store) -> None:
@@ -281,3 +346,22 @@ def test_a_viewers_page_stores_no_draft(page_rows, open_signed_in, who: dict[str
     assert "you are a viewer" in markup(page)
     draft_writer().flush()
     assert rows_of(sqlite_store, DRAFT) == []
+
+
+def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_them(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    queue = open_signed_in("queue")
+    queue.query_params.update(show="Queues", new="1")
+    options = {option for field in queue.run().multiselect for option in field.options}
+    assert ANN in options
+    assert "Mara" not in options
+    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    page.selectbox(key="people_name").set_value("Mara (name on a page)").run()
+    page.button(key="people_remove").click().run()
+    assert "Mara was removed." in markup(page)
+    page.button(key="people_add_again").click().run()
+    assert "Mara was added again." in markup(page)
+    assert told(sqlite_store)[:2] == [("add_person", ANN), ("remove_person", ANN)]
