@@ -89,6 +89,7 @@ QUEUE_KEYS = (
     ("F7 F2", "after the judge is shown: all judgments side by side, raw calls"),
     ("F9 F8", "correct the answer; add the correction to a suite"),
     ("M", "write a note; Esc leaves it; Shift and a letter choose a failure mode"),
+    ("T", "write a comment for other reviewers; Enter sends it"),
     ("J", "skip, with an optional reason; Enter skips"),
     ("Y E", "after the judge is shown: keep your grade, change it"),
     ("Z", "undo the last decision"),

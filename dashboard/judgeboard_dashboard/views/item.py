@@ -20,9 +20,10 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
+from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import (
     EDIT,
@@ -389,12 +390,21 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     )
     _show_feedback(work)
     if item is not None:
+        with reading() as connection:
+            comments = comments_on(connection, item.response_id, reviewer.id)
+        comment_actions = CommentActions(store(), session, reviewer, item.response_id)
+
+        def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
+            first, rest = queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown)
+            return first, join((rest, comments_block(comments)))
+
         answer_panes(
             actions,
             item,
-            lambda claims: queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown),
+            side,
             quality="quality" in work.queue.asked,
             correctable=reveal is None or reveal.changing,
+            under_side=partial(comment_fields, comment_actions, comments),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):

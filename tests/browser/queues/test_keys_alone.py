@@ -52,6 +52,24 @@ def test_three_items_with_keys_alone(reviewer, site) -> None:
     assert {grade for _, _, _, grade, _ in made} == {0.5}
 
 
+def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(reviewer, site) -> None:
+    page = reviewer("Mara")
+    opened(page, site.queue(2))
+    before, first = len(site.reviews()), row(page)
+    page.keyboard.press("t")
+    field = page.locator('[class*="st-key-comment_"] input')
+    expect(field).to_be_focused()
+    page.keyboard.type("what do you think")
+    expect(field).to_have_value("what do you think")
+    page.keyboard.press("Escape")
+    expect(field).not_to_be_focused()
+    idle(page)
+    page.keyboard.type("could you think about it", delay=60)  # outside the field, as fast as people type
+    idle(page)
+    assert row(page) == first
+    assert len(site.reviews()) == before
+
+
 @pytest.mark.postgres
 def test_two_items_with_keys_alone_on_postgresql(browser: Browser, postgres_store: Store) -> None:
     with served_queues(postgres_store) as started:
