@@ -199,7 +199,7 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
 
 def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> int:
     """Import the rows of another kind from a file whose answers are stored. Return the exit code, at most 1."""
-    from judgeboard.imports.importing import rejected_path
+    from judgeboard.imports.rejected_rows import rejected_path
 
     further = choices | {"kind": kind, "rejected": rejected_path(f"{choices.get('rejected') or file}.{kind}")}
     return min(SOME_REJECTED, import_one(store, file, further))

@@ -7,8 +7,9 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
 from judgeboard.imports.fields import ColumnUse
-from judgeboard.imports.importing import ImportSummary, import_file, rejected_line
+from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.store.responses import feedback_words
 from judgeboard.text import shortened
