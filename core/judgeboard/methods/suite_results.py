@@ -303,7 +303,6 @@ def write_junit(result: SuiteResult, path: Path) -> None:
 
     The gate is a test case too. So a build that reads only this file fails whenever the command fails.
     """
-    require_writable(path)
     failed = len(result.failures) + (result.gate.code == 1)
     errors = result.unmeasured + (result.gate.code == 2)
     name = _xml(result.suite)
