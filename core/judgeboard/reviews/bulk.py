@@ -19,6 +19,7 @@ from judgeboard.reviews.checks import Request, checked_request
 from judgeboard.reviews.decisions import (
     VERBS,
     implying_rules,
+    keeping_earlier,
     new_review,
     own_decisions,
     replaced_by,
@@ -259,7 +260,7 @@ def _decide(
             key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
             review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
             review, withdrawals = replaced_by(review, earlier.get(id_, ()))
-            reviews += (*withdrawals, review)
+            reviews += (*withdrawals, keeping_earlier(connection, review))
     insert_reviews(connection, reviews)
     delete_drafts(connection, reviewer.id, flags)
     decided = {flag_id for review in reviews for flag_id in review.flag_ids}

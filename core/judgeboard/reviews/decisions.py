@@ -1,7 +1,7 @@
 """Reviews outside queues: decisions on flags, grades of answers, preferences on pairs. Also how reviews are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
-from judgeboard.store.own_reviews import delete_drafts
+from judgeboard.store.own_reviews import delete_drafts, whole_review
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
 from judgeboard.store.reviewers import Reviewer, change_reviewer, implied_labels_of
@@ -99,7 +99,8 @@ def decide(
 
     ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still needs reviews of the
     answer. Unsure leaves them open for others. The decision replaces earlier decisions of the same reviewer on any of
-    the flags. It is also stored if the answer has a judgment newer than ``judgment_seen_id``.
+    the flags; what ``grade`` does not give stays as it was there. It is also stored if the answer has a judgment newer
+    than ``judgment_seen_id``.
 
     Raises:
         DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that needs more reviews.
@@ -129,6 +130,7 @@ def decide(
         if flag.state is FlagState.OPEN and in_queue is None:
             flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
+            review = keeping_earlier(connection, review)
             review_id = store_review(connection, "decide", review, reviewer, flags=review.flag_ids, decision=decision)
             flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
             states, _ = update_states(connection, None, flags, request.at)
@@ -357,6 +359,26 @@ def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool 
     replacing, withdrawals = replaced_by(review, earlier)
     insert_reviews(connection, withdrawals)
     return replacing
+
+
+def keeping_earlier(connection: Connection, review: NewReview) -> NewReview:
+    """Let a review keep the values of the review that it replaces, where it gives none itself.
+
+    A label that a person gave takes precedence over one that the new decision implies.
+    """
+    replaced = None if review.replaces is None else whole_review(connection, review.replaces)
+    if replaced is None:
+        return review
+    grade, earlier = review.grade, replaced.grade
+    values = {each.name: getattr(grade, each.name) or getattr(earlier, each.name) for each in fields(Grade)}
+    for name in ("groundedness", "quality"):
+        given = getattr(grade, name)
+        values[name] = getattr(earlier, name) if given is None else given
+    labelled = grade if grade.label is not None and not grade.label_implied else earlier
+    if labelled.label is None or labelled.label_implied:
+        labelled = grade
+    values |= {"label": labelled.label, "label_implied": labelled.label_implied}
+    return replace(review, grade=Grade(**values))
 
 
 def own_decisions(

@@ -4,6 +4,7 @@ import io
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -13,8 +14,19 @@ from judgeboard.agreement.cells import Cell, answers_in
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
-from judgeboard.domain import Decision, Grade, JudgeVersion, Label, QueueOrder, Response, Status, Verdict
-from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.domain import (
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    Grade,
+    JudgeVersion,
+    Label,
+    QueueOrder,
+    Response,
+    Status,
+    Verdict,
+)
+from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.people.roster import change_settings, ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide, implying_rules, remember_implied
@@ -27,7 +39,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
 from judgeboard.store.overview import overview, work_state
-from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.own_reviews import own_reviews_page, whole_review
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
@@ -171,6 +183,28 @@ def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(s
     )
     shared.undo(mara.review_id, shared.mara)
     assert shared.decide(flag["id"], shared.mara, CONFIRM).held is not None
+
+
+def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> None:
+    flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
+    mark = ClaimMark(ClaimStatus.UNSUPPORTED, "ans", start=0, end=3)
+    graded = Grade(quality=2, note="made up", corrected_answer="Better.", claim_marks=(mark,))
+
+    def decided(decision: Decision, grade: Grade, key: str) -> Grade:
+        review = decide(
+            shared.store, flag_id=flag["id"], reviewer=shared.mara, decision=decision, grade=grade, request_key=key
+        )
+        with shared.store.reading() as connection:
+            stored = whole_review(connection, review.review_id)
+        assert stored is not None
+        return stored.grade
+
+    assert decided(CONFIRM, graded, "1") == graded
+    assert decided(DISMISS, Grade(), "2") == graded
+    assert decided(DISMISS, Grade(quality=3, groundedness=0.0), "3") == replace(graded, quality=3, groundedness=0.0)
+    assert decided(CONFIRM, Grade(label=Label.HALLUCINATED), "4").label is Label.HALLUCINATED
+    with pytest.raises(Contradiction):
+        decided(DISMISS, Grade(label=Label.GROUNDED, label_implied=True), "5")
 
 
 def test_a_person_counts_once_for_an_answer_after_the_reveal(store: Store) -> None:
