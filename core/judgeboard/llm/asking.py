@@ -17,6 +17,8 @@ from judgeboard.traces import telemetry
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
 """The list to which each request is added as sent, to show it later; None if requests are not needed."""
 
+LONGEST_REPAIRED = 100_000
+"""Characters of a reply; a repair request sends it again, and no reply that is wanted is so long."""
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
 
@@ -116,7 +118,8 @@ async def ask(
     _keep(request)
     replied = _heard(await traced_call(endpoint, request), request, parse)
     first = replied.record
-    if repair is not None and first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated":
+    repairable = first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated"
+    if repair is not None and repairable and len(first.raw or "") <= LONGEST_REPAIRED:
         answered: Message = {"role": "assistant", "content": first.raw or ""}
         question: Message = {"role": "user", "content": repair(first.error or "")}
         again = replace(request, messages=[*request.messages, answered, question], repair=True)
