@@ -404,6 +404,7 @@ def test_a_reviewer_exports_their_own_slice_and_not_another_ones(case, tmp_path)
         merge_bundle(case.store, tmp_path / "mara.jsonl", by=ann, now=case.now)
 
 
+CONTRADICTIONS = {("dismiss", "hallucinated"), ("confirm", "grounded")}
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=30)
 GRADES = st.fixed_dictionaries(
     {},
@@ -416,7 +417,7 @@ GRADES = st.fixed_dictionaries(
         "note": st.none() | TEXTS,
         "seconds": st.none() | st.floats(0, 1e6),
     },
-)
+).filter(lambda filled: (filled.get("decision"), filled.get("label")) not in CONTRADICTIONS)
 
 
 @on_sqlite
