@@ -74,8 +74,8 @@ SURFACES = {
     "pairs": Surface("/pairs?pair=1&in=overall", ("t", "j"), ((None, None, None, None, None, "tie"),)),
     "conflicts": Surface(
         "/conflicts?conflict={conflict}",
-        (f"{NOTE}wdn",),
-        (("dismiss", "adjudication", None, 0.5, "hallucinated", None),),
+        (f"{NOTE}qdn",),
+        (("dismiss", "adjudication", None, 0.5, "grounded", None),),
     ),
 }
 REVIEWS = """
@@ -212,7 +212,8 @@ def fill(store: Store, items: int) -> None:
             blind_judge=True,
             grades=("label", "groundedness"),
         )
-        create_queue(store, rules, by="benchmark", assigned=people)
+        presser = ensure_reviewer(store, "page", NAME)
+        create_queue(store, rules, by="benchmark", assigned=people if kind == "conflict" else [presser])
     for reviewer, decision in zip(people, (Decision.CONFIRM, Decision.DISMISS), strict=True):
         while (leased := next_item(store, "conflict", reviewer)) is not None:
             key = f"{reviewer.name} {leased.item_id}"

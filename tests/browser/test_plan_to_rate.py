@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision
+from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE
 from page_state import idle, settled
@@ -72,7 +73,8 @@ def decision(page: Page) -> str:
 
 
 def review_the_others(case: QueueCase) -> None:
-    """Decide what the browser has not leased, as another person would."""
+    """Decide what the browser has not leased, as another person would to whom the queue is assigned."""
+    assign_queue(case.store, QUEUE, by="test", add=[case.mara])
     while (leased := case.take(case.mara, QUEUE)) is not None:
         with case.store.reading() as connection:
             stored = select(RESPONSE.c.answer).where(RESPONSE.c.id == leased.response_id)

@@ -135,7 +135,7 @@ def plan_command(
     if first.more and question != "versions":
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
-        assigned = ("--assign", options.actor())
+        assigned = ("--assign", "NAMES")
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named, *assigned)
 
 

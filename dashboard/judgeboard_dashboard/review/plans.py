@@ -123,6 +123,7 @@ def _create_button(plan: LabelPlan) -> None:
         people = st.multiselect(
             "Assign to",
             known_people(),
+            [reviewer.name],
             key="plan_people",
             accept_new_options=True,
             placeholder="Choose its reviewers",

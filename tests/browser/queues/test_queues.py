@@ -133,8 +133,8 @@ def decides_the_split(page: Page) -> str:
     expect(page.locator(JUDGE)).to_contain_text("hiddenreason")
     page.keyboard.press("y")
     expect(page.locator(".jb-refused")).to_contain_text("enter a reason first")
+    expect(page.locator('[class*="st-key-note_"] input')).to_be_focused()
     page.wait_for_timeout(GUARD)
-    page.keyboard.press("m")
     page.keyboard.type("The passage says nothing of it")
     page.keyboard.press("Escape")
     address = page.url

@@ -56,12 +56,13 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
         assert f"{token} confirm|dismiss|unsure --label grounded|hallucinated [--quality 1..4]" in shown
         say = ("queue", "decide", token, decision, "--note", f"{user} thinks so")
         assert "the queue 'legal' requires label; missing: label" in typed(user, *say, code=2)
-        decided = typed(user, *say, "--label", "grounded", "--json")
+        label = {"confirm": "hallucinated", "dismiss": "grounded"}[decision]
+        decided = typed(user, *say, "--label", label, "--json")
     assert decided["state"] == "conflict"
     (conflict,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["conflicts"]
     assert (conflict["item"]["item_id"], conflict["differ_on"], conflict["reviews"]) == (
         decided["item"],
-        ["decision"],
+        ["decision", "label"],
         2,
     )
     item = str(decided["item"])

@@ -151,7 +151,7 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> Non
                 headers=headers,
             )
             for token in (f"{first}.madeup", f"{second}.madeup", f"{first}.{secret}", leased.token)
-            for who in ("Mara", "Jon", "Ada", "Nobody yet")
+            for who in ("Mara", "Jon", case.ada.name)
             if (token, who) != (leased.token, "Mara")
         }
     assert {(reply.status_code, reply.json()["message"]) for reply in replies.values()} == {(409, NO_LEASE)}

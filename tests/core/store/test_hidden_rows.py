@@ -155,6 +155,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "a": "log",
         "address": "rag",
         "after_id": 0,
+        "after": 0,
         "before_run": 1,
         "aspect": "overall",
         "audited_id": rag,
