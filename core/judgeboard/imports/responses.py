@@ -218,12 +218,12 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
         named = self.responses_named(connection, {name for name, _ in names.values()})
-        found = self.find_answers(connection, rows, names, named)
+        answers = self.find_answers(connection, rows, names, named)
         feedback: dict[int, list[Feedback]] = {}
-        for index, response in found.items():
+        for index, response in answers.items():
             feedback.setdefault(response.id, []).extend(records[index].feedback)
         added = set(add_feedback(connection, feedback, (), self.batch_id, now))
-        for index, response in found.items():
+        for index, response in answers.items():
             of_row = {(response.id, entry) for entry in records[index].feedback}
             if of_row & added:
                 rows.new.add(index)

@@ -371,9 +371,9 @@ def keeping_earlier(connection: Connection, review: NewReview) -> NewReview:
         return review
     grade, earlier = review.grade, replaced.grade
     values = {each.name: getattr(grade, each.name) or getattr(earlier, each.name) for each in fields(Grade)}
-    for name in ("groundedness", "quality"):
-        given = getattr(grade, name)
-        values[name] = getattr(earlier, name) if given is None else given
+    for name in ("groundedness", "quality"):  # 0 is a grade too
+        score = getattr(grade, name)
+        values[name] = getattr(earlier, name) if score is None else score
     labelled = grade if grade.label is not None and not grade.label_implied else earlier
     if labelled.label is None or labelled.label_implied:
         labelled = grade

@@ -107,9 +107,7 @@ def _undo() -> None:
             "Import",
             list(batches),
             index=None,
-            format_func=lambda id_: (
-                f"{id_}: {as_label(batches[id_].file)}, {batches[id_].kind}, {when(batches[id_].at)}"
-            ),
+            format_func=lambda id_: f"{id_}: {batches[id_].file}, {batches[id_].kind}, {when(batches[id_].at)}",
             key="import_undo_number",
             width=420,
         )

@@ -184,6 +184,7 @@ def test_only_who_may_import_uploads(site: Site) -> None:
     assert answer.status_code == 403
     assert "sign in, then open the page Import" in answer.text
     page = site.sign_in("ann")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()  # otherwise the first page may come later
     visit(page, "/import")
     page.locator("input[type=file]").set_input_files(
         {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
