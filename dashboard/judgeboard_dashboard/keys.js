@@ -356,13 +356,15 @@
     F9: '[class*="st-key-corrected_"] textarea',
     K: ".st-key-schema_here input, .st-key-schema_here textarea",
   };
+  // The field that a message asks for gets the cursor.
+  const ASKED = { note: FIELDS.KeyM, field: OPENED.K, name: FIELDS.KeyY };
   let asked = null;
-  let message = ""; // the last message that asked for a note
+  let message = ""; // the last message that asked for a text
   const answer = () => {
     const asks = head()?.dataset.asks ?? "";
-    const noteField = asks !== message && asks && visible(FIELDS.KeyM);
-    if (noteField) noteField.focus();
-    if (noteField || !asks) message = asks;
+    const wanted = asks !== message && asks && visible(ASKED[asks.split(" ")[0]]);
+    if (wanted) wanted.focus();
+    if (wanted || !asks) message = asks;
     const field = visible(`[class*="st-key-reason_"] input${OPENED[last.key] ? `, ${OPENED[last.key]}` : ""}`);
     if (field && field !== asked) field.focus();
     asked = field;

@@ -309,7 +309,7 @@ def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(b
 
 
 def test_a_message_that_asks_for_a_note_puts_the_cursor_into_its_field(bare: Page) -> None:
-    bare.evaluate("draw('Y'); head.dataset.asks = '4'")
+    bare.evaluate("draw('Y'); head.dataset.asks = 'note 4'")
     field = "<div class='st-key-note_1'><input></div>"
     bare.evaluate("field => document.body.insertAdjacentHTML('beforeend', field)", field)
     bare.wait_for_function("document.activeElement.tagName === 'INPUT'")

@@ -135,6 +135,56 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     assert "N: grounded" not in shown(open_page("item")), "a lead chooses for everybody"
 
 
+def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_is_removed_stays_removed(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    response_id = page_rows.responses["claims"]
+    with sqlite_store.writing() as connection:
+        flag = dict(connection.execute(select(FLAG).where(FLAG.c.response_id == response_id)).mappings().one())
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
+    given = Grade(quality=2, groundedness=0.2, note="made up", corrected_answer="Better.")
+    decide(
+        sqlite_store, flag_id=flag["id"], reviewer=mara, decision=Decision.CONFIRM, grade=given, request_key="earlier"
+    )
+    second = flag | {"rule": "low_quality", "raise_key": "low_quality:x", "severity": 0.01}
+    with sqlite_store.writing() as connection:  # a queue keeps the first flag open, and a second flag is raised
+        connection.execute(update(FLAG).where(FLAG.c.id == flag["id"]).values(state="open"))
+        connection.execute(insert(FLAG), {name: value for name, value in second.items() if name != "id"})
+        mark_leading_flags(connection, [response_id])
+    page = open_page("item", response=response_id)
+    assert "You confirmed one flag on " in shown(page)
+    [note] = [field for field in page.text_input if (field.key or "").startswith("note_")]
+    assert note.value == "made up"
+    page = note.set_value("").run()
+    page = press(press(page, "quality2_"), "confirm_")
+    assert head(page).startswith("Saved: confirmed claims")
+    assert "response" in page.query_params, "the reviewer stays where the answer was opened"
+    with sqlite_store.reading() as connection:
+        review = next(each for each in load_item(connection, response_id).reviews if each.stands)
+    assert len(review.flag_ids) == 2
+    assert (review.note, review.quality, review.groundedness, review.corrected_answer) == (None, None, 0.2, "Better.")
+
+
+@pytest.mark.parametrize(
+    ("key", "stored"),
+    [("contradicted_confirm", ("confirm", "hallucinated")), ("contradicted_dismiss", ("dismiss", "grounded"))],
+)
+def test_a_contradiction_is_said_and_each_way_out_is_one_key(
+    page_rows, open_page, sqlite_store: Store, key: str, stored: tuple[str, str]
+) -> None:
+    page = open_page("item", flag=page_rows.flags["claims"])
+    page = press(press(page, "labelW_"), "dismiss_")
+    assert "Not saved: You marked the answer hallucinated" in head(page)
+    assert "You marked it hallucinated. Which is right?" in shown(page)
+    page = press(page, "labelW_")
+    assert "Is there a problem?" in shown(page), "without the label, nothing contradicts the decision"
+    page = press(press(press(page, "labelW_"), "dismiss_"), key)
+    assert head(page).startswith("Saved")
+    with sqlite_store.reading() as connection:
+        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    assert (review.decision, review.label) == stored
+
+
 def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
     response_id = page_rows.responses["claims"]
     with sqlite_store.writing() as connection:

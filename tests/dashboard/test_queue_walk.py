@@ -58,7 +58,7 @@ def press(work: QueueSession, session: ReviewSession, decision: Decision | None 
         assert decision is not None
         bound.decide(decision)
     else:
-        bound.answer_reveal(decision)
+        bound.decide(decision)
     work.lease_items(1)
     if work.current is not None:
         work.current.shown = True
@@ -122,6 +122,36 @@ def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_dr
     shown.give("label", Label.GROUNDED)
     press(work, session, Decision.DISMISS)
     assert work.reveal is not None
+
+
+@on_sqlite
+def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is_low(case) -> None:
+    case.flagged(0.1, 0.2, 0.3)
+    work, session = started(case, **BLIND, grades=("label",), reveal=False), ReviewSession()
+
+    def graded(label: Label, quality: int | None = None) -> QueueActions:
+        work.lease_items(1)
+        shown = actions_on(work, session)
+        shown.save()
+        assert session.message == "Not saved: this queue requires label (Q W)."
+        shown.give("label", label)
+        shown.give("quality", quality)
+        return shown
+
+    for label in Label.HALLUCINATED, Label.GROUNDED:
+        shown = graded(label)
+        assert not shown.asks_decision
+        shown.save()
+    shown = graded(Label.GROUNDED, 2)
+    assert shown.asks_decision
+    shown.save()
+    assert "the quality is low" in session.message
+    shown.decide(Decision.CONFIRM)
+    assert [(row["label"], row["quality"], row["decision"]) for row in case.reviews()] == [
+        ("hallucinated", None, "confirm"),
+        ("grounded", None, "dismiss"),
+        ("grounded", 2, "confirm"),
+    ]
 
 
 @on_sqlite

@@ -40,6 +40,10 @@ class FieldType(StrEnum):
     RANKING = "ranking"
 
 
+TYPED = (FieldType.NUMBER, FieldType.TEXT)
+"""The types of the fields into which reviewers type."""
+
+
 def written_scale(levels: Sequence[int]) -> str:
     """Return the scale of consecutive levels as it is stored: "1-5", "-1..1"."""
     return f"{levels[0]}{'..' if levels[0] < 0 else '-'}{levels[-1]}"

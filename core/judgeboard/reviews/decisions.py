@@ -68,6 +68,21 @@ def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 
+def labelled_decision(grade: Grade, rules: Collection[str] = (), *, low_quality: float) -> Decision | None:
+    """Return the decision that the label of a grade makes, None if there is no label or it leaves the decision open.
+
+    *Hallucinated* confirms an answer without flags, or with a low-groundedness flag. *Grounded* dismisses it, unless
+    its flags are of other rules or the grade has a quality up to ``low_quality``: the problem may be another one.
+    ``rules`` are the rules of the flags that the reviewer sees.
+    """
+    if grade.label is Label.HALLUCINATED and (not rules or LOW_GROUNDEDNESS in rules):
+        return Decision.CONFIRM
+    is_low = grade.quality is not None and grade.quality <= low_quality
+    if grade.label is Label.GROUNDED and {LOW_GROUNDEDNESS}.issuperset(rules) and not is_low:
+        return Decision.DISMISS
+    return None
+
+
 def with_implied(grade: Grade, decision: Decision | Preference | None) -> Grade:
     """Return a grade with the label that its decision implies, unless it has a label."""
     label = IMPLIED.get(decision) if isinstance(decision, Decision) and grade.label is None else None
@@ -91,6 +106,7 @@ def decide(
     decision: Decision,
     grade: Grade = NOTHING,
     judgment_seen_id: int | None = None,
+    changes: int | None = None,
     seconds: float | None = None,
     request_key: str,
     now: datetime | None = None,
@@ -99,8 +115,9 @@ def decide(
 
     ``alone`` decides this flag only. Confirm and dismiss close the flags, unless a queue still needs reviews of the
     answer. Unsure leaves them open for others. The decision replaces earlier decisions of the same reviewer on any of
-    the flags; what ``grade`` does not give stays as it was there. It is also stored if the answer has a judgment newer
-    than ``judgment_seen_id``.
+    the flags. What ``grade`` does not give stays as it was there, unless the reviewer was shown all values of the
+    earlier review, with the id ``changes``, and changed them. The decision is also stored if the answer has a judgment
+    newer than ``judgment_seen_id``.
 
     Raises:
         DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that needs more reviews.
@@ -130,7 +147,8 @@ def decide(
         if flag.state is FlagState.OPEN and in_queue is None:
             flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
-            review = keeping_earlier(connection, review)
+            if review.replaces != changes:
+                review = keeping_earlier(connection, review)
             review_id = store_review(connection, "decide", review, reviewer, flags=review.flag_ids, decision=decision)
             flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
             states, _ = update_states(connection, None, flags, request.at)

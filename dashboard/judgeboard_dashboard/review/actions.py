@@ -6,11 +6,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label, Preference, WhyDiffers
+from judgeboard.domain import ClaimMark, ClaimStatus, Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
+from judgeboard.formats.label_schema import TYPED
 from judgeboard.methods.pair_screen import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
-from judgeboard.reviews.decisions import IMPLIED, decide, grade, prefer, remember_implied, with_implied
+from judgeboard.reviews.decisions import (
+    IMPLIED,
+    decide,
+    grade,
+    labelled_decision,
+    prefer,
+    remember_implied,
+    with_implied,
+)
 from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.outcome import Conflict, open_conflicts
 from judgeboard.reviews.person_work import feedback_words, training_feedback
@@ -24,7 +33,7 @@ from judgeboard.store.items import ItemJudgment
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.review.drafts import Done, Draft, ReviewSession, TextView
+from judgeboard_dashboard.review.drafts import Done, Draft, OpenQuestion, ReviewSession, TextView
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
@@ -34,11 +43,9 @@ SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
-WAYS_OUT = {
-    Label.HALLUCINATED: "Y confirms the problem. Q marks the answer grounded, then N dismisses.",
-    Label.GROUNDED: "N dismisses the flag. W marks the answer hallucinated, then Y confirms.",
-}
-"""The keys that resolve a contradiction, by the label of the draft."""
+WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
+"""The keys that resolve a contradiction of label and decision."""
+LOW_QUALITY = "Not saved: the quality is low. Say whether there is a problem: Y or N."
 NO_REASON = "Not saved: enter a reason first (M)."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
 
@@ -85,6 +92,8 @@ class Actions(DraftActions, ABC):
         setattr(self.draft, grade, None if getattr(self.draft, grade) == value else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
+        if grade == "label":
+            self.session.open_question = None
 
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the grade to store with a decision; a preference has only a note.
@@ -132,24 +141,36 @@ class Actions(DraftActions, ABC):
     def decide(self, decision: Any) -> None:
         """Store a decision on the flag or a preference. If it is None, store only the grades."""
         if self.implies is None and self.implied_label(decision) is not None:
-            self.session.asked = (self.row, decision)
+            self.session.open_question = OpenQuestion(self.row, decision)
             return
         safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key)
 
     def _try(self, reviewer: Reviewer, decision: Any) -> None:
-        """Decide. If the label contradicts the decision, keep the draft and name the keys that resolve it."""
+        """Decide. If the label contradicts the decision, keep the draft and ask which of the two is right."""
         try:
             self._decide(reviewer, decision)
         except Contradiction as error:
-            label = self.draft.label
-            ways = "" if label is None or self.draft.schema is not None else f" {WAYS_OUT[label]}"
-            self.session.say(f"Not saved: {error}{ways}", refused=True)
+            self.session.open_question = OpenQuestion(self.row, decision, self.draft.label)
+            self.session.say(f"Not saved: {error} {WAYS_OUT}", refused=True)
+
+    def question(self) -> OpenQuestion | None:
+        """The open question of this screen, None if there is none."""
+        asked = self.session.open_question
+        return asked if asked is not None and asked.row == self.row else None
+
+    def answer_contradiction(self, decision: Decision) -> None:
+        """Store a decision with the label that goes with it."""
+        self.session.open_question, self.draft.label = None, IMPLIED[decision]
+        self.decide(decision)
 
     def answer_implied(self, implied: bool) -> None:
         """Remember whether decisions imply a label, and store the decision that led to the question."""
-        decision, self.session.asked = self.session.asked[1], ("", None)
-        safely(self.session, self.reviewer, lambda reviewer: remember_implied(self.store, reviewer, implied=implied))
-        replace(self, implies=implied).decide(decision)
+        asked, self.session.open_question = self.session.open_question, None
+        if asked is not None:
+            safely(
+                self.session, self.reviewer, lambda reviewer: remember_implied(self.store, reviewer, implied=implied)
+            )
+            replace(self, implies=implied).decide(asked.decision)
 
     def implied_label(self, decision: Any) -> Label | None:
         """Return the label that a decision implies; None if the draft has a label or a groundedness."""
@@ -178,7 +199,7 @@ def safely(
     if request_key in session.used_keys:
         return
     if reviewer is None:
-        session.say(NO_NAME, refused=True)
+        session.say(NO_NAME, refused=True, asks="name")
         return
     try:
         act(reviewer)
@@ -223,15 +244,18 @@ class ItemActions(Actions):
     """The actions for an answer outside queues.
 
     ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open flags, or on this flag
-    ``alone``. ``from_list``: the next item of ``listing`` follows a decision. ``edits`` is the id of the reviewer's
-    earlier review that is changed; it took ``seconds_before``.
+    ``alone``. ``from_list``: the next item of ``listing`` follows a decision. ``changes`` is the id of the reviewer's
+    earlier review that is shown, to be changed; it took ``seconds_before``. ``more_flags``: it decided only some of the
+    open flags. ``from_own``: it was opened from *My reviews*.
     """
 
     listing: Listing
     flag_id: int | None = None
     alone: bool = False
     from_list: bool = False
-    edits: int | None = None
+    changes: int | None = None
+    more_flags: bool = False
+    from_own: bool = False
     seconds_before: float = 0.0
 
     def next_flag(self, flag_ids: Sequence[int]) -> None:
@@ -245,9 +269,9 @@ class ItemActions(Actions):
         self.stored(lambda: self._write(reviewer, decision))
         self.session.seen_open.discard(self.flag_id or 0)
         self.session.alone = None
-        if self.edits is not None:
+        if self.changes is not None:
             self.session.editing = None
-        if self.edits is not None and not self.from_list:
+        if self.from_own:
             self.session.goal = Rows("my_reviews", {})
         elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
             # at the end of the list, a flag that was passed over follows, if there is any
@@ -264,10 +288,11 @@ class ItemActions(Actions):
             "seconds": self.seconds_before + self.seconds(),
             "request_key": self.request_key,
         }
-        if self.edits is not None:
-            review_id = edit(self.store, review_id=self.edits, decision=decision, **common)
+        if self.changes is not None and not self.more_flags:
+            review_id = edit(self.store, review_id=self.changes, decision=decision, **common)
             message = f"Saved: your review of {self.name} is changed"
         elif decision is not None and self.flag_id is not None:
+            common["changes"] = self.changes
             decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
             review_id = decided.review_id
             message = f"Saved: {SAVED[decision]} {self.name}"
@@ -309,17 +334,36 @@ class QueueActions(Actions):
     work: QueueSession
     leased: ShownItem
 
-    def answer_reveal(self, decision: Decision | None) -> None:
+    @property
+    def label_decides(self) -> bool:
+        """Whether the queue requires the label, which then makes the decision (`labelled_decision`)."""
+        return "label" in self.work.queue.grades and not self.work.queue.implied_labels
+
+    @property
+    def asks_decision(self) -> bool:
+        """Whether the reviewer must decide, because no label is required or the label leaves the decision open."""
+        return not self.label_decides or (self.draft.label is not None and self.decision() is None)
+
+    def decision(self) -> Decision | None:
+        """Return the decision that the label of the draft makes."""
+        flags = () if self.leased.item is None else self.leased.item.flags
+        rules = {flag.rule for flag in flags if flag.state is FlagState.OPEN}
+        return labelled_decision(self.draft.grade(), rules, low_quality=self.leased.low_quality)
+
+    def save(self) -> None:
+        """Store the review with the decision that its label makes."""
+        decision = self.decision()
+        if decision is not None:
+            self.decide(decision)
+        elif self.draft.label is None:
+            self._say_missing(missing_grades(self.work.queue, None, self.draft.grade()))
+        else:
+            self.session.say(LOW_QUALITY, refused=True)
+
+    def _answer_reveal(self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None) -> None:
         """After the reveal: keep the first review (None), or store the changed grades."""
-        revealed = self.work.reveal
-        if revealed is None:
-            return
 
-        def act(reviewer: Reviewer) -> None:
-            self.stored(lambda: write(reviewer))
-            self.work.reveal = None
-
-        def write(reviewer: Reviewer) -> str:
+        def write() -> str:
             answer_reveal(
                 self.store,
                 revealed.review_id,
@@ -332,7 +376,8 @@ class QueueActions(Actions):
             )
             return f"{'Kept' if decision is None else 'Changed'}: {self.name}. Your first grade is the one that counts."
 
-        safely(self.session, self.reviewer, act, self.request_key)
+        self.stored(write)
+        self.work.reveal = None
 
     def change(self) -> None:
         """After the reveal: let the reviewer change the grade."""
@@ -380,15 +425,29 @@ class QueueActions(Actions):
 
         safely(self.session, self.reviewer, act, request_key)
 
-    def _decide(self, reviewer: Reviewer, decision: Decision | Preference) -> None:
-        """Decide the item with the draft. Then reveal the judge if the queue does so, or show the next item."""
+    def _say_missing(self, names: Sequence[str]) -> None:
+        """Say which required grades and fields are missing, and go to the first missing field of the schema."""
+        words = ", ".join(WITH_KEYS.get(name, name) for name in dict.fromkeys(names))
+        own = () if self.draft.schema is None else self.draft.schema.own
+        first = next((field for field in own if field.name in names), None)
+        self.draft.field_at = self.draft.field_at if first is None else first.name
+        is_typed = first is not None and first.type in TYPED
+        self.session.say(f"Not saved: this queue requires {words}.", refused=True, asks="field" if is_typed else None)
+
+    def _decide(self, reviewer: Reviewer, decision: Any) -> None:
+        """Decide the item with the draft. Then reveal the judge if the queue does so, or show the next item.
+
+        After the reveal, None keeps the first grade, and a decision stores the changed grade.
+        """
         draft, work, grades = self.draft.copied(), self.work, self.grade_for(decision)
+        if work.reveal is not None:
+            self._answer_reveal(reviewer, work.reveal, decision)
+            return
         missing = missing_grades(work.queue, decision, grades)
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
             missing += draft.missing()
         if missing:
-            words = ", ".join(WITH_KEYS.get(name, name) for name in dict.fromkeys(missing))
-            self.session.say(f"Not saved: this queue requires {words}.", refused=True)
+            self._say_missing(missing)
             return
         reveals: list[tuple[int, Decision]] = []
 
@@ -464,7 +523,7 @@ class ConflictActions(Actions):
         """Adjudicate the item. Then go to the next open conflict, or to the list if there is none."""
         grades = self.grade_for(decision)
         if grades.note is None:
-            self.session.say(NO_REASON, refused=True, asks=True)
+            self.session.say(NO_REASON, refused=True, asks="note")
             return
         draft = self.draft.copied()
 

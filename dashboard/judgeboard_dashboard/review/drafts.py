@@ -182,6 +182,21 @@ class Done:
     item_id: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question about a decision on the screen ``row``, which is stored after the answer.
+
+    Without a ``label``: does the decision imply a label? With one: this label of the draft contradicts the decision.
+    """
+
+    row: str
+    decision: Any
+    label: Label | None = None
+
+
+AskedField = Literal["note", "field", "name"]
+"""What a message asks for: the note, the current field of the label schema, or the reviewer's name."""
+
 TextView = Literal["folded", "whole", "formatted"]
 """As stored, with long passages folded around the evidence; as stored and unfolded; or with Markdown rendered."""
 
@@ -192,9 +207,8 @@ class ReviewSession:
 
     Drafts are kept by subject: the id of a response, or minus the id of a pair. ``seen_open`` are flags that were
     open on this screen. They keep their buttons: after a late key press, the message names who decided first.
-    ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asks`` is the number of a
-    message that asks for a note, 0 for other messages. ``asked`` is a screen and its decision, which is stored after
-    the reviewer has answered whether decisions imply a label.
+    ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asks`` is the field that
+    the message asks for, and a number of this message. ``open_question`` is asked before a decision is stored.
     ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how texts are
     shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
@@ -207,7 +221,7 @@ class ReviewSession:
     adjudicated: list[Done] = field(default_factory=list)
     message: str = ""
     refused: bool = False
-    asks: int = 0
+    asks: tuple[AskedField, int] | None = None
     keys_shown: bool = False
     whole: set[int] = field(default_factory=set)
     viewed: dict[int, int] = field(default_factory=dict)
@@ -218,7 +232,7 @@ class ReviewSession:
     goal: Rows | None = None
     seen_open: set[int] = field(default_factory=set)
     alone: int | None = None
-    asked: tuple[str, Any] = ("", None)
+    open_question: OpenQuestion | None = None
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
@@ -263,13 +277,13 @@ class ReviewSession:
         self._request_keys.pop(row, None)
         self.used_keys.add(request_key)
 
-    def say(self, sentence: str, *, refused: bool = False, asks: bool = False) -> None:
-        """Set the message at the start of the head line. ``asks``: it asks for a note, so the note gets the focus."""
+    def say(self, sentence: str, *, refused: bool = False, asks: AskedField | None = None) -> None:
+        """Set the message at the start of the head line. The field that it ``asks`` for gets the cursor."""
         self.message, self.refused = sentence, refused
-        self.asks = 0
-        if asks:
+        self.asks = None
+        if asks is not None:
             self._fills += 1
-            self.asks = self._fills
+            self.asks = asks, self._fills
 
     def pair_list(self, key: object, read: Callable[[], ListedPairs]) -> ListedPairs:
         """Return the reviewer's list of pairs. ``read`` is called again if ``key`` has changed."""
@@ -292,9 +306,9 @@ def review_session() -> ReviewSession:
 def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> WholeReview | None:
     """Return the review to change, and fill the draft from it once.
 
-    The address names it. Otherwise it is the reviewer's own decision on all open flags of the item, if a queue keeps
-    these flags open. None unless it is this reviewer's current review of this item. If they leave without saving, the
-    draft is dropped.
+    The address names it. Otherwise it is the reviewer's own decision on open flags of the item, if a queue keeps these
+    flags open. None unless it is this reviewer's current review of this item. If they leave without saving, the draft
+    is dropped.
     """
     asked, review, schema = as_id(st.query_params.get(EDIT, "")), None, None
     if reviewer is not None and asked is None:
@@ -316,13 +330,13 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
 
 
 def _decided_open(item: Item, reviewer: Reviewer) -> int | None:
-    """Return the reviewer's review that decides all open flags of an item, None if there is none."""
+    """Return the reviewer's latest review that decides an open flag of an item, None if there is none."""
     open_ids = {flag.id for flag in item.flags if flag.state == FlagState.OPEN}
     own = (
         review.id
         for review in item.reviews
         if review.stands and review.reviewer_id == reviewer.id and review.decision and review.stage is None
-        if open_ids and open_ids <= set(review.flag_ids)
+        if not open_ids.isdisjoint(review.flag_ids)
     )
     return next(own, None)
 

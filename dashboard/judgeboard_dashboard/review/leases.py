@@ -33,7 +33,8 @@ _SESSION = "queue_session"
 class ShownItem:
     """A leased item with its texts, either ``item`` or ``pair``. Others may lease it after ``until`` (UTC).
 
-    ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the lease ended.
+    ``shown``: the item was on the screen. ``expiry_shown``: the page has told the reviewer that the lease ended. A
+    groundedness below ``threshold`` and a quality up to ``low_quality`` are bad.
     """
 
     lease: LeasedItem
@@ -42,6 +43,7 @@ class ShownItem:
     pair: PairText | None = None
     rubric: RubricScores = field(default_factory=RubricScores)
     threshold: float = 0.5
+    low_quality: float = 2
     shown: bool = False
     expiry_shown: bool = False
 
@@ -86,13 +88,14 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
             pair = pair_texts(connection, [lease.pair_id], reviewer.id)[lease.pair_id]
             return ShownItem(lease, lease.until, pair=pair)
         read_as(connection, reviewer.id)
-        item = load_item(connection, lease.response_id or 0)
+        item, limits = load_item(connection, lease.response_id or 0), thresholds(connection)
         return ShownItem(
             lease,
             lease.until,
             item=item,
             rubric=RubricScores() if item.hidden else load_rubric_scores(connection, item.response_id),
-            threshold=thresholds(connection).cuts.of(item.query_type),
+            threshold=limits.cuts.of(item.query_type),
+            low_quality=limits.low_quality,
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.components import v2
 
-from judgeboard.formats.label_schema import FieldType, LabelSchema, SchemaField
+from judgeboard.formats.label_schema import TYPED, FieldType, LabelSchema, SchemaField
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.queues import ASKED
 from judgeboard.store.issues import list_modes
@@ -25,7 +25,6 @@ from judgeboard_dashboard.theme import SPANS
 from judgeboard_dashboard.widgets.keys import key_button
 
 DIGITS, DIGITS_BESIDE_QUALITY = "1234567890", "67890"
-TYPED = (FieldType.NUMBER, FieldType.TEXT)
 YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
 LONGEST_LEVEL_NAME = 24  # characters; for a longer name, the button shows the number and its tip the name

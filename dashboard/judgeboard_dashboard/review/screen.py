@@ -1,7 +1,7 @@
 """The review screen: head line, panes and bar, the same for an answer, a queue item, a pair and a conflict."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -126,7 +126,7 @@ def head_line(
                 data_done=str(keys.done),
                 data_returned=" ".join(map(str, keys.returned)),
                 data_session=keys.session,
-                data_asks=str(session.asks) if session.asks else None,
+                data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
             )
         )
         for button in buttons:
@@ -159,8 +159,11 @@ def bar(
         if form is not None:
             form()
             return
-        if actions.session.asked[0] == actions.row:
+        asked = actions.question()
+        if asked is not None and asked.label is None:
             question, choices = IMPLIED_QUESTION, _implied_choices(actions)
+        elif asked is not None:
+            question, choices = f"You marked it {asked.label}. Which is right?", _contradiction_choices(actions)
         with row_of_buttons(question, row_key="decide"):
             for button in choices:
                 button()
@@ -194,11 +197,28 @@ def _implied_choices(actions: Actions) -> list[Choice]:
     ]
 
 
+def _contradiction_choices(actions: Actions) -> list[Choice]:
+    return [
+        choice(
+            name=f"contradicted_{decision}",
+            label=label,
+            act=partial(actions.answer_contradiction, decision),
+            key=key,
+            icon=icon,
+            tip=f"Stores the label {IMPLIED[decision]} with this decision",
+        )
+        for decision, label, key, icon in (
+            (Decision.CONFIRM, "Hallucinated", "Y", ":material/flag:"),
+            (Decision.DISMISS, "Grounded", "N", ":material/check:"),
+        )
+    ]
+
+
 def decision_choices(
     decide: Callable[[Decision], None],
     *,
     flag: bool,
-    unsure: bool = True,
+    offered: Collection[Decision] = tuple(Decision),
     implied: Mapping[Decision, Label] = MappingProxyType({}),
 ) -> list[Choice]:
     """Return the buttons to decide on an answer. ``flag``: a flag is shown. ``implied``: labels to store as well."""
@@ -212,7 +232,7 @@ def decision_choices(
             tip=f"{tip}. It also stores the label {implied[decision]}" if decision in implied else tip,
         )
         for decision, of_flag, plain, key, icon, tip in DECISIONS
-        if unsure or decision is not Decision.UNSURE
+        if decision in offered
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import ItemState, Preference, Shown, Stage
+from judgeboard.domain import Decision, ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.label_schemas import schema_of_item
@@ -195,7 +195,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     bar(
         actions,
         "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
-        decision_choices(actions.decide, flag=True, unsure=False)
+        decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
         else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
         grades=partial(queue_grades, actions, conflict.queue, marked=False) if pair is None else None,

@@ -77,6 +77,12 @@ OWN_DECISIONS: dict[str, str] = {
     Decision.DISMISS: "dismissed",
     Decision.UNSURE: "were unsure about",
 }
+LABELLED: dict[Decision | None, str] = {
+    None: "Grounded or not?",
+    Decision.CONFIRM: "A problem",
+    Decision.DISMISS: "No problem",
+}
+"""What stands over the button that saves, by the decision that the label makes."""
 KINDS: dict[str, str] = {
     ResponseKind.REGENERATED: "generated from a prompt or another answer",
     ResponseKind.CONTROL: "control answer",
@@ -142,13 +148,18 @@ def _draw_item(
     if flag is not None and flag.state == FlagState.OPEN:
         session.seen_open.add(flag.id)
     changed = own_review_to_change(session, reviewer, item)
+    from_own = changed is not None and EDIT in st.query_params
     decides = flag is not None and flag.id in session.seen_open if changed is None else changed.decision is not None
     flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
-    alone = session.alone if changed is None and session.alone in flag_ids else None
-    open_flag = alone or (flag.id if flag is not None and decides else None)
-    decided_ids: Collection[int] = [alone] if alone else flag_ids
+    decided_ids: Collection[int] = ()
     if changed is not None:
         decided_ids = next((review.flag_ids for review in item.reviews if review.id == changed.id), ())
+    more_flags = changed is not None and not from_own and not set(flag_ids) <= set(decided_ids)
+    chooses = decides and len(flag_ids) > 1 and (changed is None or more_flags)
+    alone = session.alone if chooses and session.alone in flag_ids else None
+    open_flag = alone or (flag.id if flag is not None and decides else None)
+    if changed is None or more_flags:
+        decided_ids = [alone] if alone else flag_ids
     rules = {each.rule for each in item.flags if each.id in decided_ids}
     row = f"r{item.response_id}"
     row += "" if open_flag is None else f"f{open_flag}{'' if alone is None else 'a'}"
@@ -167,8 +178,10 @@ def _draw_item(
         listing=listing,
         flag_id=open_flag,
         alone=alone is not None,
-        from_list=from_list and not st.query_params.get(EDIT),
-        edits=None if changed is None else changed.id,
+        from_list=from_list and not from_own,
+        changes=None if changed is None else changed.id,
+        more_flags=more_flags,
+        from_own=from_own,
         seconds_before=0.0 if changed is None else changed.seconds or 0.0,
         implies=_implies(reviewer, rules),
     )
@@ -201,7 +214,7 @@ def _draw_item(
             f"asked {when(item.asked_at)}" if item.asked_at else None,
         ],
         [
-            *([_flag_choice(actions, item, flag_ids)] if decides and changed is None and len(flag_ids) > 1 else []),
+            *([_flag_choice(actions, item, flag_ids)] if chooses else []),
             undo_choice(done, partial(undo_review, store(), session, reviewer)),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
@@ -241,13 +254,14 @@ def _draw_item(
 def _item_choices(
     actions: ItemActions, item: Item, flag: ItemFlag | None, *, decides: bool
 ) -> tuple[str, list[Choice]]:
-    changes = actions.edits is not None
+    changes = actions.changes is not None
     if decides:
         implied = implied_labels(actions)
-        own = next((review for review in item.reviews if review.id == actions.edits), None)
+        own = next((review for review in item.reviews if review.id == actions.changes), None)
         question = "Is there a problem?"
         if own is not None and own.decision:
-            question = f"You {OWN_DECISIONS[own.decision]} this on {when(own.at)}. Change your review?"
+            what, ask = ("one flag", "Decide all?") if actions.more_flags else ("this", "Change your review?")
+            question = f"You {OWN_DECISIONS[own.decision]} {what} on {when(own.at)}. {ask}"
         return question + implied_words(implied), decision_choices(actions.decide, flag=True, implied=implied)
     question = "Change your grade" if changes else decided_words(item, flag) or "Not flagged: no open flag to decide"
     save = choice(
@@ -437,18 +451,29 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         return "Which answer is better?", side_choices(
             actions.decide, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
         )
+    changes = work.reveal is not None and work.reveal.changing
+    if (work.reveal is None or changes) and not actions.asks_decision:
+        save = choice(
+            name="save",
+            label="Save",
+            act=actions.save,
+            key="Y",
+            icon=":material/save:",
+            tip="The label makes the decision: hallucinated is a problem, grounded is none",
+        )
+        unsure = decision_choices(actions.decide, flag=False, offered=(Decision.UNSURE,))
+        return LABELLED[actions.decision()], [save, *unsure]
     if work.reveal is None:
         implied = implied_labels(actions)
         question = f"Is there a problem?{implied_words(implied)}"
         return question, decision_choices(actions.decide, flag=False, implied=implied)
-    if work.reveal.changing:
-        choices = decision_choices(actions.answer_reveal, flag=False)
-        return "You have seen the judge. Is there a problem?", choices
+    if changes:
+        return "You have seen the judge. Is there a problem?", decision_choices(actions.decide, flag=False)
     return "The judge is shown now. Keep your grade?", [
         choice(
             name="keep",
             label="Keep mine",
-            act=partial(actions.answer_reveal, None),
+            act=partial(actions.decide, None),
             key="Y",
             icon=":material/check:",
             tip="Keeps your grade now that you have seen the judge",

@@ -10,6 +10,7 @@ from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import edit
+from judgeboard.reviews.decisions import labelled_decision
 from judgeboard.store.reviewers import Reviewer
 from review_case import ANSWER, NOW, ReviewCase
 
@@ -41,6 +42,24 @@ def test_a_decision_is_one_review_with_everything_given(team: ReviewCase, flag: 
     assert (review["note"], review["corrected_answer"]) == ("The length is not there.", "60 m")
     assert (review["judgment_seen_id"], review["seconds"], review["at"]) == (seen, 12.5, NOW)
     assert team.events() == [("decide", "Mara")]
+
+
+@pytest.mark.parametrize(
+    ("label", "rules", "quality", "decision"),
+    [
+        (Label.HALLUCINATED, (), 4, Decision.CONFIRM),
+        (Label.HALLUCINATED, ("low_groundedness", "low_quality"), None, Decision.CONFIRM),
+        (Label.HALLUCINATED, ("low_quality",), None, None),
+        (Label.GROUNDED, (), None, Decision.DISMISS),
+        (Label.GROUNDED, (), 3, Decision.DISMISS),
+        (Label.GROUNDED, (), 2, None),
+        (Label.GROUNDED, ("low_groundedness",), None, Decision.DISMISS),
+        (Label.GROUNDED, ("low_groundedness", "poor_rating"), None, None),
+        (None, (), 1, None),
+    ],
+)
+def test_a_label_makes_the_decision_where_it_leaves_nothing_open(label, rules, quality, decision) -> None:
+    assert labelled_decision(Grade(label=label, quality=quality), rules, low_quality=2) is decision
 
 
 @on_sqlite
