@@ -46,7 +46,7 @@ class ServedQueues:
                     f"{kind}-{n:02}",
                     f"Question {n} of {name}?",
                     f"Answer {n}. It goes on.",
-                    ("A passage.",),
+                    ("A **passage**.",),
                     kind,
                     "hiddenwriter",
                 )

@@ -50,51 +50,68 @@ LABELS = (
     Step(Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
 )
 SCALES = {"label": LABELS, "groundedness": ANCHORS, "quality": QUALITIES}
-KEYS = (
-    ("Y", "confirm: the answer has a problem"),
-    ("N", "dismiss: the answer is fine"),
-    ("U", "unsure: leave it for another reviewer"),
-    ("E", "decide only one of several flags; press it again for the next flag"),
+_GRADES = (
     ("1–4", "quality"),
     ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
     ("Q W", "label: grounded, hallucinated"),
     ("Shift A–Z", "choose a failure mode by its letter; press it again to remove it"),
-    ("M", "write a note; Esc leaves it"),
-    ("Ctrl Enter", "save a grade if there is no open flag"),
-    ("Z", "undo the last decision"),
+)
+_READING = (
     ("V", "next claim or sentence of the answer"),
     ("B X P", "mark it supported, contradicted, unsupported"),
     ("I", "show the answer sentence by sentence, or as a whole"),
     ("F4", "unfold long passages, render Markdown, or show texts as stored"),
-    ("F7", "show all judgments side by side, also earlier ones"),
-    ("F2", "show the raw calls of the judges"),
-    ("O", "choose why you and the judge differ"),
+    ("F7 F2", "show all judgments side by side, also earlier ones; their raw calls"),
     ("F9 F8", "correct the answer; add the correction to a suite"),
     ("T", "write a comment for other reviewers; Enter sends it"),
+)
+_DIFFERS = ("O", "choose why you and the judge differ")
+_NOTE = ("M", "write a note; Esc leaves it")
+_UNDO = ("Z", "undo the last decision")
+_CLOSE = ("H", "close this list")
+_SIDES = ("Q W E", "for a pair: left is better, tie, right is better")
+ITEM_KEYS = (
+    ("Y", "confirm: the answer has a problem"),
+    ("N", "dismiss: the answer is fine"),
+    ("U", "unsure: leave it for another reviewer"),
+    ("E", "decide only one of several flags; press it again for the next flag"),
+    *_GRADES,
+    _NOTE,
+    ("Ctrl Enter", "save a grade if there is no open flag"),
+    _UNDO,
+    *_READING,
+    _DIFFERS,
     ("9 0", "next attempt at a better answer; select it"),
     ("J K", "next, previous"),
     ("L", "back to the list"),
-    ("H", "close this list"),
+    _CLOSE,
 )
 QUEUE_KEYS = (
     ("Y N U", "problem, no problem, unsure"),
-    ("1–4", "quality"),
-    ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
+    ("Y", "save, where the label is required: it makes the decision"),
+    *_GRADES,
     ("1–5 K", "rubric: level (6–0 if quality is graded too), next field"),
-    ("Q W", "label: grounded, hallucinated"),
-    ("Q W E", "for a pair: left is better, tie, right is better"),
-    ("V B X P", "next claim or sentence; supported, contradicted, unsupported"),
-    ("I O", "show the answer sentence by sentence; choose why you and the judge differ"),
-    ("F4", "unfold long passages, render Markdown, or show texts as stored"),
-    ("F7 F2", "after the judge is shown: all judgments side by side, raw calls"),
-    ("F9 F8", "correct the answer; add the correction to a suite"),
-    ("M", "write a note; Esc leaves it; Shift and a letter choose a failure mode"),
-    ("T", "write a comment for other reviewers; Enter sends it"),
+    _SIDES,
+    _NOTE,
+    *_READING,
+    _DIFFERS,
     ("J", "skip, with an optional reason; Enter skips"),
     ("Y E", "after the judge is shown: keep your grade, change it"),
-    ("Z", "undo the last decision"),
+    _UNDO,
     ("L", "leave the queue"),
-    ("H", "close this list"),
+    _CLOSE,
+)
+CONFLICT_KEYS = (
+    ("Y N", "problem, no problem"),
+    *_GRADES,
+    _SIDES,
+    ("M", "write the reason; Esc leaves it"),
+    *_READING,
+    _DIFFERS,
+    ("J", "next conflict"),
+    _UNDO,
+    ("L", "back to the list"),
+    _CLOSE,
 )
 MOST_PEOPLE = 3
 

@@ -11,7 +11,7 @@ from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, beginning, join, tag
 from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, numbered, problems_first
-from judgeboard_dashboard.review.fields import ANCHORS, KEYS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
+from judgeboard_dashboard.review.fields import ANCHORS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
 from judgeboard_dashboard.review.leases import Reveal, ShownItem
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
@@ -150,11 +150,13 @@ def signals_pane(
     rubric: RubricScores,
     *,
     flag_id: int | None = None,
-    keys_shown: bool = False,
+    keys: Html | None = None,
     comments: Html | None = None,
 ) -> tuple[Html, Html]:
-    """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals."""
-    keys = keys_block(KEYS) if keys_shown else None
+    """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
+
+    ``keys`` is the list of keys, None if it is closed.
+    """
     return tag("div", keys, _blind_item(item), _why(item, flag_id), cls="jb-pane"), tag(
         "div",
         None if item.hidden.judge else _signals(item, threshold),

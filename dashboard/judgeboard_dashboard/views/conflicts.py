@@ -15,13 +15,15 @@ from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
 from judgeboard_dashboard.review.claims import NumberedClaim
+from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
-from judgeboard_dashboard.review.fields import queue_grades
+from judgeboard_dashboard.review.fields import CONFLICT_KEYS, keys_block, queue_grades
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
@@ -29,6 +31,7 @@ from judgeboard_dashboard.review.screen import (
     bar,
     decision_choices,
     head_line,
+    keys_choice,
     move,
     side_choices,
     take_input,
@@ -152,6 +155,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict=conflict,
         queue=queue,
     )
+    keys = keys_block(CONFLICT_KEYS) if session.keys_shown else None
     is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
     if is_open:
         keep_draft(session, store(), reviewer, actions.subject)
@@ -168,15 +172,20 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue)),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
+            keys_choice(actions),
         ],
     )
     if item is not None and rubric is not None:
         if is_open:
             schema = schema_of_item(store(), item_id) or rubric_schema(conflict.queue, required=False)
             actions.draft.schema = schema
+        with reading() as connection:
+            comments = comments_on(connection, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
-            reasons, signals = signals_pane(item, claims, threshold, rubric)
+            reasons, signals = signals_pane(
+                item, claims, threshold, rubric, keys=keys, comments=comments_block(comments)
+            )
             return join((reviews_block(conflict), reasons)), signals
 
         answer_panes(
@@ -185,9 +194,12 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             side,
             quality="quality" in conflict.queue.asked,
             correctable=is_open,
+            under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item.response_id), comments),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):
+            if keys is not None:
+                show(keys)
             show(reviews_block(conflict))
             show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
     if not is_open:

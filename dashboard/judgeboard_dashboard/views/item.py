@@ -34,7 +34,7 @@ from judgeboard_dashboard.review.drafts import (
     own_review_to_change,
     review_session,
 )
-from judgeboard_dashboard.review.fields import QUEUE_KEYS, item_grades, keys_block, queue_grades
+from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
     QueueSession,
@@ -232,7 +232,7 @@ def _draw_item(
             limits.cuts.of(item.query_type),
             rubric,
             flag_id=open_flag,
-            keys_shown=session.keys_shown,
+            keys=keys_block(ITEM_KEYS) if session.keys_shown else None,
             comments=comments_block(comments),
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
