@@ -18,9 +18,8 @@ from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
 from judgeboard_dashboard import session
-from judgeboard_dashboard.review.actions import PairActions
 from judgeboard_dashboard.review.drafts import ReviewSession
-from judgeboard_dashboard.review.pairs import PairAddress, screen_row
+from judgeboard_dashboard.review.pairs import PairActions, PairAddress, screen_row
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from stored_rows import rows_of

@@ -9,14 +9,12 @@ from typing import Any
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
 from judgeboard.formats.label_schema import TYPED
-from judgeboard.methods.pair_screen import PairScreen
 from judgeboard.reviews.changes import differs, edit, undo
 from judgeboard.reviews.decisions import (
     IMPLIED,
     decide,
     grade,
     labelled_decision,
-    prefer,
     remember_implied,
     with_implied,
 )
@@ -548,38 +546,6 @@ class ConflictActions(Actions):
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
     """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
     return Rows("conflicts", as_query({"conflict": item_id, "of": queue}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairActions(Actions):
-    """The actions for a pair outside queues."""
-
-    screen: PairScreen
-
-    def _decide(self, reviewer: Reviewer, decision: Preference) -> None:
-        """Store a preference, blind or after the judgment was shown."""
-        screen = self.screen
-        prefer(
-            self.store,
-            pair_id=screen.pair_id,
-            reviewer=reviewer,
-            preference=decision,
-            shown=screen.shown,
-            request_key=self.request_key,
-            aspect=screen.aspect,
-            comparison_seen_id=screen.seen_id,
-            revealed=screen.revealed is not None,
-            note=self.draft.grade().note,
-            seconds=self.seconds(),
-        )
-        self.session.drafts.pop(self.subject, None)
-        self.session.finish_key(self.row, self.request_key)
-        if screen.seen_id is not None:
-            self.session.say("Saved: your preference overrules the judge.")
-        elif screen.revealed is not None and screen.own is not None:
-            self.session.say("Saved. Your first preference is the one that counts.")
-        else:
-            self.session.say("Saved.")
 
 
 @dataclass(frozen=True, slots=True)

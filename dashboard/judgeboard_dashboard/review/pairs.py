@@ -9,12 +9,13 @@ import streamlit as st
 from judgeboard.domain import Preference, Status
 from judgeboard.methods.pair_report import ComparedPairs, Listed, ModelRanking, PairGroup, PairLine
 from judgeboard.methods.pair_screen import ListedPairs, PairScreen, Revealed, pair_screen
+from judgeboard.reviews.decisions import prefer
 from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import last_rows
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.review.actions import SIDES, PairActions
+from judgeboard_dashboard.review.actions import SIDES, Actions
 from judgeboard_dashboard.review.drafts import keep_draft, review_session
 from judgeboard_dashboard.review.screen import appear, bar, head_line, move, side_choices, take_input
 from judgeboard_dashboard.review.texts import pair_block
@@ -36,6 +37,38 @@ LISTED = {
     Listed.UNMEASURED: "Unmeasured",
     Listed.UNJUDGED: "Not judged by people",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairActions(Actions):
+    """The actions for a pair outside queues."""
+
+    screen: PairScreen
+
+    def _decide(self, reviewer: Reviewer, decision: Preference) -> None:
+        """Store a preference, blind or after the judgment was shown."""
+        screen = self.screen
+        prefer(
+            self.store,
+            pair_id=screen.pair_id,
+            reviewer=reviewer,
+            preference=decision,
+            shown=screen.shown,
+            request_key=self.request_key,
+            aspect=screen.aspect,
+            comparison_seen_id=screen.seen_id,
+            revealed=screen.revealed is not None,
+            note=self.draft.grade().note,
+            seconds=self.seconds(),
+        )
+        self.session.drafts.pop(self.subject, None)
+        self.session.finish_key(self.row, self.request_key)
+        if screen.seen_id is not None:
+            self.session.say("Saved: your preference overrules the judge.")
+        elif screen.revealed is not None and screen.own is not None:
+            self.session.say("Saved. Your first preference is the one that counts.")
+        else:
+            self.session.say("Saved.")
 
 
 def stored_words(preference: Preference | None) -> str | None:

@@ -130,7 +130,7 @@ def _ask_undo(number: int) -> None:
         return
     caption(f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more.")
     if plan.kept:
-        ids = ", ".join(as_label(each) for each in plan.kept[:_MOST_KEPT])
+        ids = ", ".join(plan.kept[:_MOST_KEPT])
         more = f" and {len(plan.kept) - _MOST_KEPT:,} more" if plan.kept[_MOST_KEPT:] else ""
         caption(f"Because people decided on them, these stay: {ids}{more}.")
     reviewer = ask_reviewer("Your name is stored with the undo.")
