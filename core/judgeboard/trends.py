@@ -1,8 +1,8 @@
-"""Groundedness, quality and flags over time, per query type or metadata value, and sentences about them."""
+"""Groundedness, quality and flags over time: of all answers, then per query type or metadata value, with sentences."""
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import accumulate, pairwise
@@ -15,11 +15,20 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import FAILED_CHECK
-from judgeboard.stats.arrays import grouping
-from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.arrays import TIE, FloatArray, grouping
+from judgeboard.stats.estimates import number_words, percent_words, two_decimals
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.stats.means import mean_design_effect, mean_interval
-from judgeboard.stats.monitor import DIRECTIONS, Direction, alarm_limit, detect, found_changes, mean_errors
+from judgeboard.stats.means import mean_interval
+from judgeboard.stats.monitor import (
+    DIRECTIONS,
+    Direction,
+    alarm_limit,
+    detect,
+    difference_effect,
+    found_changes,
+    mean_errors,
+    smallest_change,
+)
 from judgeboard.store.filters import (
     METADATA,
     METADATA_FIELD,
@@ -36,6 +45,7 @@ from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
 from judgeboard.store.overview import (
     DaySums,
     Groups,
+    NewestValues,
     count_responses,
     flagged_sums,
     judged_counts,
@@ -49,6 +59,10 @@ from judgeboard.text import day_words
 Period = Literal["week", "day"]
 
 QUERY_TYPE = "query_type"
+ALL_ANSWERS = "All answers"
+"""The name of the panel of all answers, which comes before those of their groups."""
+CLEAR = 0.15
+"""A period or group that would not have shown a change of this share of the scale is too small for "no change"."""
 PERIOD_DAYS: Mapping[Period, int] = {"week": 7, "day": 1}
 PERIODS_A_YEAR: Mapping[Period, int] = {"week": 52, "day": 365}
 
@@ -94,6 +108,34 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
             n, total, squares = by_start[start]
             by_start[start] = n + row.n, total + row.total, squares + row.squares
     return PeriodSums(*zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True))
+
+
+class GroupEffects(NamedTuple):
+    """How many times larger variances are by evidence group than by answer, at least 1.
+
+    ``period`` is for the figure of one period, ``difference`` for its difference from the periods before.
+    """
+
+    period: float = 1.0
+    difference: float = 1.0
+
+
+def group_effects(values: NewestValues, period: Period) -> GroupEffects:
+    """Return the effects on the mean of each period of the newest values."""
+    dated = values.days >= 0
+    if not dated.any():
+        return GroupEffects()
+    _, periods, counts = np.unique(start_of(values.days[dated], period), return_inverse=True, return_counts=True)
+    of_period = values.values[dated]
+    apart = of_period - (np.bincount(periods, weights=of_period) / counts)[periods]
+    groups = grouping(values.evidence_groups[dated], len(apart))
+    # Here the same group in two periods counts as two.
+    within = grouping(periods * groups.count + groups.codes, len(apart)).sums(apart)
+    squares = float(apart @ apart)
+    return GroupEffects(
+        max(1.0, float(within @ within) / squares) if squares > TIE else 1.0,
+        difference_effect(apart / counts[periods], periods, groups, counts.astype(np.float64)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +190,21 @@ class Measure:
         bounds, squares = self.bounds, sums.squares
         return mean_interval(sums.n, sums.total, squares, bounds=bounds, design_effect=design_effect)
 
-    def change(self, sums: PeriodSums, design_effect: float, limit: float) -> Change | None:
+    @property
+    def span(self) -> float:
+        """The length of the scale."""
+        low, high = self.bounds or (0.0, 1.0)
+        return high - low
+
+    def errors(self, sums: PeriodSums, effects: GroupEffects) -> FloatArray:
+        """Return the standard error of each period for tests."""
+        return mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), effects.difference)
+
+    def change(self, sums: PeriodSums, effects: GroupEffects, limit: float) -> Change | None:
         """Return the change that a detector found; of a rise and a fall the one with more evidence."""
         if not sums.n:
             return None
-        errors = mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), design_effect)
+        errors = self.errors(sums, effects)
         means = [total / n for n, total in zip(sums.n, sums.total, strict=True)]
         rates = list(zip(means, errors.tolist(), strict=True))
         changes = found_changes({direction: detect(rates, direction) for direction in DIRECTIONS}, limit)
@@ -162,18 +214,20 @@ class Measure:
         # Evidence can begin to grow by chance before the change: of these periods the one that separates means most.
         start = max(range(clearest.start, clearest.seen + 1), key=lambda place: _apart(sums, place))
         sides = (sums.whole(0, start), sums.whole(start, len(sums.n)))
-        before, after = (self.estimates(side, design_effect)[0] for side in sides)
+        before, after = (self.estimates(side, effects.difference)[0] for side in sides)
         starts = sums.starts[start], sums.starts[clearest.seen]
         return Change(clearest.direction, *starts, clearest.evidence, before, after)
 
-    def design_effect(self, asked: Asked) -> float:
-        """Return the design effect of evidence groups on the measure, from the newest answers."""
+    def effects(self, asked: Asked, period: Period) -> Callable[[str], GroupEffects]:
+        """Return a function that gives the effects of evidence groups on a panel, from the newest answers."""
         if asked.judge is None:
-            return 1.0
+            return lambda _panel: GroupEffects()
         threshold = asked.threshold if self.of_judge and self.bounds is None else None
         score = self.score if self.of_judge else None
-        types, groups, values = newest_values(asked.connection, asked.judge, score, threshold, self.rule)
-        return mean_design_effect(values, types.codes, grouping(groups, len(groups)))
+        newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
+        return lambda panel: group_effects(
+            newest if panel == ALL_ANSWERS else newest.at(newest.names.equal(panel)), period
+        )
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
@@ -274,9 +328,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The trend of one query type or metadata value; ``empty`` are the starts of empty periods between its points.
+    """The trend of all answers, or of one query type or metadata value.
 
-    ``without_time`` answers have no point.
+    ``empty`` are the starts of empty periods between the points; ``without_time`` answers have no point. A change of
+    the size ``seen`` in the middle would have been found in 80 % of cases; None with fewer than two periods.
     """
 
     group: str
@@ -284,6 +339,7 @@ class Panel:
     empty: tuple[int, ...]
     without_time: int
     change: Change | None = None
+    seen: float | None = None
 
     @property
     def n(self) -> int:
@@ -302,7 +358,9 @@ class VersionMark:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """All panels of one measure: changed panels first, from the worst change to the best; then by number of answers.
+    """All panels of one measure: all answers first, then changed groups, from the worst change to the best.
+
+    Unchanged groups follow by number of answers. Where there is one group, it is all answers.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
     rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
@@ -328,7 +386,7 @@ def trend(
     last: int | None = None,
     by: str = QUERY_TYPE,
 ) -> Trend:
-    """Return the trend of a measure per query type; days are UTC, weeks begin on Monday.
+    """Return the trend of a measure for all answers and per query type; days are UTC, weeks begin on Monday.
 
     ``by`` can also be a metadata field, such as ``metadata.tenant``. There is then a panel for the missing value, and
     one for each value that is frequent among the newest and the oldest answers.
@@ -349,28 +407,33 @@ def trend(
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
     shown = MEASURES[measure]
     sums = shown.sums(asked)
-    of_groups = sums if by == QUERY_TYPE else _sums_by_value(shown, asked, by)
+    asked_groups = asked if by == QUERY_TYPE else asked._replace(groups=_groups_by_value(asked, by))
+    of_groups = sums if by == QUERY_TYPE else shown.sums(asked_groups)
     starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
     if last is not None and starts:
         kept_from = max(kept_from, max(starts) - (last - 1) * PERIOD_DAYS[period])
-    rows_of = defaultdict[str, list[DaySums]](list)
+    rows_of = (
+        {ALL_ANSWERS: [row for row in sums if row.n]} if len({row.group for row in of_groups if row.n}) > 1 else {}
+    )
     for row in of_groups:
         if row.n:
-            rows_of[row.group].append(row)
+            rows_of.setdefault(row.group, []).append(row)
     periods = {group: by_period(rows, period, kept_from) for group, rows in rows_of.items()}
     limit = alarm_limit(sum(bool(each.n) for each in periods.values()), PERIODS_A_YEAR[period])
-    effect = shown.design_effect(asked)
-    panels = [
-        Panel(
-            NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
-            _points(shown, asked.judge, by, group, sums, period, effect),
-            tuple(sums.empty(period)),
-            sum(row.n for row in rows_of[group] if row.day is None),
-            shown.change(sums, effect, limit),
+    effects_of, panels = shown.effects(asked_groups, period), []
+    for group, of_group in periods.items():
+        effects = effects_of(group)
+        panels.append(
+            Panel(
+                NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
+                _points(shown, asked.judge, by, group, of_group, period, effects.period),
+                tuple(of_group.empty(period)),
+                sum(row.n for row in rows_of[group] if row.day is None),
+                shown.change(of_group, effects, limit),
+                smallest_change(shown.errors(of_group, effects).tolist(), limit) if of_group.n else None,
+            )
         )
-        for group, sums in periods.items()
-    ]
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
     other_values = LeftOut("other_value", others, f"{others:,} with other values", None)
     return Trend(
@@ -385,7 +448,7 @@ def trend(
     )
 
 
-def _sums_by_value(measure: Measure, asked: Asked, by: str) -> list[DaySums]:
+def _groups_by_value(asked: Asked, by: str) -> Groups:
     if not by.startswith(METADATA):
         raise BadInput(f"a trend is by {QUERY_TYPE} or {METADATA_FIELD}, not {by!r}")
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
@@ -396,7 +459,7 @@ def _sums_by_value(measure: Measure, asked: Asked, by: str) -> list[DaySums]:
         if not of_value & matched:
             values.append(value)
             matched |= of_value
-    return measure.sums(asked._replace(groups=metadata_groups(asked.connection, field, values)))
+    return metadata_groups(asked.connection, field, values)
 
 
 def _points(
@@ -408,8 +471,8 @@ def _points(
     period: Period,
     design_effect: float,
 ) -> tuple[Point, ...]:
-    of_group: dict[str, Any] = {"query_types": (group,)}
-    if by != QUERY_TYPE:
+    of_group: dict[str, Any] = {} if group == ALL_ANSWERS else {"query_types": (group,)}
+    if by != QUERY_TYPE and group != ALL_ANSWERS:
         of_group = {"metadata": (f"{by.removeprefix(METADATA)}={group}",)}
     last_day = PERIOD_DAYS[period] - 1
     return tuple(
@@ -427,6 +490,8 @@ def _points(
 
 
 def _worst_first(panel: Panel, measure: Measure) -> tuple[float, int, str]:
+    if panel.group == ALL_ANSWERS:
+        return -math.inf, 0, ""
     worsened = 0.0
     if panel.change is not None:
         change = (panel.change.after.value or 0.0) - (panel.change.before.value or 0.0)
@@ -453,6 +518,7 @@ def _marks(asked: Asked, sums: Sequence[DaySums] | None, period: Period, kept_fr
     )
 
 
+_MOST_CHANGES = 3  # sentences
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -471,18 +537,45 @@ def trend_sentence(trend: Trend) -> str:
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
         return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
-    changed = [(panel, panel.change) for panel in drawn if panel.change is not None]
-    if not changed:
-        return f"No clear change in {_span(drawn, trend.period)}."
-    still = [panel.group for panel in drawn if panel.change is None]
-    sentences = [_change_words(panel, change, trend) for panel, change in changed[:2]]
-    if len(changed) > 2:
-        sentences.append(f"{_counted(len(changed) - 2).capitalize()} more changed.")
-    if still:
-        sentences.append(f"No clear change: {_listed(still)}.")
-    if trend.marks:
-        sentences.append(_mark_words(changed[0][1], trend.marks, trend.period))
+    measure = MEASURES[trend.measure]
+    changes = [panel.change for panel in drawn if panel.change is not None]
+    words = [_change_words(panel, panel.change, trend) for panel in drawn if panel.change is not None]
+    still = [(panel.group, panel.seen) for panel in drawn if panel.change is None]
+    sentences = [*words[:_MOST_CHANGES]]
+    if len(words) > _MOST_CHANGES:
+        sentences.append(f"{_counted(len(words) - _MOST_CHANGES).capitalize()} more changed.")
+    span = span_words([point.start for panel in drawn for point in panel.points], trend.period)
+    sentences += unchanged_words(
+        still, CLEAR * measure.span, share=measure.bounds is None, span="" if changes else f" in {span}"
+    )
+    if changes and trend.marks:
+        sentences.append(_mark_words(changes[0], trend.marks, trend.period))
     return " ".join(sentences)
+
+
+def unchanged_words(
+    still: Sequence[tuple[str, float | None]], clear: float, *, share: bool, span: str = ""
+) -> Iterator[str]:
+    """Yield what the unchanged panels, each with the smallest change that it would have shown, allow to say.
+
+    "No clear change" stands only where a change of the size ``clear`` would have been seen. ``span`` are the periods
+    (" in these 3 weeks"), if nothing changed.
+    """
+    sure = {name: seen for name, seen in still if seen is not None and seen <= clear}
+    small = {name: seen for name, seen in still if seen is None or seen > clear}
+    if sure:
+        names = f": {_listed(list(sure))}" if small or not span else ""
+        yield f"No clear change{span}{names}; a change of {_size(max(sure.values()), share)} would have been seen."
+    if small:
+        names = f" of {_listed(list(small))}" if sure or not span or len(small) < len(still) else ""
+        sizes = [seen for seen in small.values() if seen is not None and seen < clear / CLEAR]
+        yield f"Too few answers to show a change{'' if sure else span}{names}" + (
+            f": only {_size(min(sizes), share)} or more would have been seen." if sizes else "."
+        )
+
+
+def _size(change: float, share: bool) -> str:
+    return f"{math.ceil(change * 100):,} points" if share else two_decimals(change)
 
 
 def panel_caption(panel: Panel, trend: Trend) -> str:
@@ -521,8 +614,8 @@ def _mark_words(change: Change, marks: Sequence[VersionMark], period: Period) ->
     return f"The judge version changed {count} {'before' if apart < 0 else 'after'}, not in that {period}."
 
 
-def _span(panels: Sequence[Panel], period: Period) -> str:
-    starts = [point.start for panel in panels for point in panel.points]
+def span_words(starts: Sequence[int], period: Period) -> str:
+    """Return "these 10 weeks"."""
     periods = (max(starts) - min(starts)) // PERIOD_DAYS[period] + 1
     return f"this {period}" if periods == 1 else f"these {periods:,} {period}s"
 
@@ -538,8 +631,9 @@ def _several_years(starts: Sequence[int]) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
+    names = ["all answers" if name == ALL_ANSWERS else name for name in names]
     if len(names) > 4:
-        return f"The other {len(names)}"
+        names = [names[0], f"{len(names) - 1} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

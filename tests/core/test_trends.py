@@ -12,7 +12,17 @@ from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
-from judgeboard.trends import MEASURES, MeasureName, Period, Trend, panel_caption, start_of, trend, trend_sentence
+from judgeboard.trends import (
+    ALL_ANSWERS,
+    MEASURES,
+    MeasureName,
+    Period,
+    Trend,
+    panel_caption,
+    start_of,
+    trend,
+    trend_sentence,
+)
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -71,7 +81,13 @@ def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog,
         if measure == "flagged_share":
             flagged = frame.assign(groundedness=frame["groundedness"].where(~differs, 0.0))
             expected = by_pandas(flagged, measure, period)
-        points = {(panel.group, point.start): point for panel in drawn.panels for point in panel.points}
+        whole, *groups = drawn.panels
+        assert whole.group == ALL_ANSWERS
+        assert {point.start: point.estimate.n for point in whole.points} == {
+            start: sum(n for (_, each), (n, _) in expected.items() if each == start) for _, start in expected
+        }
+        assert [log.opened_by(point.where) for point in whole.points[:3]] == [p.estimate.n for p in whole.points[:3]]
+        points = {(panel.group, point.start): point for panel in groups for point in panel.points}
         assert points.keys() == expected.keys()
         for key, point in points.items():
             assert point.estimate.n == expected[key][0]
@@ -223,23 +239,33 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
                 version, {each: {"groundedness": (0.3 if low else 0.8) + index / 100} for index, each in enumerate(ids)}
             )
     drawn = shown(sqlite_log)
-    assert [panel.group for panel in drawn.panels] == ["c", "a", "b"]
-    assert drawn.panels[0].change.from_day == MONDAY + 28
+    assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
+    assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
     words = trend_sentence(drawn)
-    assert words.startswith("c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39].")
-    assert words.endswith("No clear change: a and b.")
+    assert words.startswith("All answers: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.70 [")
+    assert " c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
+    assert words.endswith("No clear change: a and b; a change of 0.14 would have been seen.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert low.startswith("c: share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %")
+    assert " c: share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %" in low
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
     assert "The judge version changed two weeks after, not in that week." in trend_sentence(shown(sqlite_log))
 
 
-def test_without_a_move_the_sentence_says_so(sqlite_log: GradedLog) -> None:
+def test_no_change_is_said_only_where_a_change_would_have_been_seen(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
-    for week in range(3):
+    for week in range(12):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
-    assert trend_sentence(shown(sqlite_log)) == "No clear change in these 3 weeks."
+        if week == 2:
+            few = trend_sentence(shown(sqlite_log))
+            assert few == "Too few answers to show a change in these 3 weeks: only 0.41 or more would have been seen."
+    enough = trend_sentence(shown(sqlite_log))
+    assert enough == "No clear change in these 12 weeks; a change of 0.06 would have been seen."
+    sqlite_log.say_all(version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9)
+    assert trend_sentence(shown(sqlite_log)) == (
+        "No clear change in these 12 weeks: all answers and unspecified; a change of 0.06 would have been seen. "
+        "Too few answers to show a change of rare."
+    )
 
 
 @on_sqlite
@@ -291,6 +317,7 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, i
         drawn = shown(log, measure=measure, by="metadata.user.tenant")
         panels = {panel.group: panel for panel in drawn.panels}
         assert {name: panel.n for name, panel in panels.items()} == {
+            ALL_ANSWERS: 15,
             "acme": 5,
             "globex": 3,
             "3": 4,
@@ -310,7 +337,7 @@ def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: 
         ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
         sqlite_log.say_all(version, ids, groundedness=0.5)
     drawn = shown(sqlite_log, by="metadata.session")
-    assert len(drawn.panels) == 20
+    assert len(drawn.panels) == 1 + 20
     assert [each.words for each in drawn.left_out] == ["5 with other values"]
     with pytest.raises(BadInput, match="not 'mood'"):
         shown(sqlite_log, by="mood")
@@ -328,3 +355,20 @@ def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog,
     assert (panel.change is None) is shared, "twelve questions show no change; seventy-two answers do"
     widths = [(point.estimate.high or 1) - (point.estimate.low or 0) for point in panel.points]
     assert (widths[0] > 0.5) is shared
+
+
+@pytest.mark.parametrize("recurring", [False, True])
+def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log: GradedLog, recurring: bool) -> None:
+    version = sqlite_log.version()
+    for week in range(16):
+        for question in range(12):
+            # Half of the questions have much better answers than the others; from week 10 on, all are a bit worse.
+            level = (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0)
+            group = question if recurring else 12 * week + question
+            ids = sqlite_log.answers(3, day=MONDAY + 7 * week, group=group)
+            noise = (index % 3 / 50 for index in range(3))
+            sqlite_log.say(
+                version, {each: {"groundedness": level + plus} for each, plus in zip(ids, noise, strict=True)}
+            )
+    (panel,) = shown(sqlite_log).panels
+    assert (panel.change is not None) is recurring, "192 questions may differ by chance; the same 12 do not"

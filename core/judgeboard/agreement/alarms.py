@@ -244,10 +244,10 @@ def promise_words(trend: CorrectedTrend) -> str:
     words = []
     if limits:
         weeks = " or ".join(f"{limit:,.0f}" for limit in limits)
-        words += [
-            f"While nothing changes, each detector raises a false alarm at most once in {weeks} weeks on average.",
-            "All detectors of a figure together raise at most one in a year on average.",
-        ]
+        words.append(
+            "While nothing changes, each figure raises at most one false alarm a year on average (each detector: one "
+            f"in {weeks} weeks)."
+        )
     if trend.judge is None:
         words.append(f"{NO_JUDGE}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):

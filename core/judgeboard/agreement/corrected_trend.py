@@ -1,8 +1,11 @@
 """The share of bad answers over time, corrected by sampled labels: points, changes between windows, and detectors.
 
+All answers come first, then each query type.
+
 Detectors also watch the judge's error and the share of unusable verdicts.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,8 +17,8 @@ from sqlalchemy import Connection
 from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.stats.arrays import AnyArray, IntArray, grouping
-from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.arrays import FloatArray, IntArray, grouping
+from judgeboard.stats.estimates import number_words, percent, percent_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
     Detected,
@@ -24,12 +27,14 @@ from judgeboard.stats.monitor import (
     WindowChange,
     alarm_limit,
     detect,
+    difference_effect,
     found_changes,
     judge_error,
+    rate_error,
     smallest_change,
     window_change,
 )
-from judgeboard.stats.rates import Stratum, design_effect
+from judgeboard.stats.rates import Stratum, influences
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.significance import holm
 from judgeboard.store.alerts import Alarm, list_alarms
@@ -38,7 +43,18 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, start_of, when_words
+from judgeboard.trends import (
+    ALL_ANSWERS,
+    CLEAR,
+    PERIOD_DAYS,
+    PERIODS_A_YEAR,
+    Change,
+    Period,
+    span_words,
+    start_of,
+    unchanged_words,
+    when_words,
+)
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -60,8 +76,8 @@ TO_LABEL = (
 """How to get labels for corrected shares."""
 
 
-class TypeAnswers:
-    """The answers of one query type by UTC day, with their sampled labels."""
+class DatedAnswers:
+    """All answers, or those of one query type, by UTC day, with their sampled labels."""
 
     def __init__(self, labelled: LabelledAnswers, rows: IntArray, days: IntArray) -> None:
         """``rows`` are positions in ``labelled.answers``, ``days`` are their days (`NO_DAY`: no time)."""
@@ -69,46 +85,69 @@ class TypeAnswers:
         self._labelled, self._rows, self.days = labelled, rows[order], days[order]
         self.without_time = int((days == NO_DAY).sum())
         self._samples: dict[tuple[int, int], SampledLabels] = {}
-        whole = self._sample(self._rows)
-        self.design_effect = design_effect(whole.population, whole.labels) if len(whole.response_ids) else 1.0
-        answers = labelled.answers
-        self._verdicts = answers.verdicts[self._rows]
-        groups = grouping(answers.evidence_groups[self._rows], len(self._rows))
-        self._unusable_effect = design_effect_of_mean(self._verdicts == UNUSABLE, groups)
+        self._verdicts = labelled.answers.verdicts[self._rows]
+        self._groups = grouping(labelled.answers.evidence_groups[self._rows], len(self._rows))
 
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
         if (first, last) not in self._samples:
-            self._samples[first, last] = self._sample(self._rows[self._between(first, last)])
+            self._samples[first, last] = self._labelled.sample(np.sort(self._rows[self._between(first, last)]))
         return self._samples[first, last]
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
-        strata = (stratum for stratum in self.sample(first, last).counts if stratum.answers)
-        return Window(tuple(strata), self.design_effect)
+        sample = self.sample(first, last)
+        strata = tuple(stratum for stratum in sample.counts if stratum.answers)
+        return Window(strata, sample.app_effect if len(sample.response_ids) else 1.0)
 
     def figure(self, watched: Watched, first: int, last: int) -> tuple[Estimate, float] | None:
         """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
 
-        The figure is None if a stratum has no label or no answer is there.
+        The error takes each answer as an evidence group of its own. The figure is None if a stratum has no label or no
+        answer is there.
         """
         if watched == "unusable":
-            unusable = self._verdicts[self._between(first, last)] == UNUSABLE
+            days = self._between(first, last)
+            unusable = self._verdicts[days] == UNUSABLE
             if not len(unusable):
                 return None
-            whole = Window((Stratum(len(unusable), len(unusable), int(unusable.sum())),), self._unusable_effect)
-            return whole.rate, whole.error
+            strata = (Stratum(len(unusable), len(unusable), int(unusable.sum())),)
+            return Window(
+                strata, design_effect_of_mean(unusable, self._groups.at(np.arange(days.start, days.stop)))
+            ).rate, Window(strata).error
         sampled, window = self.sample(first, last), self.window(first, last)
         if not window.strata or any(not stratum.labelled for stratum in window.strata):
             return None
         if watched == "bad_share":
-            return window.rate, window.error
+            return window.rate, Window(window.strata).error
         counts = zip(sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True)
         judged = [(Stratum(usable, each.labelled, each.bad), bad / usable) for each, usable, bad in counts if usable]
         if not judged:
             return None
         strata, shares = zip(*judged, strict=True)
-        return judge_error(strata, shares, self.design_effect)
+        return judge_error(strata, shares, window.design_effect)[0], rate_error(strata, judged_bad=shares)
+
+    def change_effect(self, watched: Watched, periods: Sequence[tuple[int, int]], errors: Sequence[float]) -> float:
+        """Return `difference_effect` for a figure of these periods (first and last day) with these errors."""
+        parts = [self._influences(watched, *period) for period in periods]
+        days = [self._between(*period) for period in periods]
+        numbers = np.repeat(np.arange(len(periods)), [len(each) for each in parts])
+        rows = np.concatenate([np.arange(each.start, each.stop) for each in days])
+        return difference_effect(np.concatenate(parts), numbers, self._groups.at(rows), np.asarray(errors) ** -2.0)
+
+    def _influences(self, watched: Watched, first: int, last: int) -> FloatArray:
+        """Return what each answer of these days adds to the error of a figure, in the order of the days."""
+        days = self._between(first, last)
+        verdicts = self._verdicts[days]
+        if watched == "unusable":
+            unusable = (verdicts == UNUSABLE).astype(np.float64)
+            apart: FloatArray = (unusable - unusable.mean()) / len(unusable)
+            return apart
+        sample, order = self.sample(first, last), np.argsort(self._rows[days])
+        judged_bad = (verdicts[order] == BAD).astype(np.float64) if watched == "judge_error" else None
+        parts = np.empty(len(order))
+        parts[order] = influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
+        return parts
 
     def judge_share(self, first: int, last: int) -> float | None:
         """Return the share of bad answers according to the judge alone; None without a usable verdict."""
@@ -120,21 +159,20 @@ class TypeAnswers:
         start, end = np.searchsorted(self.days, [first, last + 1]).tolist()
         return slice(start, end)
 
-    def _sample(self, rows: AnyArray) -> SampledLabels:
-        inside = np.zeros(len(self._labelled.answers.response_ids), dtype=np.bool_)
-        inside[rows] = True
-        return self._labelled.sample(inside)
 
+def dated_answers(connection: Connection, version: StoredVersion | None) -> dict[str, DatedAnswers]:
+    """Return the answers that a judge version was asked about: all of them, then the largest query type first.
 
-def answers_by_type(connection: Connection, version: StoredVersion | None) -> dict[str, TypeAnswers]:
-    """Return the answers that a judge version was asked about, the query type with most answers first."""
+    Where there is one query type, it is all answers.
+    """
     labelled = LabelledAnswers(connection, version)
     ids, names = labelled.answers.response_ids, labelled.answers.query_types
     known, known_days = asked_days(connection)
     days = known_days[np.searchsorted(known, ids)]
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
-    ordered = sorted(rows, key=lambda name: (-len(rows[name]), name))
-    return {name: TypeAnswers(labelled, rows[name], days[rows[name]]) for name in ordered if len(rows[name])}
+    parts = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
+    answers = {ALL_ANSWERS: DatedAnswers(labelled, np.arange(len(ids)), days)} if len(parts) > 1 else {}
+    return answers | {name: DatedAnswers(labelled, rows[name], days[rows[name]]) for name in parts}
 
 
 def _version(connection: Connection, judge: int | str | None) -> StoredVersion | None:
@@ -185,7 +223,7 @@ class Monitor:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedPanel:
-    """The corrected shares of one query type, and the monitors that have read a period.
+    """The corrected shares of all answers or of one query type, and the monitors that have read a period.
 
     ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
     verdict. ``waiting`` periods have no point, because a stratum has no label.
@@ -196,13 +234,12 @@ class CorrectedPanel:
     judge_shares: tuple[tuple[int, float], ...]
     waiting: int
     without_time: int
-    design_effect: float
     monitors: tuple[Monitor, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedTrend:
-    """The panels of all query types, the type with most answers first; ``judge`` is a version's title."""
+    """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title."""
 
     period: Period
     judge: str | None
@@ -223,14 +260,14 @@ def corrected_trend(
     since: int | None = None,
     now: datetime | None = None,
 ) -> CorrectedTrend:
-    """Return the corrected share of bad answers per query type and period, with its detectors.
+    """Return the corrected share of bad answers per period, of all answers and of each query type, with its detectors.
 
     Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed from other periods.
     Answers before the UTC day ``since`` are left out. Detectors read only periods that have ended. If a change was
     acknowledged, the detectors of its figure and query type begin with the period of the change.
     """
     version = _version(connection, judge)
-    answers = answers_by_type(connection, version)
+    answers = dated_answers(connection, version)
     today = utc_day(now or datetime.now(UTC))
     starts = reference_starts(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
@@ -272,24 +309,33 @@ class _Span:
 class _Series:
     """The spans of a query type; ``waiting`` periods have no corrected share."""
 
-    answers: TypeAnswers
+    answers: DatedAnswers
     judge_shares: tuple[tuple[int, float], ...]
     spans: Mapping[Watched, list[_Span]]
     waiting: int
 
 
-def _series(answers: TypeAnswers, period: Period, first_day: int) -> _Series:
+def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
     length = PERIOD_DAYS[period]
     days = answers.days[answers.days >= max(start_of(first_day, period), 0)]
     starts = np.unique(start_of(days, period)).tolist()
     joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
     shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
     judge_shares = tuple((start, share) for start, share in shares if share is not None)
-    spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
+    spans = {watched: _with_groups(answers, watched, of_figure) for watched, (of_figure, _) in joined.items()}
     return _Series(answers, judge_shares, spans, joined["bad_share"][1])
 
 
-def _joined(answers: TypeAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
+def _with_groups(answers: DatedAnswers, watched: Watched, spans: list[_Span]) -> list[_Span]:
+    """Return the spans with errors that count the evidence groups within them, and those that they share."""
+    if len(spans) < 2:
+        return spans
+    periods = [(span.start, span.end) for span in spans]
+    effect = answers.change_effect(watched, periods, [span.error for span in spans])
+    return [replace(span, error=span.error * math.sqrt(effect)) for span in spans]
+
+
+def _joined(answers: DatedAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
     """Return the periods, joined until each stratum has a label, and the number of periods that have no figure.
 
     A period with enough labels of its own does not wait for periods before it that lack labels.
@@ -308,7 +354,7 @@ def _joined(answers: TypeAnswers, watched: Watched, starts: Iterable[int], lengt
     return spans, left + len(waiting)
 
 
-def _span(answers: TypeAnswers, watched: Watched, start: int, end: int, length: int) -> _Span | None:
+def _span(answers: DatedAnswers, watched: Watched, start: int, end: int, length: int) -> _Span | None:
     """Return the span of these days, None if a stratum has no label."""
     figure = answers.figure(watched, start, end)
     return None if figure is None else _Span(start, end, (end + 1 - start) // length, *figure)
@@ -328,7 +374,7 @@ def _read(spans: Iterable[_Span], begin: int, today: int) -> _Read:
     return _Read(ended, {direction: detect(rates, direction) for direction in DIRECTIONS})
 
 
-def _monitor(answers: TypeAnswers, watched: Watched, read: _Read, limit: float) -> Monitor | None:
+def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float) -> Monitor | None:
     spans = read.spans
     if not spans:
         return None
@@ -355,6 +401,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
     rose, fell = (
         dict(zip((span.start for span in read.spans), read.states[direction], strict=True)) for direction in DIRECTIONS
     )
+    types = () if query_type == ALL_ANSWERS else (query_type,)
     points = []
     for span in series.spans["bad_share"]:
         state = rose.get(span.start)
@@ -369,7 +416,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
                 z=None if state is None else state.z,
                 rose=None if state is None else state.evidence,
                 fell=None if state is None else fell[span.start].evidence,
-                where=RowFilter(query_types=(query_type,), day_from=span.start, day_to=span.end),
+                where=RowFilter(query_types=types, day_from=span.start, day_to=span.end),
             )
         )
     return CorrectedPanel(
@@ -378,7 +425,6 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
         series.judge_shares,
         series.waiting,
         series.answers.without_time,
-        series.answers.design_effect,
         tuple(monitor for monitor in monitors if monitor is not None),
     )
 
@@ -388,7 +434,8 @@ def changed_words(
 ) -> str:
     """Return for example "The share of bad answers in query type QA rose in the week of 2 Mar, from 26 % to 58 %."."""
     first, last = (_side_words(watched, each) for each in (before, after))
-    words = f"The {WATCHED_WORDS[watched]} in query type {query_type} {direction} {when}, from {first} to {last}."
+    where = "" if query_type == ALL_ANSWERS else f" in query type {query_type}"
+    words = f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
     if watched != "judge_error":
         return words
     return (
@@ -416,26 +463,21 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
         for query_type, monitor in trend.monitors
         for change in monitor.changes
     ]
-    shares = [monitor for _, monitor in trend.monitors if monitor.watched == "bad_share" and monitor.seen is not None]
-    still = [monitor.seen for monitor in shares if not monitor.changes and monitor.seen is not None]
-    if not shares:
+    shares = {name: monitor for name, monitor in trend.monitors if monitor.watched == "bad_share"}
+    still = [(name, each.seen) for name, each in shares.items() if not each.changes]
+    if all(each.seen is None for each in shares.values()):
         sentences += [] if trend.judge else [f"{NO_JUDGE}."]
-        sentences.append(f"No query type has sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
+        sentences.append(f"No answers have sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
     elif still:
-        others = "No other change" if sentences else "No change"
-        sentences.append(f"{others} is shown{_seen_words(max(still))}.")
+        starts = [point.start for panel in trend.panels for point in panel.points]
+        span = "" if sentences else f" in {span_words(starts, trend.period)}"
+        sentences += unchanged_words(still, CLEAR, share=True, span=span)
     return " ".join(sentences)
-
-
-def _seen_words(seen: float) -> str:
-    if seen >= 1:
-        return ": the labels are too few to show one"
-    return f"; a change of {two_decimals(seen)} would have been seen"
 
 
 @dataclass(frozen=True, slots=True)
 class WindowLine:
-    """The shares of a query type in two windows, and their change; ``p`` is corrected by Holm's method."""
+    """The shares of all answers or of a query type in two windows, and their change; ``p`` is corrected by Holm."""
 
     query_type: str
     before: Estimate
@@ -446,7 +488,7 @@ class WindowLine:
 
 @dataclass(frozen=True, slots=True)
 class WindowComparison:
-    """Two windows (first and last UTC day since 1970-01-01), and a line for each query type."""
+    """Two windows (first and last UTC day since 1970-01-01), a line for all answers and for each query type."""
 
     judge: str | None
     before: tuple[int, int]
@@ -457,7 +499,7 @@ class WindowComparison:
 def compare_windows(
     connection: Connection, before: tuple[int, int], after: tuple[int, int], *, judge: int | str | None = None
 ) -> WindowComparison:
-    """Compare the corrected shares of two windows of UTC days, per query type.
+    """Compare the corrected shares of two windows of UTC days: of all answers, and of each query type.
 
     Raises:
         BadInput: A window ends before it begins, or the second does not begin after the end of the first.
@@ -469,9 +511,13 @@ def compare_windows(
         raise BadInput("the second window must begin after the end of the first")
     version = _version(connection, judge)
     lines = []
-    for name, answers in answers_by_type(connection, version).items():
+    for name, answers in dated_answers(connection, version).items():
         first_window, second_window = answers.window(*before), answers.window(*after)
-        change = window_change(first_window, second_window)
+        effect = None
+        if first_window.rate.value is not None and second_window.rate.value is not None:
+            errors = [Window(each.strata).error for each in (first_window, second_window)]
+            effect = answers.change_effect("bad_share", (before, after), errors)
+        change = window_change(first_window, second_window, effect)
         lines.append(WindowLine(name, first_window.rate, second_window.rate, change, change.p))
     tested = [line for line in lines if line.p is not None]
     corrected = dict(zip((line.query_type for line in tested), holm([line.p or 0.0 for line in tested]), strict=True))
@@ -492,4 +538,5 @@ def window_sentence(line: WindowLine) -> str:
         verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
         return f"{line.query_type}: the share of bad answers {verb} {shares}, by {number_words(change, sign=True)}."
-    return f"{line.query_type}: no change is shown{_seen_words(seen)}."
+    unchanged = unchanged_words([(line.query_type, seen)], CLEAR, share=True, span=" between the windows")
+    return f"{line.query_type}: {' '.join(unchanged)}"

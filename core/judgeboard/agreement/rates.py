@@ -17,12 +17,10 @@ from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
-    Z,
     interval,
     measured,
     percent,
     percent_interval,
-    t_quantile,
     two_decimals,
     unmeasured,
     within_range,
@@ -297,10 +295,7 @@ class _Measure:
             return within_range(mean, *_RANGE_OF_MEAN[self.loaded.grade]), None
         if self.target == "these":
             return rate(sample.counts, "these"), None
-        effect = design_effect(population, labels)
-        # With few groups the variance is uncertain too: Student's t instead of the normal quantile.
-        wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < FEW_GROUPS else 1.0
-        return rate(sample.counts, "app", effect * wider), round(effect, 6)
+        return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
 
     def _agreement(
         self, inside: BoolArray | None, sample: SampledLabels

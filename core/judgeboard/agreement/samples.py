@@ -18,7 +18,8 @@ from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.chance_corrected import alpha
-from judgeboard.stats.rates import Labels, Population, Stratum, strata_of, summed
+from judgeboard.stats.estimates import Z, t_quantile
+from judgeboard.stats.rates import FEW_GROUPS, Labels, Population, Stratum, design_effect, strata_of, summed
 from judgeboard.stats.ratings import SCALES, ratings_of
 from judgeboard.store.alignments import shown_answers
 from judgeboard.store.filters import RowFilter
@@ -75,6 +76,7 @@ class SampledLabels:
     of the random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of
     each stratum with a usable verdict (with a score, if the grade is one), and those that the judge calls bad.
     ``all_values`` and ``all_verdicts`` are the labels and verdicts of every labelled answer, extras too.
+    ``stratum_of`` has the stratum of every answer, ``is_sampled`` whether it has a row in ``labels``.
     """
 
     population: Population
@@ -93,11 +95,23 @@ class SampledLabels:
     judged_by: IntArray
     all_values: FloatArray
     all_verdicts: FloatArray
+    stratum_of: IntArray
+    is_sampled: BoolArray
 
     @property
     def counts(self) -> tuple[Stratum, ...]:
         """The number of answers, labels and bad answers of each stratum."""
         return strata_of(self.population, self.labels)
+
+    @property
+    def app_effect(self) -> float:
+        """How many times larger the variance of a rate of the app is by evidence group than by answer, at least 1.
+
+        With few groups the variance is uncertain too: Student's t then replaces the normal quantile.
+        """
+        groups = len(self.population.of_labelled)
+        wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < FEW_GROUPS else 1.0
+        return design_effect(self.population, self.labels) * wider
 
     @property
     def judged_bad(self) -> int:
@@ -267,6 +281,8 @@ class LabelledAnswers:
             np.bincount(strata[split != UNUSABLE], minlength=len(kept)),
             values[labelled],
             verdicts[labelled],
+            strata,
+            sampled,
         )
 
     def people_alpha(self, inside: BoolArray | None = None) -> Estimate:

@@ -1,6 +1,5 @@
 """The first page of an agreement report: the log, three figures, two charts and the verdict, for decision makers."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -147,15 +146,10 @@ def _hits(share: Estimate) -> int:
 
 
 def _by_week(shares: Trend) -> list[tuple[str, Estimate]]:
-    """Return the share of each week over all query types, oldest first."""
-    sums = defaultdict[int, list[Estimate]](list)
-    for panel in shares.panels:
-        for point in panel.points:
-            sums[point.start].append(point.estimate)
-    starts = sorted(sums)
-    hits, n = ([sum(map(count, sums[start])) for start in starts] for count in (_hits, lambda each: each.n))
-    names = [day_words(start, year=False) for start in starts]
-    return list(zip(names, share_intervals(hits, n), strict=True))
+    """Return the share of each week, oldest first."""
+    return [
+        (day_words(point.start, year=False), point.estimate) for panel in shares.panels[:1] for point in panel.points
+    ]
 
 
 def _chart(rows: Sequence[tuple[str, Estimate]], *, connected: bool = False) -> str:

@@ -12,6 +12,7 @@ from judgeboard.agreement.corrected_trend import (
     window_sentence,
 )
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
+from judgeboard.stats.estimates import two_decimals
 from judgeboard.text import counted, day_words
 from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend, period_words, trend_sentence
 
@@ -65,19 +66,29 @@ def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> 
         *(Column("Answers", "count"), Column("Labels", "count")),
         *(Column("Bad, corrected", "share"), Column("95 % from", "share"), Column("to", "share")),
         *(Column("Judge alone", "share"), Column("z", "number")),
-        *(Column("Evidence rose", "number"), Column("fell", "number")),
+        *(Column("Evidence rose"), Column("fell")),
     )
     rows = (
         (
             *(panel.query_type, period_words(point.start, trend.period, year=True), point.periods),
             *(sum(stratum.answers for stratum in point.strata), point.share.n),
             *(point.share.value, point.share.low, point.share.high, point.judge_share),
-            *(point.z, point.rose, point.fell),
+            *(point.z, evidence_words(point.rose), evidence_words(point.fell)),
         )
         for panel in panels
         for point in panel.points
     )
     return Table(columns, tuple(rows))
+
+
+_MOST_EVIDENCE = 1_000  # more makes nobody surer
+
+
+def evidence_words(evidence: float | None) -> str | None:
+    """Return the evidence of a detector: "4.15", or "over 1,000"."""
+    if evidence is None:
+        return None
+    return two_decimals(evidence) if evidence <= _MOST_EVIDENCE else f"over {_MOST_EVIDENCE:,}"
 
 
 def windows_lines(comparison: WindowComparison) -> Iterator[str]:
@@ -109,7 +120,7 @@ def detectors_table(result: WatchResult) -> Table:
         Column("Figure"): lambda each: WATCHED_WORDS[each.measure],
         Column("Change"): lambda each: each.direction,
         Column("Weeks", "count"): lambda each: each.weeks,
-        Column("Evidence", "number"): lambda each: each.evidence,
+        Column("Evidence"): lambda each: evidence_words(each.evidence),
         Column("Alarm at", "count"): lambda each: round(each.limit),
         Column("Would have seen", "number"): lambda each: (
             None if each.seen is None or each.seen >= 1 else each.seen  # a share cannot change by 1 or more

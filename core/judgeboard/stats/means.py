@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, grouping, same_length
 from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import (
     METHOD,
@@ -119,16 +119,3 @@ def median(values: npt.ArrayLike) -> Estimate:
     if first < 0 or last >= n:
         return measured(value, n, reason="no interval: too few values")
     return measured(value, n, (float(ordered[first]), float(ordered[last])), method="order statistics", unit="value")
-
-
-def mean_design_effect(values: FloatArray, strata: IntArray, groups: Grouping) -> float:
-    """Return how many times larger the variance of a mean is by evidence group than by value, at least 1 (Kish, 1965).
-
-    Values are compared with the mean of their stratum. One array entry per value.
-    """
-    if not same_length(values, strata, groups.codes):
-        return 1.0
-    sizes, totals = np.bincount(strata), np.bincount(strata, weights=values)
-    apart = values - (totals / np.maximum(sizes, 1))[strata]
-    spread = float(np.square(apart).sum())
-    return max(1.0, float(np.square(groups.sums(apart)).sum()) / spread) if spread > TIE else 1.0

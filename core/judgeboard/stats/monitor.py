@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray
 from judgeboard.stats.estimates import Z_80, Z, measured, unmeasured
 from judgeboard.stats.rates import Stratum, rate
 
@@ -84,6 +84,43 @@ def mean_errors(
     return errors
 
 
+def difference_effect(influences: FloatArray, periods: IntArray, groups: Grouping, weights: FloatArray) -> float:
+    """Return how many times larger the variance of a period's change is by evidence group than by answer, at least 1.
+
+    The change is the difference between the figure of a period and the mean of the figures of all periods before. What
+    a group adds to both sides cancels out, so questions that recur in each period do not hide a change.
+
+    Args:
+        influences: What each answer adds to the error of its period's figure.
+        periods: The position of each answer's period, from 0.
+        groups: The evidence group of each answer.
+        weights: The weight of each period in the mean of the periods before, shape (periods,).
+    """
+    cells, at = np.unique(periods * groups.count + groups.codes, return_inverse=True)
+    sums = np.bincount(at, weights=influences, minlength=len(cells))
+    squares = np.bincount(periods, weights=np.square(influences), minlength=len(weights))
+    rows = np.bincount(periods, minlength=len(weights)).tolist()
+    ends = np.searchsorted(cells, (np.arange(len(weights)) + 1) * groups.count).tolist()
+    of_groups = np.zeros(groups.count)  # the weighted sums of the periods before
+    whole = before = square_of_before = by_group = by_answer = 0.0
+    for period, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        touched, own, weight = cells[start:end] - period * groups.count, sums[start:end], float(weights[period])
+        if whole and end - start > 1:
+            shared = float(own @ of_groups[touched]) / whole
+            few = (end - start) / (end - start - 1) * (rows[period] - 1) / rows[period]  # 1 if nothing is shared
+            change = few * float(own @ own) - 2 * shared + before / whole**2
+            variance = float(squares[period]) + square_of_before / whole**2
+            scale = 1 / weight + 1 / whole
+            by_group, by_answer = by_group + change / scale, by_answer + variance / scale
+        if end > start:
+            earlier = of_groups[touched]
+            of_groups[touched] = earlier + weight * own
+            before += float(np.square(of_groups[touched]).sum() - np.square(earlier).sum())
+            square_of_before += weight**2 * float(squares[period])
+            whole += weight
+    return max(1.0, by_group / by_answer) if by_answer > 0 else 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The strata of a period, and the design effect of its labels."""
@@ -115,8 +152,13 @@ class WindowChange:
     seen: float | None = None
 
 
-def window_change(before: Window, after: Window) -> WindowChange:
-    """Return the change between two windows, with an interval by the MOVER and a z test."""
+def window_change(before: Window, after: Window, design_effect: float | None = None) -> WindowChange:
+    """Return the change between two windows, with an interval by the MOVER and a z test.
+
+    ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no evidence group.
+    """
+    if design_effect is not None:
+        before, after = (Window(each.strata, design_effect) for each in (before, after))
     first, second = before.rate, after.rate
     n = first.n + second.n
     if first.value is None or first.low is None or first.high is None:

@@ -117,6 +117,24 @@ def strata_of(population: Population, labels: Labels) -> tuple[Stratum, ...]:
     return tuple(Stratum(round(answers), n, round(k)) for answers, n, k in rows)
 
 
+def influences(
+    strata: IntArray, labelled: BoolArray, values: FloatArray, judged_bad: FloatArray | None = None
+) -> FloatArray:
+    """Return what each answer adds to the error of `rate`, one per answer; the sum is 0.
+
+    ``strata`` has small numbers, ``values`` the labels of the rows that are ``labelled``. With ``judged_bad`` (1 where
+    the judge calls the answer bad), it is the error of the judge's share minus the rate.
+    """
+    of_labels, count = strata[labelled], int(strata.max(initial=-1)) + 1
+    shares = _means(of_labels, values, count)
+    levels = shares[strata] if judged_bad is None else shares[strata] - judged_bad
+    parts = levels - levels.mean()
+    factors = np.bincount(strata, minlength=count) / np.maximum(np.bincount(of_labels, minlength=count), 1)
+    parts[labelled] += factors[of_labels] * (values - shares[of_labels])
+    whole: FloatArray = parts / max(len(strata), 1)
+    return whole
+
+
 def bounds(strata: Sequence[Stratum]) -> tuple[float, float]:
     """Return the rate if no answer, and if every answer, of the strata without a label is bad."""
     total = max(sum(each.answers for each in strata), 1)

@@ -46,6 +46,7 @@ from judgeboard.store.statements import (
     LOGGED,
     OPEN,
     PICKED,
+    Columns,
     TextColumn,
     columns_of,
     read_columns,
@@ -490,27 +491,47 @@ NEWEST = 20_000
 """`newest_values` reads the answers with this many newest ids."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NewestValues(Columns):
+    """The newest answers with a value, one row each; ``names`` are their query types or groups.
+
+    ``days`` are UTC days since 1970-01-01, -1 without a time.
+    """
+
+    names: TextColumn
+    evidence_groups: IntArray
+    days: IntArray
+    values: FloatArray
+
+
 def newest_values(
     connection: Connection,
     judge: str | int,
     score: ScoreName | None,
     threshold: float | None = None,
     rule: str | None = None,
-) -> tuple[TextColumn, IntArray, FloatArray]:
-    """Return query types, evidence groups and values of the newest verdicts of a judge, one row each.
+    groups: Groups = None,
+) -> NewestValues:
+    """Return the values of the newest verdicts of a judge.
 
     The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
-    the answer is flagged, by any rule or by ``rule``.
+    the answer is flagged, by any rule or by ``rule``. With ``groups``, only their answers are read.
     """
     flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
     value = case((flagged, 1.0), else_=0.0) if score is None else CURRENT.c[score]
     newest = func.max(CURRENT.c.response_id)
     last = connection.execute(by_index(select(newest), CURRENT, "ix_current_judgment_response")).scalar() or 0
-    query = select(CURRENT.c.query_type, CURRENT.c.evidence_group, cast(value, Float)).where(
+    name = CURRENT.c.query_type if groups is None else groups.c.value
+    day = func.coalesce(CURRENT.c.asked_day, -1)
+    query = select(name, CURRENT.c.evidence_group, day, cast(value, Float)).where(
         *_whose(judge), CURRENT.c.response_id > last - NEWEST, *(() if score is None else (value.is_not(None),))
     )
-    types, groups, values = read_columns(connection, by_index(query, CURRENT, "ix_current_judgment_response"))
-    return types, groups, values if threshold is None else (values < threshold - HALF_STEP).astype(np.float64)
+    if groups is not None:
+        query = query.join(groups, groups.c.id == CURRENT.c.response_id)
+    names, evidence, days, values = read_columns(connection, by_index(query, CURRENT, "ix_current_judgment_response"))
+    return NewestValues(
+        names, evidence, days, values if threshold is None else (values < threshold - HALF_STEP).astype(np.float64)
+    )
 
 
 def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:

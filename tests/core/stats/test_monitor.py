@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.means import mean_design_effect
 from judgeboard.stats.monitor import (
     Window,
     detect,
+    difference_effect,
     found_changes,
     judge_error,
     mean_errors,
@@ -280,21 +280,40 @@ def _alarm(series: list[tuple[float, float]], *directions: Any) -> int | None:
     return min((each.seen for each in found), default=None)
 
 
-def test_means_of_answers_in_groups_rarely_seem_to_change() -> None:
+@pytest.mark.parametrize("recurring", [False, True])
+@pytest.mark.parametrize(("change", "least", "most"), [(0.0, 0.0, 0.05), (-0.1, 0.9, 1.0)])
+def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
+    recurring: bool, change: float, least: float, most: float
+) -> None:
+    """Twelve weeks of 102 answers, six on each evidence; the evidence is new in each week, or recurs in all."""
     rng = np.random.default_rng(6)
+    weeks, groups = np.repeat(np.arange(12), 102), np.arange(1224) // 6
+    known = grouping(groups % 17 if recurring else groups, 1224)
     alarms = 0
     for _ in range(200):
-        # Twelve weeks of 102 answers, six on each evidence. Answers of a group have much in common.
-        levels = rng.normal(0.7, 0.12, (12, 17, 1)) + rng.normal(0, 0.1, (12, 17, 6))
+        levels = rng.normal(0.7, 0.05, (1 if recurring else 12, 17, 1)) + rng.normal(0, 0.05, (12, 17, 6))
         values = np.clip(levels, 0, 1).reshape(12, -1)
-        effect = mean_design_effect(
-            values.ravel(), np.zeros(1224, dtype=np.int64), grouping(np.arange(1224) // 6, 1224)
-        )
+        values[6:] += change
+        apart = (values - values.mean(axis=1, keepdims=True)).ravel() / 102
+        effect = difference_effect(apart, weeks, known, np.full(12, 102.0))
         errors = mean_errors([102] * 12, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1), effect)
         alarms += (
             _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
         )
-    assert alarms / 200 < 0.05
+    assert least <= alarms / 200 <= most
+
+
+def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share() -> None:
+    rng = np.random.default_rng(7)
+    of_groups = np.repeat(rng.normal(0, 1, 40), 5) + rng.normal(0, 0.1, 200)
+    two, same = np.repeat([0, 1], 200), np.tile(np.arange(200) // 5, 2)
+    influences = np.concatenate([of_groups, of_groups + rng.normal(0, 0.1, 200)])
+    alone = difference_effect(influences, two, grouping(np.arange(400), 400), np.ones(2))
+    within = difference_effect(influences, two, grouping(same + 40 * two, 400), np.ones(2))
+    shared = difference_effect(influences, two, grouping(same, 400), np.ones(2))
+    assert alone == pytest.approx(1)
+    assert within == pytest.approx(5, rel=0.05)
+    assert shared == 1, "what recurs cancels out"
 
 
 def test_a_week_whose_values_are_all_equal_is_not_certain() -> None:
