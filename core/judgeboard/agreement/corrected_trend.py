@@ -538,5 +538,5 @@ def window_sentence(line: WindowLine) -> str:
         verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
         return f"{line.query_type}: the share of bad answers {verb} {shares}, by {number_words(change, sign=True)}."
-    unchanged = unchanged_words([(line.query_type, seen)], CLEAR, share=True, span=" between the windows")
-    return f"{line.query_type}: {' '.join(unchanged)}"
+    (unchanged,) = unchanged_words([(line.query_type, seen)], CLEAR, share=True, span=" between the windows")
+    return f"{line.query_type}: {unchanged[0].lower()}{unchanged[1:]}"

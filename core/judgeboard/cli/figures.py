@@ -180,7 +180,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--by",
     default="query_type",
     metavar="query_type|metadata.KEY",
-    help="One line per query type, or per frequent value of a metadata field.",
+    help="All answers, then one line per query type, or per frequent value of a metadata field.",
 )
 @click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
 @options.judge_version(
@@ -190,7 +190,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 @click.option(
     "--corrected",
     is_flag=True,
-    help="Show the share of bad answers per query type, corrected by the sampled labels of each period. Periods with "
+    help="Show the corrected share of bad answers, from the sampled labels of each period. Periods with "
     "too few labels are joined.",
 )
 @click.option(
@@ -276,7 +276,7 @@ def stats_command() -> None:
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
 
-    Three figures of each query type are watched: the share of bad answers, corrected by people's labels; the judge's
+    Three figures of all answers and of each query type are watched: the share of bad answers, corrected by people's labels; the judge's
     error; and the share of unusable verdicts. The judge's error is a difference: the judge's share of bad answers minus
     the corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly.
     Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.

@@ -11,6 +11,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_sentence,
     window_sentence,
 )
+from judgeboard.agreement.notes import p_words
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.text import counted, day_words
@@ -107,7 +108,7 @@ def windows_table(comparison: WindowComparison) -> Table:
         *(Column("Change", "estimate"), Column("p (Holm)")),
     )
     rows = (
-        (line.query_type, line.before, line.after, line.change.change, None if line.p is None else f"{line.p:.2g}")
+        (line.query_type, line.before, line.after, line.change.change, None if line.p is None else p_words(line.p))
         for line in comparison.lines
     )
     return Table(columns, tuple(rows))

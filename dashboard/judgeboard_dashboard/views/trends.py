@@ -11,7 +11,7 @@ from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Period, Trend, trend, trend_sentence
+from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Period, Trend, trend, trend_sentence
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,
@@ -73,7 +73,7 @@ def trends() -> None:
 
 def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     """Show the corrected share of bad answers, per query type."""
-    shown = [panel for panel in figures.panels if panel.points][:MOST_PANELS]
+    shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
     if not shown:
         empty_page("trends", "No period has enough sampled labels.", TO_LABEL)
         return
@@ -139,18 +139,21 @@ def _sentence(figures: Trend) -> None:
 
 
 def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
-    """Return the selected panels. By default, these are the six panels with most answers."""
-    if len(drawn) <= MOST_PANELS:
-        return list(drawn)
-    most = sorted(drawn, key=lambda panel: -panel.n)[:MOST_PANELS]
+    """Return the panel of all answers, and the selected ones. By default, these are the six with most answers."""
+    whole, groups = [], list(drawn)
+    if groups[0].group == ALL_ANSWERS:
+        whole, groups = groups[:1], groups[1:]
+    if len(groups) <= MOST_PANELS:
+        return [*whole, *groups]
+    most = sorted(groups, key=lambda panel: -panel.n)[:MOST_PANELS]
     names = st.multiselect(
         "Query types" if by == QUERY_TYPE else f"Values of {by}",
-        [panel.group for panel in drawn],
-        default=[panel.group for panel in drawn if panel in most],
+        [panel.group for panel in groups],
+        default=[panel.group for panel in groups if panel in most],
         key="type" if by == QUERY_TYPE else "value",
         bind="query-params",
     )
-    return [panel for panel in drawn if panel.group in names]
+    return [*whole, *(panel for panel in groups if panel.group in names)]
 
 
 def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:

@@ -221,7 +221,7 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
         assert window_sentence(line).startswith("QA: the share of bad answers rose from 10 % [")
         same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
         assert window_sentence(same.lines[0]) == (
-            "QA: No clear change between the windows; a change of 14 points would have been seen."
+            "QA: no clear change between the windows; a change of 14 points would have been seen."
         )
         empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
         assert window_sentence(empty.lines[0]) == "QA: not available (no answers)."

@@ -16,7 +16,7 @@ from judgeboard.reports.output import Table
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
-from judgeboard.trends import MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
+from judgeboard.trends import ALL_ANSWERS, MEASURES, PERIOD_DAYS, Panel, Point, Trend, panel_caption, period_words
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, pick
 from judgeboard_dashboard.widgets.filters import as_date
@@ -212,7 +212,7 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
     """Show the ``shown`` panels, three side by side. Their axis covers all ``drawn`` panels."""
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
-    for panel in _in_columns(shown):
+    for panel in _in_columns([panel.group for panel in shown], shown):
         heading(panel.group)
         clickable_chart(
             trend_chart(panel.points, marks, axis),
@@ -224,8 +224,11 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
         caption(panel_caption(panel, figures))
 
 
-def _in_columns(panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
-    """Yield each panel within its column, three side by side."""
+def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
+    """Yield each panel (with its name) in its column: all answers over the whole width, then three side by side."""
+    if names[:1] == [ALL_ANSWERS]:
+        yield panels[0]
+        panels = panels[1:]
     for start in range(0, len(panels), 3):
         columns = st.columns(3 if len(panels) > 2 else max(len(panels), 1), gap="medium")
         for column, panel in zip(columns, panels[start : start + 3], strict=False):
@@ -240,7 +243,7 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -
     judged = [start for panel in shown for start, _ in panel.judge_shares]
     title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
     axis = TrendAxis.over(title, every, days=days, high=end_of_shares(every), also=judged)
-    for panel in _in_columns(shown):
+    for panel in _in_columns([panel.query_type for panel in shown], shown):
         heading(panel.query_type)
         clickable_chart(
             trend_chart(points[panel.query_type], [], axis, panel.judge_shares),
