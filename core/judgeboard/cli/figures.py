@@ -276,7 +276,7 @@ def stats_command() -> None:
 def watch_command(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
     """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
 
-    Three figures of all answers and of each query type are watched: the share of bad answers, corrected by people's labels; the judge's
+    Three figures of all answers and of each query type are watched: the corrected share of bad answers; the judge's
     error; and the share of unusable verdicts. The judge's error is a difference: the judge's share of bad answers minus
     the corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly.
     Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
