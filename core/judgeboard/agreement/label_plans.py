@@ -126,7 +126,7 @@ class PlannedStratum:
     inclusion_probability: float
 
 
-_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged", "worst": "worst flagged"}
+_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged"}
 _JUDGED: dict[JudgeVerdict, str] = {"bad": "judged bad", "good": "judged good", "unusable": "no usable verdict"}
 
 

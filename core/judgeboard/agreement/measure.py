@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
 from judgeboard.agreement.notes import (
@@ -35,9 +36,11 @@ from judgeboard.agreement.result import (
     judge_statistics,
     measured_versions,
     of_raters,
+    shown_statistics,
     with_accuracy,
     with_alpha,
 )
+from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
@@ -46,11 +49,12 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.arrays import among, grouping
+from judgeboard.stats.arrays import among, grouping, no_ints
 from judgeboard.stats.between_generators import FEWEST, between_generators
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
+from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
-from judgeboard.stats.pair_statistics import PairStatistics
+from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics
 from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
@@ -272,7 +276,7 @@ def _judge(
         source.compared(version).pairs,
         things=choice.things,
         cut_at=source.source.cuts.words if isinstance(source, AnswerRatings) else None,
-        picked=source.picked,
+        picked=no_ints() if result.graded else source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
         luck=_luck(choice, result.slices, headline_name(source.compared(version).pairs.scale)),
@@ -280,7 +284,7 @@ def _judge(
     return replace(
         result,
         anchoring=_anchoring_by_grade(connection, version, choice.where) if answers else {},
-        notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
+        notes=(*_weighted(result), *caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
 
@@ -295,6 +299,9 @@ def _judge_figures(
     """Return all figures of a judge version with people as a result without notes, and the statistics for the notes."""
     compared = source.compared(version)
     of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
+    loaded = _all_answers(connection, choice, version, of_pairs)
+    in_all = InAllAnswers() if loaded is None else in_all_answers(loaded)
+    of_pairs, graded = _for_all(of_pairs, in_all)
     statistics = with_accuracy(of_pairs) | _order_figures(compared)
     if only is None and isinstance(source, AnswerRatings):
         statistics |= _between_generators(connection, choice, compared.pairs)
@@ -313,8 +320,9 @@ def _judge_figures(
         unusable=None if answers else choice.unusable,
         title=version.title,
         judge_versions=measured_versions([version]),
-        sentence=_judge_sentence(choice, source, version, compared, of_pairs) if only is None else "",
+        sentence=_judge_sentence(choice, source, version, compared, of_pairs, in_all) if only is None else "",
         n=of_pairs.n,
+        graded=graded,
         left_out=compared.left_out,
         statistics=statistics,
         confusion=of_pairs.confusion,
@@ -322,18 +330,63 @@ def _judge_figures(
         calibration=_calibration(compared.pairs),
         alt_test=alt_test,
         by=choice.by,
-        slices=tuple(
-            AgreementSlice(
-                name,
-                part.pairs.n,
-                with_accuracy(judge_statistics(part.pairs, choice.unit, choice.human, only=of_slices))
-                | _order_figures(part),
-                tests.get(name),
-            )
-            for name, part in _by_slice(choice, source, version)
-        ),
+        slices=tuple(_slices_of_judge(connection, choice, source, version, loaded, tests, of_slices)),
     )
     return result, of_pairs
+
+
+def _weighted(result: AgreementResult) -> Iterator[Note]:
+    """Yield which figures are of all answers, where some are."""
+    if result.graded:
+        names = ", ".join(STATISTICS[name].name for name in shown_statistics(result.graded))
+        yield Note(
+            "graded_alone",
+            f"Of all answers: {names}. The other figures, tables and charts are of the {result.n:,} graded answers "
+            "alone.",
+        )
+
+
+def _slices_of_judge(
+    connection: Connection,
+    choice: AgreementChoice,
+    source: Source,
+    version: StoredVersion,
+    loaded: LabelledAnswers | None,
+    tests: Mapping[str, AlternativeAnnotatorTest],
+    only: Collection[str] | None,
+) -> Iterator[AgreementSlice]:
+    """Yield the figures of each slice, for all its answers where their labels came by known chances."""
+    whole = {}
+    if loaded is not None and choice.by not in {None, "judge_version"}:
+        whole = dict(slices_of_answers(connection, loaded, choice.by))
+    for name, part in _by_slice(choice, source, version):
+        of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
+        if loaded is not None and name in whole and of_pairs.n >= MIN_PAIRS:
+            of_pairs, _ = _for_all(of_pairs, in_all_answers(loaded, whole[name]))
+        statistics = with_accuracy(of_pairs) | _order_figures(part)
+        yield AgreementSlice(name, part.pairs.n, statistics, tests.get(name))
+
+
+def _all_answers(
+    connection: Connection, choice: AgreementChoice, version: StoredVersion, graded: PairStatistics
+) -> LabelledAnswers | None:
+    """Return all answers with their labels, for labels of everybody as one; None for other grades and items."""
+    everybody = choice.reviewer_id is None and choice.human == "gold"
+    if choice.unit != "responses" or graded.grade != "label" or not everybody or graded.n < MIN_PAIRS:
+        return None
+    return LabelledAnswers(connection, version, choice.where, implied_labels=choice.implied_labels, scores=False)
+
+
+def _for_all(of_pairs: PairStatistics, in_all: InAllAnswers) -> tuple[PairStatistics, Statistics]:
+    """Return the statistics with those of all answers in their place, and what these are on the graded answers alone.
+
+    Where the labels came by no known chances, or all answers are graded, nothing is replaced.
+    """
+    if not in_all.is_weighted:
+        return of_pairs, {}
+    replaced = {name: each for name, each in in_all.statistics.items() if name in of_pairs.estimates}
+    graded = replace(of_pairs, estimates={name: of_pairs.estimates[name] for name in replaced})
+    return replace(of_pairs, estimates=dict(of_pairs.estimates) | replaced), with_accuracy(graded)
 
 
 def _between_generators(connection: Connection, choice: AgreementChoice, pairs: AnswerPairs) -> Statistics:
@@ -408,12 +461,19 @@ def _correlated(
 
 
 def _judge_sentence(
-    choice: AgreementChoice, source: Source, version: StoredVersion, rated: RatingPairs, statistics: PairStatistics
+    choice: AgreementChoice,
+    source: Source,
+    version: StoredVersion,
+    rated: RatingPairs,
+    statistics: PairStatistics,
+    in_all: InAllAnswers,
 ) -> str:
     if statistics.n == 0 and isinstance(source, AnswerRatings):
         return nothing_to_compare(source.source, version, source.grade)
     each = f"grades of {choice.things} by people"
-    agreed = judge_sentence(statistics, each if choice.human == "each" else f"{choice.things} that people graded")
+    agreed = judge_sentence(
+        statistics, each if choice.human == "each" else f"{choice.things} that people graded", in_all
+    )
     if rated.orders is None:
         return agreed
     changed = order_sentence(rated.orders.changed_with_order(), choice.inconsistent)

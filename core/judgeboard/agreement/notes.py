@@ -6,6 +6,7 @@ from shlex import quote
 
 import numpy as np
 
+from judgeboard.agreement.all_answers import InAllAnswers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
@@ -67,16 +68,43 @@ def compared_with(human: Human, kind: Kind) -> str:
     }[human]
 
 
-def judge_sentence(statistics: PairStatistics, rows: str) -> str:
-    """Return how far a judge and people agree on ``rows``: answers, pairs or grades."""
+def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers | None = None) -> str:
+    """Return how far a judge and people agree on ``rows`` (answers, pairs or grades), or ``in_all`` answers."""
     n = statistics.n
     if n < MIN_PAIRS:
         return f"{rows.split(' ', 1)[0].capitalize()} with both a verdict of this judge and a grade: {too_few(n)}."
     start = f"On {n:,} {rows},"
+    if in_all is not None and in_all.statistics:
+        return " ".join(_all_sentences(statistics, rows, in_all))
     if statistics.confusion is None:
         return f"{start} {_scores_sentence(statistics)}"
     ordered = "weighted_kappa" in statistics.estimates
     return f"{start} {_levels_sentence(statistics) if ordered else _labels_sentence(statistics)}"
+
+
+def _all_sentences(statistics: PairStatistics, rows: str, in_all: InAllAnswers) -> Iterator[str]:
+    """Yield how far judge and people agree in all answers; where that is unknown, on which answers."""
+    words, need = _labels_sentence(statistics), in_all.to_label
+    if in_all.is_complete:
+        yield f"On all {in_all.answers:,} judged answers, {words}"
+    elif need is None:
+        yield f"In all {in_all.answers:,} judged answers, {words}"
+        labels = counted(in_all.labels, "label")
+        yield f"This is from {labels}, each weighted by the chance that its answer had to be labelled."
+        alone = in_all.graded
+        yield (
+            f"On the {alone['agreement'].n:,} graded answers alone: agreement {percent_words(alone['agreement'])}, "
+            f"kappa {number_words(alone['kappa'])}."
+        )
+    else:
+        sampled = f"only {in_all.labels:,} of them are" if in_all.labels else "they are not"
+        yield (
+            f"On {statistics.n:,} {rows} ({sampled} a random sample of all {in_all.answers:,} judged answers), {words}"
+        )
+        yield (
+            f"A figure of all answers needs labels of {counted(need.labels, 'more answer')} among the "
+            f"{need.answers:,} {need.words}: `{need.command}`"
+        )
 
 
 _CHANGED: dict[InconsistentAs, str] = {

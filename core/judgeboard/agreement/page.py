@@ -170,7 +170,7 @@ def same_answers(
         shown = pairs[version.id].at(among(pairs[version.id].response_ids, common))
         shared_pairs.append(shown)
         if known is not None and (known.title, known.n) == (version.title, shown.n):
-            statistics = known.statistics
+            statistics = known.statistics | known.graded
         else:
             statistics = with_accuracy(judge_statistics(shown, human=ratings.human, only=COMPARED_BY))
         compared.append(AgreementSlice(version.title, shown.n, statistics))

@@ -1,17 +1,24 @@
 """How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import (
+    StratumCount,
+    ToLabel,
+    counts_of,
+    in_all_answers,
+    slices_of_answers,
+    what_to_label,
+)
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, sliced_by, slices_of
+from judgeboard.agreement.choice import By, sliced_by
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, measured_versions
-from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels, judging_version
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray
@@ -37,13 +44,10 @@ from judgeboard.stats.rates import (
     predicted_mean,
     rate,
     rogan_gladen,
-    unweighted_agreement,
-    weighted_agreement,
 )
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.strata import UNUSABLE
 from judgeboard.text import counted
 
 ALL = "all"
@@ -51,7 +55,6 @@ ALL = "all"
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
-_WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 _LEFT_OUT = {
     "not_judged": "not judged by this version",
@@ -63,38 +66,12 @@ _LEFT_OUT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StratumCount:
-    """A stratum: N answers, of which n have a sampled label, k of them bad (None: the grade is not a label)."""
-
-    picked: Picked
-    verdict: JudgeVerdict | None
-    N: int
-    n: int
-    k: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ToLabel:
-    """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
-
-    ``waiting`` counts answers of the random sample that nobody has reviewed. If they are fewer than ``labels``, a queue
-    of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
-    """
-
-    words: str
-    answers: int
-    labels: int
-    waiting: int
-    queue: int | None
-    command: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateResult:
     """The share of bad answers (or the mean grade) in all answers. JSON has the same fields.
 
-    ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. ``bounds``
+    ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. All labels
+    are of a random sample, so that strata do not matter to the reader, if it ``is_random``. ``bounds``
     are the least and the greatest possible value where a stratum has no label, or where people did not decide on more
     than 5 % of the sampled answers. ``judge_share`` is the judge's own share of bad answers (or its mean grade). Its
     interval covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels.
@@ -122,6 +99,7 @@ class RateResult:
     labels_only: Estimate
     bounds: tuple[float, float] | None
     extras: int
+    is_random: bool
     left_out: Mapping[str, int]
     in_all_answers: Mapping[str, Estimate]
     in_graded_answers: Mapping[str, Estimate]
@@ -218,16 +196,8 @@ def rate_of(
         return _from_elsewhere(result, loaded.sample(), elsewhere)
     if by is None:
         return result
-    slices = tuple(measure.result(name, inside) for name, inside in _slices(connection, loaded, by))
+    slices = tuple(measure.result(name, inside) for name, inside in slices_of_answers(connection, loaded, by))
     return replace(result, by=by, slices=slices)
-
-
-def _slices(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:
-    types = loaded.answers.query_types
-    if by == "query_type":
-        yield from ((name, types.codes == code) for code, name in enumerate(types.names))
-    elif len(loaded.answers.response_ids):
-        yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,17 +213,16 @@ class _Measure:
         n_answers, version = round(sample.population.total), self.loaded.version
         estimate, effect = self._estimate(sample)
         is_label = grade == "label"
-        counts = _counts(sample, grade)
-        to_label = None
+        counts = counts_of(sample)
         between = None
         undecided = int(sample.undecided.sum())
-        if is_label and any(not each.n for each in counts):
+        to_label = what_to_label(sample) if is_label else None
+        if to_label is not None:
             between = bounds(sample.counts)
-            to_label = _to_label(counts, sample)
         elif is_label and _many(undecided, len(sample.response_ids)):
             between = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
-        in_all, in_graded = self._agreement(inside, sample)
+        agreement = in_all_answers(self.loaded, inside, self.target, sample)
         result = RateResult(
             name=name,
             grade=grade,
@@ -274,9 +243,10 @@ class _Measure:
             labels_only=_labels_only(sample, grade),
             bounds=between,
             extras=sample.extras,
+            is_random=sample.is_random and not sample.extras,
             left_out=sample.left_out,
-            in_all_answers=in_all,
-            in_graded_answers=in_graded,
+            in_all_answers=agreement.statistics,
+            in_graded_answers=agreement.graded,
             people_alpha=people,
             warnings=tuple(_warnings(sample, grade, self.target, between, people)),
             to_label=to_label,
@@ -296,34 +266,6 @@ class _Measure:
         if self.target == "these":
             return rate(sample.counts, "these"), None
         return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
-
-    def _agreement(
-        self, inside: BoolArray | None, sample: SampledLabels
-    ) -> tuple[Mapping[str, Estimate], Mapping[str, Estimate]]:
-        """Return the agreement of judge and people in all answers with a usable verdict, and in the labelled ones."""
-        if self.loaded.version is None or self.loaded.grade != "label":
-            return {}, {}
-        if np.isnan(sample.verdicts).any() or sample.judged < sample.population.total:
-            usable = self.loaded.answers.verdicts != UNUSABLE
-            sample = self.loaded.sample(usable if inside is None else usable & inside)
-        judged = ~np.isnan(sample.all_verdicts)
-        unweighted = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
-        in_all = weighted_agreement(
-            sample.population, sample.labels, sample.verdicts, self.target, judged_bad=sample.judged_bad
-        )
-        return in_all, unweighted
-
-
-def _counts(sample: SampledLabels, grade: GradeName) -> tuple[StratumCount, ...]:
-    if grade == "label":
-        rows = zip(sample.strata, sample.counts, strict=True)
-        return tuple(StratumCount(*name, each.answers, each.labelled, each.bad) for name, each in rows)
-    labelled = np.bincount(sample.labels.strata, minlength=sample.population.count).tolist()
-    answers = sample.population.answers.tolist()
-    return tuple(
-        StratumCount(*name, round(total), n, None)
-        for name, total, n in zip(sample.strata, answers, labelled, strict=True)
-    )
 
 
 def _judge_share(sample: SampledLabels, grade: GradeName, target: Target) -> Estimate:
@@ -429,40 +371,12 @@ def _warnings(
         kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
         yield Note(
             "few_of_rarer",
-            f"Only {rarer:,} of the {n:,} labels {'says' if rarer == 1 else 'say'} “{kind}”, so the interval is rough.",
+            f"{f'Only {rarer:,}' if rarer else 'None'} of {counted(n, 'label')} {'says' if rarer <= 1 else 'say'} "
+            f"“{kind}”, so the interval is rough.",
         )
     groups = len(sample.population.of_labelled)
     if target == "app" and MIN_PAIRS <= groups < FEW_GROUPS:
         yield Note("few_groups", f"The labels are in only {groups} evidence groups, so the interval is rough.")
-
-
-def _to_label(counts: Sequence[StratumCount], sample: SampledLabels) -> ToLabel:
-    missing = [each for each in counts if not each.n]
-    answers, total = sum(each.N for each in missing), sum(each.N for each in counts)
-    labels = min(answers, _WANTED)
-    size = None
-    if sample.waiting < labels:
-        step = 10 if answers > _WANTED else 1
-        size = min(math.ceil(labels * total / answers / step) * step, total)
-    kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
-    command = f"judgeboard queue create sample {kind}"
-    return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, size, command)
-
-
-def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
-    """Return "answers that no rule flagged", "flagged answers that the judge calls good", "answers"."""
-    classes, verdicts = {each.picked for each in missing}, {each.verdict for each in missing}
-    picked_too = any(each.picked != "no" for each in counts)
-    words = "answers"
-    if classes == {"no"} and picked_too:
-        words = "answers that no rule flagged"
-    elif "no" not in classes:
-        words = "flagged answers"
-    if len(verdicts) == 1 and any(each.picked in classes and each.n for each in counts):
-        (verdict,) = verdicts
-        of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
-        words += f" {of_judge.get(str(verdict), 'without a usable verdict')}"
-    return words
 
 
 def _sentence(result: RateResult, where: RowFilter) -> str:
@@ -470,6 +384,8 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     of_these = f"these {result.n_answers:,} answers" if result.target == "these" else whole
     noun = "answer" if result.judge_version is None else "judged answer"
     basis = f"{counted(result.n_labelled, 'label')}, {counted(result.n_answers, noun)}"
+    if result.judge_share is not None and result.judge_share.n < result.n_answers:
+        basis += f" ({result.n_answers - result.judge_share.n:,} of them without a usable verdict)"
     if not result.n_answers:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."
     if result.value is not None:

@@ -87,7 +87,9 @@ class AgreementResult:
     """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
 
     ``title`` names who was measured, and ``where`` is the filter of answers or pairs (empty: all). ``n`` is the number
-    of items (of grades, if people are stacked) behind the statistics; ``left_out`` counts other items by reason.
+    of items (of grades, if people are stacked) behind the statistics; ``left_out`` counts other items by reason. Where
+    people's labels came by known chances, some statistics are for all answers; ``graded`` then has the same figures on
+    the graded answers alone.
     ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
     the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
     ``against_gold`` people with gold labels. If these lists are long, ``shortened`` tells what is left out, by name.
@@ -109,6 +111,7 @@ class AgreementResult:
     n: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     statistics: Statistics
+    graded: Statistics = field(default_factory=dict)
     rater_pairs: tuple[RaterPair, ...] = ()
     self_agreement: tuple[RaterPair, ...] = ()
     against_gold: tuple[RaterAgainstGold, ...] = ()

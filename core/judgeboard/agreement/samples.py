@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import combined_as, decoded, gold, people_values, person_grades
+from judgeboard.agreement.answer_pairs import GradeName, combined_as, decoded, gold, people_values, person_grades
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
@@ -37,7 +37,6 @@ from judgeboard.store.strata import (
     judged_answers,
     picked_answers,
     reviewed_in_random_queues,
-    severities,
     undecided_answers,
 )
 from judgeboard.store.tables import CURRENT
@@ -45,17 +44,13 @@ from judgeboard.store.verdicts import matching_answers
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
-Picked = Literal["no", "yes", "worst"]
-"""Whether a rule other than the random sample flagged an answer.
-
-``worst``: its severity is at or above the lowest one down to which all flagged answers are reviewed.
-"""
+Picked = Literal["no", "yes"]
+"""Whether a rule other than the random sample flagged an answer."""
 JudgeVerdict = Literal["good", "bad", "unusable"]
 
-_PICKED: tuple[Picked, ...] = ("no", "yes", "worst")
+_PICKED: tuple[Picked, ...] = ("no", "yes")
 _VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
-_NO, _YES, _WORST = range(3)
-_LEAST_WORST = 10  # fewer worst answers are no stratum of their own
+_LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves it out more often
 
 
 class StratumName(NamedTuple):
@@ -76,9 +71,11 @@ class SampledLabels:
     of the random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of
     each stratum with a usable verdict (with a score, if the grade is one), and those that the judge calls bad.
     ``all_values`` and ``all_verdicts`` are the labels and verdicts of every labelled answer, extras too.
-    ``stratum_of`` has the stratum of every answer, ``is_sampled`` whether it has a row in ``labels``.
+    ``stratum_of`` has the stratum of every answer, ``is_sampled`` whether it has a row in ``labels``. ``is_random``:
+    every label of ``labels`` is of a random sample.
     """
 
+    grade: GradeName
     population: Population
     labels: Labels
     response_ids: IntArray
@@ -97,6 +94,7 @@ class SampledLabels:
     all_verdicts: FloatArray
     stratum_of: IntArray
     is_sampled: BoolArray
+    is_random: bool
 
     @property
     def counts(self) -> tuple[Stratum, ...]:
@@ -167,7 +165,7 @@ class LabelledAnswers:
         version: StoredVersion | None,
         where: RowFilter | None = None,
         *,
-        grade: Literal["label", "groundedness", "quality"] = "label",
+        grade: GradeName = "label",
         implied_labels: bool = True,
         scores: bool = True,
         groups: bool = True,
@@ -235,11 +233,6 @@ class LabelledAnswers:
                 by_lot = by_lot | reviewed[rows]
         done = labelled | self._tied[rows] | self._unsure[rows]
         picked = self._picked[rows].astype(np.int64)
-        extras = labelled & ~by_lot & (picked == _YES)
-        if extras.any():
-            worst = self._reviewed_worst(answers.response_ids, picked == _YES, done)
-            if worst.sum() >= _LEAST_WORST and not (picked[~worst] != _YES).all():
-                picked[worst] = _WORST
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
         names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
@@ -265,6 +258,7 @@ class LabelledAnswers:
             "skipped": int(self._skipped[rows].sum()),
         }
         return SampledLabels(
+            self.grade,
             population,
             labels,
             answers.response_ids[sampled],
@@ -283,6 +277,7 @@ class LabelledAnswers:
             verdicts[labelled],
             strata,
             sampled,
+            bool(by_lot[sampled].all()),
         )
 
     def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
@@ -303,17 +298,23 @@ class LabelledAnswers:
     ) -> IntArray:
         """Return for each stratum the one that it belongs to: one without a label joins another one.
 
-        The other one has labels of a random sample. The random sample does not depend on the verdict, so strata may be
-        joined across verdicts. They are never joined across the classes of picked answers.
+        The other one has labels of a random sample, which does not depend on the verdict, so strata may be joined
+        across verdicts. Across the classes of picked answers only strata are joined that are too small to be drawn
+        from: a random sample as large as that of the other strata would often leave them out.
         """
         least = 1 if self.grade == "label" else 2
+        answers = np.bincount(strata, minlength=len(names))
         count = np.bincount(strata, weights=sampled, minlength=len(names))
         drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
         into = np.arange(len(names))
         for each in np.flatnonzero(count < least):
-            others = (names // 3 == names[each] // 3) & ~complete & (drawn >= least)
-            if others.any():
-                into[each] = np.where(others, drawn, -1).argmax()
+            others = ~complete & (drawn >= least)
+            alike = others & (names // 3 == names[each] // 3)
+            if not alike.any() and others.any():
+                share = drawn[others].sum() / answers[others].sum()
+                alike = others & ((1 - share) ** answers[each] > _LEFT_OUT_BY_CHANCE)
+            if alike.any():
+                into[each] = np.where(alike, drawn, -1).argmax()
         return into
 
     def _name(self, code: int, *, whole: bool) -> StratumName:
@@ -329,15 +330,6 @@ class LabelledAnswers:
             return np.where(has_score, answers.scores, 0.0)
         return np.where(has_score, 1 - answers.scores, (answers.verdicts == BAD).astype(np.float64))
 
-    def _reviewed_worst(self, ids: IntArray, picked: BoolArray, done: BoolArray) -> BoolArray:
-        """Return the picked answers whose severity is above that of every picked answer that nobody reviewed."""
-        known, worst = self._severities
-        severity = np.full(len(ids), -1.0)
-        severity[picked] = worst[np.searchsorted(known, ids[picked])]
-        waiting = picked & ~done
-        limit = severity[waiting].max() if waiting.any() else -1.0
-        return picked & (severity > limit)
-
     @cached_property
     def _groups(self) -> IntArray:
         return np.unique(self.answers.evidence_groups, return_inverse=True)[1]
@@ -345,10 +337,6 @@ class LabelledAnswers:
     @cached_property
     def _type_names(self) -> npt.NDArray[np.str_]:
         return np.array(self.answers.query_types.names or ("",), dtype=np.str_)
-
-    @cached_property
-    def _severities(self) -> tuple[IntArray, FloatArray]:
-        return severities(self._connection)
 
 
 def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:

@@ -7,7 +7,6 @@ from judgeboard.reports.output import Column, Format, Table, cell_text, text_lin
 from judgeboard.stats.pair_statistics import STATISTICS
 
 JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
-_PICKED = {"no": "no", "yes": "yes", "worst": "yes, the worst"}
 
 
 def rate_table(result: RateResult, title: str = "Answers of") -> Table:
@@ -17,19 +16,23 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     columns = (
         Column(title),
         Column("Bad answers" if is_label else f"Mean {result.grade}", estimate),
-        Column("Judge alone", estimate),
-        Column("Labels alone", estimate),
         Column("Labels", "count"),
         Column("Answers", "count"),
+        Column("Judge alone", estimate),
+        Column("Verdicts", "count"),
+        Column("Labels alone", estimate),
+        Column("All labels", "count"),
     )
     rows = (
         (
             "all answers" if each.name == ALL else each.name,
             each.estimate,
-            each.judge_share,
-            each.labels_only,
             each.n_labelled,
             each.n_answers,
+            each.judge_share,
+            None if each.judge_share is None else each.judge_share.n,
+            each.labels_only,
+            each.labels_only.n,
         )
         for each in (*result.slices, result)
     )
@@ -47,7 +50,7 @@ def strata_table(result: RateResult) -> Table:
     )
     split = {each.picked for each in result.strata if each.verdict}
     rows = (
-        (_PICKED[each.picked], each.verdict or ("other" if each.picked in split else "any"), each.N, each.n, each.k)
+        (each.picked, each.verdict or ("other" if each.picked in split else "any"), each.N, each.n, each.k)
         for each in result.strata
     )
     return Table(columns, tuple(rows)).without_empty({"Bad"})
@@ -83,8 +86,9 @@ def rate_lines(result: RateResult) -> Iterator[str]:
         yield JUDGE_ALONE
     if not result.n_answers:
         return
-    yield ""
-    yield from text_lines(strata_table(result))
+    if not result.is_random:
+        yield ""
+        yield from text_lines(strata_table(result))
     if result.in_all_answers:
         yield ""
         yield from text_lines(agreement_table(result))

@@ -136,10 +136,14 @@ def influences(
 
 
 def bounds(strata: Sequence[Stratum]) -> tuple[float, float]:
-    """Return the rate if no answer, and if every answer, of the strata without a label is bad."""
-    total = max(sum(each.answers for each in strata), 1)
-    known = sum(each.answers * each.bad / each.labelled for each in strata if each.labelled)
-    return known / total, (known + sum(each.answers for each in strata if not each.labelled)) / total
+    """Return the ends of the rate of these answers if none, and if all, of the strata without a label are bad.
+
+    The ends carry the sampling error of the labels: they are those of the two intervals.
+    """
+    known = [each for each in strata if each.labelled]
+    missing = sum(each.answers for each in strata if not each.labelled)
+    low, high = (rate([*known, Stratum(missing, missing, bad)], "these") for bad in (0, missing))
+    return low.low or 0.0, 1.0 if high.high is None else high.high
 
 
 def rate(strata: Sequence[Stratum], target: Target = "app", design_effect: float = 1.0) -> Estimate:

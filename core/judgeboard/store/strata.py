@@ -166,15 +166,6 @@ def picked_answers(connection: Connection) -> IntArray:
     return np.sort(ids)  # np.unique takes ten times as long
 
 
-def severities(connection: Connection) -> tuple[IntArray, FloatArray]:
-    """Return the ids of ``picked_answers`` with the severity of the worst of these flags."""
-    worst = func.max(FLAG.c.severity).label("severity")
-    query = select(FLAG.c.response_id, worst).where(PICKED).group_by(FLAG.c.response_id)
-    ids, values = read_columns(connection, query)
-    order = np.argsort(ids)
-    return ids[order], values[order]
-
-
 def drawn_answers(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers in the random sample of the log."""
     drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value

@@ -30,7 +30,7 @@ def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
         sqlite_log.review(each, **people)
     with sqlite_log.store.reading() as connection:
         label, groundedness, quality = (each.sentence for each in every_judge(connection))
-    assert label.startswith("On 20 answers that people graded, judge and people agree on 90 % [")
+    assert label.startswith("On all 20 judged answers, judge and people agree on 90 % [")
     assert label.endswith("The judge misses no bad answer and raises a false alarm on 1 in 6 good ones.")
     said = groundedness
     assert "judge and people differ by 0.05 on average. The judge is 0.05 lower than people." in said

@@ -207,7 +207,7 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
     words = row.sentence
-    assert words.startswith("On 1,344 answers that people graded, judge and people agree on 79 % [77, 82].")
+    assert words.startswith("On all 1,344 judged answers, judge and people agree on 79 % [77, 82].")
     assert "Cohen's kappa is 0.56 [0.51, 0.61] (moderate)." in words
     assert words.endswith("The judge misses 1 in 4 bad answers and raises a false alarm on 1 in 5 good ones.")
     with ragtruth.reading() as connection:

@@ -17,7 +17,11 @@ from judgeboard.store.tables import FLAG
 def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement")
     (sentence,) = texts(app, "jb-say")
-    assert sentence.startswith("On 54 answers that people graded, judge and people agree on ")
+    assert sentence.startswith(
+        "On 54 answers that people graded (they are not a random sample of all 113 judged answers), judge and people "
+        "agree on "
+    )
+    assert "judgeboard queue create sample --plan rate --n 60" in sentence
     assert "[" in sentence
     assert texts(app, "jb-part")[:3] == ["Where they differ", "By query type", "Calibration"]
     assert "Too few answers with score and grade (n = 54, at least 100 needed)." in texts(app, "jb-instead")
