@@ -22,6 +22,9 @@ Target = Literal["app", "these"]
 
 NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
 UNLABELLED = "a part of the answers has no label"
+LEAST_OF_STRATUM = 2
+"""With fewer labels of a stratum that is not wholly labelled, the variance within it is unknown."""
+TOO_SMALL = f"a part of the answers has fewer than {LEAST_OF_STRATUM} labels"
 
 FEW_GROUPS = 30
 """With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
@@ -340,10 +343,15 @@ def weighted_agreement(
     shares = answers @ inside / answers.sum()
     results = {}
     why = _without_error(population, n, target)
+    labelled = found.sum(axis=1)
+    too_small = bool(((labelled < LEAST_OF_STRATUM) & (labelled < answers)).any())
     for name, (statistic, scale) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         if value is None:
             results[name] = unmeasured(n, _NO_CLASS)
+            continue
+        if too_small:
+            results[name] = measured(value, n, reason=f"no interval: {TOO_SMALL}")
             continue
         made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
         results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", why)
