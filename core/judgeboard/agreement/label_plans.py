@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.domain import Label
-from judgeboard.stats.estimates import percent
+from judgeboard.stats.estimates import percent, two_decimals
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, confidence_sequence, decided_after
@@ -97,6 +97,11 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> Ou
     return OutcomeSoFar(queue.name, bound, len(labels), total, float(lows[-1]), float(highs[-1]), after)
 
 
+CorrelationFrom = Literal["labels", "verdicts", "assumed"]
+"""Where the correlation of labels of one evidence group is known from: labels, the judge's verdicts, or nowhere."""
+ASSUMED_CORRELATION = 0.15
+"""The correlation where nothing is known. In RAGTruth, six answers to each question, it is 0.156."""
+
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
 EXACT = 1e-9
 """The plus or minus of a share of which nothing is left to label."""
@@ -150,6 +155,7 @@ class LabelPlan:
     would be needed without the judge; for two judge versions, which need only labels of answers on which they differ,
     it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
     variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
+    ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
     ``so_far`` tells whether an outcome is decided already.
     """
 
@@ -170,6 +176,8 @@ class LabelPlan:
     share: float | None = None
     explained: float | None = None
     design_effect: float = 1.0
+    correlation: float | None = None
+    correlation_from: CorrelationFrom | None = None
     strata: tuple[PlannedStratum, ...] = ()
     sentences: tuple[str, ...] = ()
     so_far: OutcomeSoFar | None = None
@@ -181,7 +189,7 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
     if plan.question == "outcome":
         parts = (_of_outcome(plan), None if plan.so_far is None else plan.so_far.sentence, _of_pilot(plan))
     else:
-        parts = (_first(plan), _of_judge(plan), _of_pilot(plan), *plan.sentences)
+        parts = (_first(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan), *plan.sentences)
     parts = (*parts, _stopping(plan))
     return tuple(part for part in parts if part is not None)
 
@@ -249,6 +257,17 @@ def _of_pilot(plan: LabelPlan) -> str | None:
     groups = f" Evidence groups multiply the variance by {plan.design_effect:.2f}." if plan.design_effect > 1 else ""
     answers = "all answers" if plan.name is None else "these answers"
     return f"In the labels so far, {percent(plan.share)} of {answers} are bad{judge}.{groups}"
+
+
+def _of_groups(plan: LabelPlan) -> str | None:
+    """Return what was taken for the correlation in evidence groups, where too few labels show it."""
+    if plan.correlation is None or plan.correlation_from in {None, "labels"}:
+        return None
+    source = "which the judge's verdicts show" if plan.correlation_from == "verdicts" else "an assumption"
+    return (
+        f"Answers to one question from the same passages are alike. Too few labels show how much, so the plan takes a "
+        f"correlation of {two_decimals(plan.correlation)}, {source}."
+    )
 
 
 def _stopping(plan: LabelPlan) -> str | None:

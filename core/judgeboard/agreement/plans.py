@@ -10,8 +10,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.label_plans import (
+    ASSUMED_CORRELATION,
     EXACT,
     QUESTIONS,
+    CorrelationFrom,
     LabelPlan,
     PlannedStratum,
     Question,
@@ -22,6 +24,7 @@ from judgeboard.agreement.label_plans import (
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
+from judgeboard.stats.estimates import Z
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     LEAST_PILOT,
@@ -35,7 +38,6 @@ from judgeboard.stats.sample_size import (
     labels_for_kappa,
     labels_for_outcome,
     labels_in_groups,
-    planned_design_effect,
     smallest_change,
     stratified_half_width,
 )
@@ -43,6 +45,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE, DrawPlan, median_review_seconds
 
+_LEAST_EXPLAINED = 0.2  # of a judge that explains less, the verdicts do not tell how alike the labels are
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""
 
@@ -85,11 +88,28 @@ class _Pilot:
         return explained_by_strata([float(weights[rows].sum()) for rows in classes], shares) if classes else 0.0
 
     @property
-    def residuals(self) -> FloatArray:
-        """The labels' differences from the share of their stratum."""
-        shares = np.array([each.bad / max(each.labelled, 1) for each in self.sample.counts])
-        residuals: FloatArray = self.sample.labels.values - shares[self.sample.labels.strata]
-        return residuals
+    def correlation(self) -> tuple[float, CorrelationFrom]:
+        """The correlation of two labels of one evidence group, and where it is known from.
+
+        With too few labels in common groups, it is taken from the judge's verdicts on all answers. Its errors make
+        verdicts less alike than labels: their correlation is that of the labels times the part of the variance that
+        verdicts explain.
+        """
+        of_labels = correlation_in_groups(self.sample.labels.values, self.groups)
+        if of_labels is not None:
+            return of_labels, "labels"
+        population = self.sample.population
+        size, total = population.count, population.total
+        mean, squares = float(population.scores.sum()) / max(total, 1), float(population.squares.sum())
+        spread = squares - total * mean**2
+        if self.answers_per_group <= 1 or spread <= 0:
+            return ASSUMED_CORRELATION, "assumed"
+        factors = np.concatenate([np.full(size, -mean), np.ones(size)])
+        by_group = float(factors @ population.moments @ factors) / spread
+        of_verdicts = min(max((by_group - 1) / (self.answers_per_group - 1), 0.0), 1.0)
+        if not self.is_known or self.explained < _LEAST_EXPLAINED:
+            return max(of_verdicts, ASSUMED_CORRELATION), "assumed"
+        return min(of_verdicts / self.explained, 1.0), "verdicts"
 
 
 def plan_labels(
@@ -171,13 +191,21 @@ def plans_for_rate(
 
 def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers], rows: Sequence[IntArray | None]) -> LabelPlan:
     """Complete a plan for these rows of each source (None: all rows)."""
+    if plan.question == "rate":
+        return plan_of_rate(plan, sources[0].sample(rows[0]))
     pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, rows, strict=True)]
     pilot = pilots[0]
     plan = _started(plan, pilot)
     if plan.question == "judges":
         return _completed(_for_judges(plan, pilots, *_differing(sources, rows)), pilot)
-    made_by = {"rate": _for_rate, "outcome": _for_outcome, "kappa": _for_kappa, "versions": _for_versions}
+    made_by = {"outcome": _for_outcome, "kappa": _for_kappa, "versions": _for_versions}
     return _completed(made_by[plan.question](plan, pilot), pilot)
+
+
+def plan_of_rate(plan: LabelPlan, sample: SampledLabels) -> LabelPlan:
+    """Complete a plan for the share of bad answers, with the labels so far as a pilot."""
+    pilot = _pilot(sample)
+    return _completed(_for_rate(_started(plan, pilot), pilot), pilot)
 
 
 def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
@@ -242,17 +270,22 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     labelled = [each.labelled for each in counts]
     left = [each.answers - each.labelled for each in counts]
     of_app = plan.target == "app"
-    correlation = (correlation_in_groups(pilot.residuals, pilot.groups) or 0.0) if of_app else 0.0
+    correlation, known_from = pilot.correlation if of_app else (0.0, None)
 
-    def effect_of(more: int) -> float:
-        part = (pilot.n + more) / pilot.answers
-        return planned_design_effect(1 + part * (pilot.answers_per_group - 1), correlation)
-
-    def shown_by(more: int) -> float:
+    def width(more: int, effect: float = 1.0) -> float:
         drawn = allocated(more, left, least=LEAST_OF_STRATUM)
         n = [there + new for there, new in zip(labelled, drawn, strict=True)]
         answers = [each.answers for each in counts]
-        return stratified_half_width(answers, n, pilot.shares, design_effect=effect_of(more), target=plan.target)
+        return stratified_half_width(answers, n, pilot.shares, design_effect=effect, target=plan.target)
+
+    def effect_of(more: int) -> float:
+        """Return the design effect. Answers of a group add their covariance, whether they have a label or not."""
+        variance = (width(more) / Z) ** 2
+        shared = (pilot.answers_per_group - 1) * correlation * pilot.share * (1 - pilot.share) / pilot.answers
+        return 1 + shared / variance if variance > 0 else 1.0
+
+    def shown_by(more: int) -> float:
+        return width(more, effect_of(more))
 
     if more is None:
         more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
@@ -275,6 +308,8 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
         shows=shows,
         by_lot=by_lot,
         design_effect=effect_of(more),
+        correlation=correlation if pilot.answers_per_group > 1 else None,
+        correlation_from=known_from,
     )
 
 

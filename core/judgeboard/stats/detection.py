@@ -7,14 +7,18 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
-from judgeboard.stats.estimates import Z, measured, unmeasured, within_range
-from judgeboard.stats.intervals import influence_estimate, mean_estimate, share_estimate, share_intervals
+from judgeboard.stats.estimates import measured, t_quantile, unmeasured, within_range
+from judgeboard.stats.intervals import TRANSFORMS, influence_estimate, mean_estimate, share_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
 
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the AUROC of ``score`` (lower is worse) for ``bad`` rows; undefined if all rows are bad or none is."""
+    """Return the AUROC of ``score`` (lower is worse) for ``bad`` rows; undefined if all rows are bad or none is.
+
+    The error is Obuchowski's. The interval is on the logit scale, with Student's t of as many degrees of freedom as
+    the smaller class has groups, less one: near 1, and with few rows of a class, the normal interval is too narrow.
+    """
     n = len(score)
     if (reason := missing_class(bad)) is not None:
         return unmeasured(n, reason)
@@ -25,9 +29,11 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
         return measured(value, n, reason="no interval: all answers of one class are in one evidence group")
     if variance < 1e-18:
         return measured(value, n, reason=SEPARATED)
-    reach = Z * math.sqrt(variance)
+    slope, to, back = TRANSFORMS["the logit"](value)
+    reach = float(t_quantile(min(map(groups.touched, (bad, ~bad))) - 1)) * math.sqrt(variance) / slope
     method = "DeLong" if groups.all_distinct else "DeLong, clustered (Obuchowski)"
-    return measured(value, n, (max(value - reach, 0), min(value + reach, 1)), method=method, unit=groups.unit)
+    ends = back(to(value) - reach), back(to(value) + reach)
+    return measured(value, n, ends, method=f"{method}, t on the logit", unit=groups.unit)
 
 
 def missing_class(bad: BoolArray) -> str | None:
