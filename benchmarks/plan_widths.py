@@ -50,7 +50,8 @@ def main() -> int:
         missed += kept < BOUND
         few = 100 * (1 - len(widths) / asked.draws)
         print(
-            f"{reach:8}  {answers:7,}  {np.mean(labels):6.0f}  {100 * kept:18.1f}  {np.mean(widths):15.4f}  {few:21.1f}",
+            f"{reach:8}  {answers:7,}  {np.mean(labels):6.0f}  {100 * kept:18.1f}  {np.mean(widths):15.4f}  "
+            f"{few:21.1f}",
             flush=True,
         )
     return int(missed > 0)

@@ -45,7 +45,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE, DrawPlan, median_review_seconds
 
-_LEAST_EXPLAINED = 0.2  # of a judge that explains less, the verdicts do not tell how alike the labels are
+_LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels then seem too much alike
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""
 
@@ -107,9 +107,9 @@ class _Pilot:
         factors = np.concatenate([np.full(size, -mean), np.ones(size)])
         by_group = float(factors @ population.moments @ factors) / spread
         of_verdicts = min(max((by_group - 1) / (self.answers_per_group - 1), 0.0), 1.0)
-        if not self.is_known or self.explained < _LEAST_EXPLAINED:
+        if not self.is_known:
             return max(of_verdicts, ASSUMED_CORRELATION), "assumed"
-        return min(of_verdicts / self.explained, 1.0), "verdicts"
+        return min(of_verdicts / max(self.explained, _LEAST_EXPLAINED), 1.0), "verdicts"
 
 
 def plan_labels(
