@@ -205,7 +205,8 @@ def _first(plan: LabelPlan) -> str | None:
     goal += "" if is_interval or wanted.startswith("under") else " or more"
     if not plan.enough:
         return (
-            f"{goal}, {counted(plan.answers, 'answer')} are too few, even if all are labelled. Labelling all shows "
+            f"{goal}, {counted(plan.answers, 'answer')} {'is' if plan.answers == 1 else 'are'} too few, even if all "
+            "are labelled. Labelling all shows "
             f"{'' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
         )
     if not plan.more:

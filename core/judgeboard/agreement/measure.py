@@ -61,10 +61,11 @@ from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
-from judgeboard.store.grades import before_and_after
+from judgeboard.store.grades import before_and_after, dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 from judgeboard.store.response_pages import UNKNOWN, response_facts
 from judgeboard.store.verdicts import matching_answers
+from judgeboard.text import counted
 
 Source = AnswerRatings | PairRatings
 
@@ -223,7 +224,7 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         result,
         aspect=source.aspect,
         title="people",
-        sentence=people_sentence(result, choice.things, "people"),
+        sentence=people_sentence(result, choice.things, "people") + _other_grades_of_people(source, result.n),
         left_out={reason: n for reason, n in left_out.items() if n},
         statistics=statistics,
         rater_pairs=pairs,
@@ -232,6 +233,21 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         slices=slices,
         notes=(*caveats, *_other_grades(source)),
     )
+
+
+def _other_grades_of_people(source: Source, n: int) -> str:
+    """Return which grades two people gave to the same answers, if nobody else's had the grade that was asked for."""
+    if n or isinstance(source, PairRatings):
+        return ""
+    counts: dict[str, int] = {}
+    for name in (*GRADES, *dimensions_scored(source.source.connection)):
+        asked = source.source
+        other = PairSource(asked.connection, grade=name, implied_labels=asked.implied_labels, where=asked.where)
+        counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
+    known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
+    if not known:
+        return ""
+    return f" Two people or more rated {' and '.join(known)}: choose it with --grade."
 
 
 def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:

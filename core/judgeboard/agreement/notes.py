@@ -135,7 +135,7 @@ def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
     """Return how far several raters (``who``: people, judge versions) agree on ``rows``, both in the plural."""
     n, agreement = result.n, result.statistics.get("agreement")
     if n == 0:
-        return f"No {rows.removesuffix('s')} was rated by two {who}, so their agreement is not available."
+        return f"No {rows.removesuffix('s')} has a {result.grade} by two {who}, so their agreement is not available."
     if n < MIN_PAIRS:
         return f"{rows.capitalize()} that two {who} or more rated: {too_few(n)}."
     same = "" if agreement is None else f" two of them agree on {percent_words(agreement)}."
@@ -158,8 +158,15 @@ def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
     tested = [person for person in test.people if person.p is not None]
     passed = sum(person.rejected for person in tested)
     people = "1 person" if len(tested) == 1 else f"{len(tested)} people"
-    can = "can" if test.passed else "cannot"
-    return f"The judge passed the test for {passed} of {people} (ε = {test.epsilon:g}). It {can} replace a person here."
+    start = f"The judge passed the test for {passed} of {people} (ε = {test.epsilon:g})."
+    untested = len(test.people) - len(tested)
+    if not test.passed:
+        return f"{start} It cannot replace a person here."
+    if passed < len(tested) or untested:
+        left = f", and {counted(untested, 'person')} could not be tested" if untested and untested == 1 else ""
+        left = left or (f", and {untested:,} people could not be tested" if untested else "")
+        return f"{start} That is not enough to replace a person: it did not pass for everybody{left}."
+    return f"{start} It may replace a person here, as far as this test shows."
 
 
 def epsilon_sentence(epsilon: float) -> str:

@@ -58,7 +58,7 @@ _LOW_ALPHA = 0.6
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 _LEFT_OUT = {
     "not_judged": "not judged by this version",
-    "prompt_examples": "examples in the judge's prompt",
+    "prompt_examples": "the judge's prompt was made with them",
     "labels_not_judged": "labelled, but not judged",
     "ties": "people tied",
     "unsure": "people were unsure",

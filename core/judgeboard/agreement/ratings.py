@@ -36,7 +36,7 @@ from judgeboard.store.response_pages import response_facts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import Columns
-from judgeboard.store.verdicts import current_verdicts, load_graded, matching_answers
+from judgeboard.store.verdicts import current_verdicts, load_graded, matching_answers, prompt_answers
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
 """The names of rows and of the groups that an interval resamples."""
@@ -261,8 +261,14 @@ class AnswerRatings:
         """Return the rating pairs of a judge version's current verdicts, and how many answers are left out."""
         pairs = self.source.pairs(version.id, self.grade)
         people = self.source.people(self.grade, pairs.scale)
-        without_verdict = len(people.response_ids) - pairs.n
-        counts = {"ties": people.ties, "only_gold": people.only_gold, "without_verdict": without_verdict}
+        in_prompt = prompt_answers(self._connection).get(version.id, no_ints())
+        developed = int(among(people.response_ids, in_prompt).sum())
+        counts = {
+            "ties": people.ties,
+            "only_gold": people.only_gold,
+            "prompt_examples": developed,
+            "without_verdict": len(people.response_ids) - pairs.n - developed,
+        }
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
     def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:

@@ -32,6 +32,7 @@ Statistics = dict[str, Estimate]
 _LEFT_OUT = {
     "ties": "people tied",
     "only_gold": "graded by a lead only",
+    "prompt_examples": "the judge's prompt was made with them",
     "without_verdict": "no usable verdict of this judge version",
     "inconsistent": "contradictory verdicts in the two orders",
     "unusable": "unusable verdict",

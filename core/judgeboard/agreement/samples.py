@@ -16,12 +16,11 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import GradeName, combined_as, decoded, gold, people_values, person_grades
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.rates import FEW_GROUPS, Labels, Population, Stratum, design_effect, strata_of, summed
 from judgeboard.stats.ratings import SCALES, ratings_of
-from judgeboard.store.alignments import shown_answers
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
@@ -40,7 +39,7 @@ from judgeboard.store.strata import (
     undecided_answers,
 )
 from judgeboard.store.tables import CURRENT
-from judgeboard.store.verdicts import matching_answers
+from judgeboard.store.verdicts import matching_answers, prompt_answers
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
@@ -186,7 +185,8 @@ class LabelledAnswers:
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
         of_version = None if version is None else version.id
         answers = judged_answers(connection, of_version, cuts, where, score, groups=groups)
-        shown = np.isin(answers.response_ids, _examples(connection, version))
+        in_prompts = prompt_answers(connection)
+        shown = np.isin(answers.response_ids, no_ints() if version is None else in_prompts.get(version.id, no_ints()))
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
         ids = self.answers.response_ids
         # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
@@ -345,15 +345,3 @@ def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:
     position = np.zeros(most, dtype=np.int64)
     position[occurring] = np.arange(len(occurring))
     return occurring, position[codes]
-
-
-def _examples(connection: Connection, version: StoredVersion | None) -> IntArray:
-    """Return the ids, ascending, of the answers whose labels the prompt of a judge version shows or was made from."""
-    if version is None:
-        return np.empty(0, dtype=np.int64)
-    shown = shown_answers(connection).get(version.id, frozenset())
-    if version.params.get("examples"):
-        from judgeboard.judges.prompt import example_responses  # loads pydantic's types
-
-        shown |= example_responses(version.params)
-    return np.array(sorted(shown), dtype=np.int64)

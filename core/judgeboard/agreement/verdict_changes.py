@@ -7,10 +7,12 @@ from enum import StrEnum
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import person_grades
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
@@ -155,12 +157,17 @@ def comparison_page(
 
 
 def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:
-    """Return people's sides: from the majority label, or else from the mean groundedness, cut like a judge's."""
+    """Return people's sides: from the majority label, or else from the mean groundedness, cut like a judge's.
+
+    An answer on which the labels of people tie has no side.
+    """
+    labelled = person_grades(source.graded.reviews, SCALES["label"]).response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
     cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)
     below = scores.values < cut - HALF_STEP
     bad = labels.values == LABELS.index(Label.HALLUCINATED)
-    sides = dict(zip(scores.response_ids.tolist(), below.tolist(), strict=True))
+    without_label = ~np.isin(scores.response_ids, labelled)
+    sides = dict(zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True))
     sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)
     return {response_id: Side.BAD if is_bad else Side.GOOD for response_id, is_bad in sides.items()}

@@ -144,7 +144,7 @@ def compare_verdicts(
         within=within,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence=_sentence(titles, counts, by_group.count, reached, within, alone=alone),
+        sentence=_sentence(titles, counts, by_group.count, reached, within, int(differ.sum()), alone=alone),
         evidence_groups=by_group.count,
         counts=counts,
         changes=changes,
@@ -235,10 +235,22 @@ def start_words(reached: Conclusion, first: str, second: str, within: float) -> 
 
 
 def _sentence(
-    titles: tuple[str, str], counts: PairedShares, groups: int, reached: Conclusion, within: float, *, alone: bool
+    titles: tuple[str, str],
+    counts: PairedShares,
+    groups: int,
+    reached: Conclusion,
+    within: float,
+    differing: int,
+    *,
+    alone: bool,
 ) -> str:
     if not counts.n:
         return f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
+    if not differing:
+        return (
+            f"{titles[0]} and {titles[1]} give the same verdict on every answer that both judged. No label can show a "
+            "difference."
+        )
     start = (
         f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "
         f"{counted(counts.n, 'labelled answer')}{' on which they differ' if alone else ''}."

@@ -306,12 +306,13 @@ def _columns(summary: "ImportSummary") -> list[str]:
 
 
 def _labels(summary: "ImportSummary") -> list[str]:
-    """Return which words were read as which label, if they are other words."""
+    """Return which words were read as which label, if they are other words, and which names are one person."""
     from judgeboard.imports.labels import in_other_words, labels_sentence, other_way
 
+    lines = [f"  {summary.spelling_words}"] if summary.spelling_words else []
     if not in_other_words(summary.labels):
-        return []
-    lines = [f"  labels: {labels_sentence(summary.labels)}"]
+        return lines
+    lines.append(f"  labels: {labels_sentence(summary.labels)}")
     if turned := other_way(summary.labels):
         lines.append(f"  if these words mean the other label, use {turned}")
     return lines

@@ -24,7 +24,7 @@ from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
-from judgeboard.store.grades import GradeOf, insert_grades
+from judgeboard.store.grades import GradeOf, insert_grades, one_spelling
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
@@ -93,7 +93,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         if cells.get("pair_id") is not None:
             return self._of_pair(cells)
         response_id = cells.required_name("external_id", MAX_ID)
-        annotator = cells.required_name("annotator")
+        annotator = self._annotator(cells)
         scale = own_scale(cells)
         scores = scores_in(cells, scale, "aspects")
         grade = Grade(
@@ -161,8 +161,13 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         stored.unchanged -= new
         return stored
 
+    def _annotator(self, cells: Cells) -> str:
+        annotator = cells.required_name("annotator")
+        self.spellings.setdefault(one_spelling(annotator), set()).add(annotator)
+        return annotator
+
     def _of_pair(self, cells: Cells) -> ImportedPreference:
-        pair_id, annotator = cells.required_name("pair_id", MAX_ID), cells.required_name("annotator")
+        pair_id, annotator = cells.required_name("pair_id", MAX_ID), self._annotator(cells)
         source = cells.name("source") or self.source
         shown, scale = cells.choice("shown", Shown), scale_of_pairs("scale", cells.text("scale"))
         aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))

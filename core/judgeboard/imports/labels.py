@@ -11,7 +11,7 @@ from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, simple_name
-from judgeboard.imports.values import MISSING, word_of
+from judgeboard.imports.values import MISSING, NO_VERDICT, word_of
 from judgeboard.text import counted
 
 if TYPE_CHECKING:  # listing the kinds loads no database library
@@ -87,6 +87,12 @@ class LabelWords:
                 "label", f"unknown label {word!r}: to read it, use {ways}. For other classes, use --label-set NAME"
             )
         return label
+
+    def is_no_verdict(self, cells: Cells) -> bool:
+        """Whether the label of a row says that the judge gave no usable verdict: "Invalid", "N/A", "error"."""
+        value = cells.raw("label")
+        word = None if value is None else _short(value)
+        return word in NO_VERDICT and word not in cells.meanings.get("label", {})
 
     def word(self, cells: Cells) -> str | None:
         """Return the label of a row in a label set, None if there is no label or no label set."""

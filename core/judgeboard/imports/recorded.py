@@ -171,12 +171,15 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         response_id = cells.required_name("external_id", MAX_ID)
         judge = cells.required_name("judge")
         status = cells.choice("status", Status) or Status.OK
-        label, word = self.labels.read(cells), self.labels.word(cells)
+        said_nothing = self.labels.label_set is None and self.labels.is_no_verdict(cells)
+        label, word = (None, None) if said_nothing else (self.labels.read(cells), self.labels.word(cells))
         groundedness = checked("groundedness", checked_groundedness, cells.number("groundedness"))
         scale = own_scale(cells)
         quality = None if scale else checked("quality", checked_quality, cells.number("quality"))
         scores = scores_in(cells, scale, "scores")
         has_verdict = bool(scores) or (label, word, groundedness, quality) != (None, None, None, None)
+        if said_nothing and not has_verdict and status is Status.OK:
+            status = Status.UNPARSABLE
         if has_verdict and status is not Status.OK:
             raise Unusable("status", f"a row with a verdict cannot have the status {status}")
         if not has_verdict and status is Status.OK:
@@ -188,7 +191,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             label=label,
             reasoning=cells.text("reasoning"),
             claims=_claims(cells),
-            raw=json_text(cells.get("raw")),
+            raw=json_text(cells.get("raw")) or (str(cells.raw("label")) if said_nothing else None),
             error=cells.text("error"),
             scores=scores,
         )

@@ -16,6 +16,9 @@ Meanings = Mapping[str, Mapping[str, str]]
 MISSING = frozenset({"nan", "n/a", "na", "null", "none", "<na>"})
 """Words, in lower case, that tables write for a missing value."""
 
+NO_VERDICT = frozenset({"", "error", "invalid", "unparsable", "na", *MISSING})
+"""Words, in lower case, with which judges say that they gave no usable verdict."""
+
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _JOINED = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
 _PYTHON_TEXT = re.compile(r"""\s*('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*,?""", re.DOTALL)

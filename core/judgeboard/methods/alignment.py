@@ -7,7 +7,7 @@ once with the judge on held-out labels. A candidate that quotes an answer is ref
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
@@ -26,7 +26,6 @@ from judgeboard.methods.candidate_prompts import (
     CandidateCalls,
     Case,
     PromptText,
-    chosen_cases,
 )
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
@@ -188,7 +187,7 @@ async def align_async(
                 return replace(result, sentence=_no_gain(result, best, len(develop.ids)))
             codes = await asking.verdicts(best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts)
             result = replace(result, best=best.number, cost_micro=asking.cost_micro)
-            return _looked(store, version, asking.version_of(best), held_out, codes, result, cases, options)
+            return _looked(store, version, asking.version_of(best), held_out, develop, codes, result, options)
     finally:
         await endpoint.aclose()
 
@@ -365,9 +364,9 @@ def _looked(
     version: StoredVersion,
     candidate: JudgeVersion,
     held_out: _Labelled,
+    develop: _Labelled,
     codes: Mapping[int, int],
     result: Alignment,
-    cases: Sequence[Case],
     options: RunOptions,
 ) -> Alignment:
     """Compare the best candidate with the judge on held-out labels, and store the look."""
@@ -409,7 +408,7 @@ def _looked(
             held_out=len(ids),
             mended=mended,
             broken=broken,
-            shown=tuple(case.item.response_id for case in chosen_cases(cases, result.best or 0)),
+            shown=tuple(develop.ids.tolist()),
         )
         look_id = record_look(connection, look, options.get("actor", "library"))
     return replace(

@@ -289,8 +289,9 @@ def sample_scores(items: Items) -> SampleScores:
         return SampleScores(nothing, nothing, nothing)
     best = share(shares > 0, groups)
     wrong = items.k - np.rint(shares * items.k).astype(np.int64)
+    # Whole numbers of any size are divided one by one: an array of them has no float type.
     chances = [
-        1 - np.array([math.comb(n, j) for n in wrong.tolist()]) / math.comb(items.k, j) for j in range(1, items.k)
+        np.array([1 - math.comb(n, j) / math.comb(items.k, j) for n in wrong.tolist()]) for j in range(1, items.k)
     ]
     return SampleScores(
         mean=_mean_chance(shares, groups),

@@ -46,7 +46,7 @@ class Look:
 
     ``number`` counts the looks at these labels, and ``held_out`` the labels. ``mended`` are the ids of the answers on
     which only the candidate agrees with people, ``broken`` of those on which only the version does. ``shown`` are the
-    ids of the answers whose labels the model that wrote the candidate saw.
+    ids of the answers whose labels chose the candidate, or were seen by the model that wrote it.
     """
 
     version_id: int
@@ -96,7 +96,7 @@ def stored_looks(connection: Connection, version_id: int | None = None) -> list[
 
 
 def shown_answers(connection: Connection) -> dict[int, frozenset[int]]:
-    """Return the ids of the answers whose labels shaped the prompt of a judge version, by the id of the version."""
+    """Return the ids of the answers whose labels shaped or chose a judge version's prompt, by the id of the version."""
     return {
         version_id: frozenset(each.look.shown)
         for each in stored_looks(connection)

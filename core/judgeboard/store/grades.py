@@ -393,17 +393,25 @@ def _owner(review: NewReview) -> tuple[int | None, int]:
 
 
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
-    """Return the ids of the authors with these names, and store new authors. "ines" and "Ines" are one person."""
+    """Return the ids of the authors with these names, and store new authors.
+
+    "ines", "Ines" and "Ines " are one person. Authors that are stored under such names already stay who they are.
+    """
     lock_names(connection)
     known: dict[str, int] = {}
     folded: dict[str, int] = {}
     for name, id_ in authors(connection):
         known.setdefault(name, id_)
-        folded.setdefault(name.casefold(), id_)
-    new = {name.casefold(): name for name in sorted(names, reverse=True) if name.casefold() not in folded}
-    for name in sorted(new.values()):
-        folded[name.casefold()] = store_reviewer(connection, ORIGIN, name).id
-    return {name: known.get(name, folded[name.casefold()]) for name in names}
+        folded.setdefault(one_spelling(name), id_)
+    new = {one_spelling(name): name for name in sorted(names, reverse=True) if one_spelling(name) not in folded}
+    for spelling, name in sorted(new.items(), key=lambda item: item[1]):
+        folded[spelling] = store_reviewer(connection, ORIGIN, " ".join(name.split())).id
+    return {name: known.get(name, folded[one_spelling(name)]) for name in names}
+
+
+def one_spelling(name: str) -> str:
+    """Return the name of an author without blanks around it, with single blanks, in lower case."""
+    return " ".join(name.split()).casefold()
 
 
 def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:

@@ -283,7 +283,7 @@ def current_verdicts(
     """Return the current verdicts of judge versions on the log, with the score on ``dimension`` if one is named.
 
     ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log. It leaves out the
-    answers that are examples in the judge version's prompt.
+    answers with which the judge version's prompt was made.
     """
     query = select(
         CURRENT.c.judge_version_id,
@@ -303,7 +303,7 @@ def current_verdicts(
         )
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
     current = CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
-    return current.at(~_shown(connection, versions, responses)) if of_reviewed else current
+    return current.at(~_in_prompts(connection, versions, responses)) if of_reviewed else current
 
 
 def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
@@ -344,7 +344,7 @@ def load_graded(
 ) -> GradedAnswers:
     """Return every current review of a logged answer (that matches) with the current verdicts of all judge versions.
 
-    An answer is left out for a judge version whose prompt has it as an example. With ``dimension`` the scores on this
+    An answer is left out for a judge version whose prompt was made with it. With ``dimension`` the scores on this
     dimension of a rubric are read instead of the three grades. `graded_reviews` explains the other arguments.
     """
     reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=classes)
@@ -372,18 +372,28 @@ def load_graded(
     )
 
 
-def _shown(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
-    shown = np.zeros(len(version_ids), dtype=np.bool_)
+def prompt_answers(connection: Connection) -> dict[int, IntArray]:
+    """Return the ids, ascending, of the answers with which a judge version's prompt was made, by the version's id.
+
+    They are examples in the prompt, or labelled answers that shaped or chose it. No figure of the version counts them.
+    """
     aligned = shown_answers(connection)
+    answers: dict[int, IntArray] = {}
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples") and version_id not in aligned:
             continue
         from judgeboard.judges.prompt import example_responses  # loads pydantic's types
 
-        examples = sorted(example_responses(params) | aligned.get(version_id, frozenset()))
-        if examples:
-            shown |= (version_ids == version_id) & among(response_ids, np.array(examples, dtype=np.int64))
-    return shown
+        of_version = sorted(example_responses(params) | aligned.get(version_id, frozenset()))
+        answers[version_id] = np.array(of_version, dtype=np.int64)
+    return answers
+
+
+def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
+    inside = np.zeros(len(version_ids), dtype=np.bool_)
+    for version_id, answers in prompt_answers(connection).items():
+        inside |= (version_ids == version_id) & among(response_ids, answers)
+    return inside
 
 
 def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:

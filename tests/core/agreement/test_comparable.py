@@ -64,3 +64,14 @@ def test_without_common_answers_the_next_step_is_to_grade(log: GradedLog) -> Non
     log.say_all(log.version(), [first], quality=3)
     log.review_all([second], quality=2)
     assert measure_agreement(log.store, judge_versions=["rag"]).sentence == EMPTY
+
+
+def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> None:
+    ids = log.answers(12)
+    for reviewer in ("mara", "jon"):
+        log.review_all(ids, reviewer, label=GOOD)
+    result = measure_agreement(log.store, of="people", grade="quality")
+    assert result.sentence == (
+        "No answer has a quality by two people, so their agreement is not available. Two people or more rated label "
+        "(12 answers): choose it with --grade."
+    )

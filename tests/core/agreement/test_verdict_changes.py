@@ -52,6 +52,17 @@ def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(
 
 
 @on_sqlite
+def test_an_answer_on_which_people_tie_counts_for_neither_verdict(log: GradedLog) -> None:
+    version, (tied, clear) = log.version(), log.answers(2)
+    log.say_all(version, [tied, clear], groundedness=0.2)
+    run = log.run(version, {each: {"groundedness": 0.8} for each in (tied, clear)})
+    log.review(tied, label=GOOD, groundedness=0.9)
+    log.review(tied, label=BAD, groundedness=0.8, reviewer="jon")
+    log.review(clear, label=GOOD)
+    assert of_run(log, run).comparison.graded == 1
+
+
+@on_sqlite
 def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(4)
     before, after = (0.9, 0.4, 0.6, 0.1), (0.6, 0.55, 0.6, 0.0)

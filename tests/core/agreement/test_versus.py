@@ -357,3 +357,15 @@ def test_labels_on_flagged_answers_alone_do_not_speak_for_the_other_questions(lo
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
     assert (result.labelled, result.change.value) == (30, -0.5)
+
+
+def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(40)
+    for name in ("one", "two"):
+        sqlite_log.say(sqlite_log.version(name), {each: {"label": BAD if each % 3 else GOOD} for each in ids})
+    sqlite_log.review_all(ids[:20], label=GOOD)
+    with sqlite_log.store.reading() as connection:
+        compared = compare_versions(connection, "one v1", "two v1")
+    assert compared.sentence == (
+        "one v1 and two v1 give the same verdict on every answer that both judged. No label can show a difference."
+    )

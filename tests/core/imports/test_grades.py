@@ -5,10 +5,12 @@ import json
 import pytest
 
 from engines import on_sqlite
+from graded_log import GradedLog
 from judgeboard.agreement.answer_pairs import person_grades
 from judgeboard.domain import AspectPreference, Label, Preference, QueueOrder, Rejected, Role, Shown
 from judgeboard.errors import NotAllowed
 from judgeboard.imports.fields import Unusable
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.scales import scale_in, scale_of_pairs
 from judgeboard.people.roster import add_person, ensure_reviewer, link_person, list_people
 from judgeboard.reviews.decisions import prefer
@@ -271,3 +273,19 @@ def test_an_annotator_who_is_linked_to_another_person_is_not_taken_up(case: Queu
     ensure_reviewer(case.store, "page", "Zoë")
     graded("zoë", 0.2)
     assert counted(case) == {"zoë": 0.1, "Jon": 0.2}
+
+
+@on_sqlite
+def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_path) -> None:
+    log = GradedLog(store)
+    log.answers(3)
+    names = ("Mara", "mara ", "Jon")
+    rows = [{"response_id": f"a{n}", "annotator": name, "label": "grounded"} for n, name in enumerate(names, 1)]
+    file = tmp_path / "grades.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    summary = import_file(store, file, kind="grades")
+    assert (summary.new, summary.rejected) == (3, 0)
+    assert summary.spelling_words == "one reviewer each: 'Mara' and 'mara '"
+    with store.reading() as connection:
+        assert set(reviewer_names(connection).values()) == {"Jon", "Mara"}
+        assert len(set(graded_reviews(connection).reviewer_ids.tolist())) == 2

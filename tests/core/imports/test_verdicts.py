@@ -50,6 +50,14 @@ def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="verdicts")[0] == field
 
 
+@pytest.mark.parametrize("word", ["Invalid", "N/A", " error ", "unparsable"])
+def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(one, word):
+    verdict = one({**ROW, "label": word}, kind="verdicts").verdict
+    assert (verdict.status, verdict.label, verdict.raw) == (Status.UNPARSABLE, None, word)
+    scored = one({**ROW, "label": word, "groundedness": 0.2}, kind="verdicts").verdict
+    assert (scored.status, scored.label, scored.groundedness) == (Status.OK, None, 0.2)
+
+
 def test_a_judge_judges_a_response_once_in_a_file(reading):
     rows = [{**ROW, "quality": 3}, {**ROW, "quality": 3}, {**ROW, "judge": "other", "quality": 3}]
     first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="verdicts")

@@ -1,13 +1,14 @@
 """Aligning a judge: a better prompt is shown to be better on held-out labels; too few labels and leaks show nothing."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Connection, select
 
 from aligned_log import (
     CAREFUL,
@@ -24,6 +25,7 @@ from aligned_log import (
 )
 from engines import on_sqlite
 from graded_log import BAD
+from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import compare_versions
 from judgeboard.cli.app import run
@@ -38,7 +40,7 @@ from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_
 from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
-from judgeboard.store.tables import EVENT, JUDGMENT
+from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
 from judging_log import address
 from stored_rows import rows_of
 
@@ -101,10 +103,20 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     judge_pending(store, make_judge("rag", model="judge", base_url=endpoint.base_url, prompt=file))
     with store.reading() as connection:
         assert [each.title for each in list_versions(connection) if each.name == "rag"] == ["rag v1", "rag v2"]
-        assert 0 < len(look.look.shown) <= 8
+        roles = {evidence_role(group) for group in _groups_of(connection, look.look.shown)}
+        assert roles == {EvidenceRole.DEVELOP}, "all that chose the prompt, and nothing that tested it"
         assert LabelledAnswers(connection, accepted).left_out["prompt_examples"] == len(look.look.shown)
         compared = compare_versions(connection, "rag v1", "rag v2")
     assert compared.counts.n == 80 - len(look.look.shown)
+    agreement = measure_agreement(store, judge_versions=["rag v2"])
+    assert agreement.n == 80 - len(look.look.shown)
+    assert agreement.left_out["prompt_examples"] == len(look.look.shown)
+    assert "the judge's prompt was made with them" in (agreement.left_out_sentence or "")
+
+
+def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[int]:
+    groups = select(RESPONSE.c.evidence_group).where(RESPONSE.c.id.in_(response_ids))
+    return list(connection.execute(groups).scalars())
 
 
 def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(

@@ -1,6 +1,8 @@
 """Self-reference: the calls it needs, its three conditions, thresholds per category, and what the page says."""
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -148,6 +150,19 @@ def test_nothing_at_all_is_undefined_and_never_0() -> None:
     assert gate_scores(items, on).on_rate.value is None
     assert categories(items, on, 4) == ()
     assert gain(items, items.without, items.always).value is None
+
+
+@pytest.mark.parametrize("k", [68, 200])
+def test_many_samples_of_repeated_questions_have_exact_chances(k: int) -> None:
+    """Binomial coefficients of so many samples are no 64-bit numbers."""
+    right = [k, 3, 0, 3]
+    made = of(*(item(AGREED, WRONG) for _ in right))
+    scores = sample_scores(replace(made, k=k, questions=np.array([0, 0, 1, 1]), samples_right=np.array(right) / k))
+    assert len(scores.pass_at) == k
+    wrong = [k - each for each in right]
+    for j in (1, k // 2, k - 1):
+        exact = sum(1 - Fraction(math.comb(n, j), math.comb(k, j)) for n in wrong) / 4
+        assert scores.pass_at[j - 1].value == pytest.approx(float(exact), abs=1e-12)
 
 
 def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
