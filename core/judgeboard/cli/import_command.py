@@ -306,10 +306,10 @@ def _columns(summary: "ImportSummary") -> list[str]:
 
 
 def _labels(summary: "ImportSummary") -> list[str]:
-    """Return which words were read as which label, if they are other words, and which names are one person."""
+    """Return which words were read as which label, if they are other words, and further remarks."""
     from judgeboard.imports.labels import in_other_words, labels_sentence, other_way
 
-    lines = [f"  {summary.spelling_words}"] if summary.spelling_words else []
+    lines = [f"  {remark}" for remark in summary.remarks]
     if not in_other_words(summary.labels):
         return lines
     lines.append(f"  labels: {labels_sentence(summary.labels)}")

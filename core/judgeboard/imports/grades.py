@@ -1,6 +1,6 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -77,6 +77,10 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     }
     needed = ("annotator",)
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {"label": Label, "shown": Shown}
+
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
+        self._spellings: dict[str, set[str]] = {}
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -161,9 +165,15 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         stored.unchanged -= new
         return stored
 
+    def remarks(self) -> Iterator[str]:
+        """Yield the names that are written in several ways, which are one reviewer."""
+        for names in self._spellings.values():
+            if len(names) > 1:
+                yield f"one reviewer: {' and '.join(map(repr, sorted(names)))}"
+
     def _annotator(self, cells: Cells) -> str:
         annotator = cells.required_name("annotator")
-        self.spellings.setdefault(one_spelling(annotator), set()).add(annotator)
+        self._spellings.setdefault(one_spelling(annotator), set()).add(annotator)
         return annotator
 
     def _of_pair(self, cells: Cells) -> ImportedPreference:

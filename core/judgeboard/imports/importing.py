@@ -46,9 +46,9 @@ class ImportSummary:
     file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
     ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
     separate list because all unusable rows of a batch come before its differing rows.
-    ``labels`` are the words that the file has for labels, ``spellings`` names of people that are written in several
-    ways. ``export`` is what the file was recognised as, if it is an
-    export of another tool, ``of_traces`` if its answers are those of traces; ``others`` counts its rows of other kinds.
+    ``labels`` are the words that the file has for labels, ``remarks`` tell what else people should know. ``export`` is
+    what the file was recognised as, if it is an export of another tool, ``of_traces`` if its answers are those of
+    traces; ``others`` counts its rows of other kinds.
     ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     """
@@ -69,7 +69,7 @@ class ImportSummary:
     differing: int = 0
     columns: tuple[ColumnUse, ...] = ()
     labels: tuple[LabelWord, ...] = ()
-    spellings: tuple[tuple[str, ...], ...] = ()
+    remarks: tuple[str, ...] = ()
     unreadable: str | None = None
     rejected_file: Path | None = None
     rejected_problem: str | None = None
@@ -105,12 +105,6 @@ class ImportSummary:
         return self.kind in IDS_FROM_CONTENT and "external_id" in {
             use.ours for use in self.columns if use.theirs is None
         }
-
-    @property
-    def spelling_words(self) -> str | None:
-        """Which names are one person: "One reviewer each: 'Mara' and 'Mara ' "; None if each has one spelling."""
-        people = (" and ".join(map(repr, each)) for each in self.spellings)
-        return f"one reviewer each: {'; '.join(people)}" if self.spellings else None
 
     @property
     def not_found(self) -> tuple[str, ...]:
@@ -205,7 +199,7 @@ def import_file(
             rows.finish(whole=batch is None)
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
-        summary.spellings = tuple(tuple(sorted(each)) for each in reading.kind.spellings.values() if len(each) > 1)
+        summary.remarks = tuple(reading.kind.remarks())
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -136,9 +136,8 @@ class ImportKind(ABC, Generic[Record]):
     source (None: any). ``columns`` has the other names of each field. The fields ``needed`` show the kind of a row.
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
     only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
-    words for labels, ``spellings`` has how people's names are written. With ``newer_counts``, a verdict that differs
-    from the stored one is a newer one. ``batch_id`` is the import batch of the records that are stored next. ``runs``
-    has the runs of recorded judges by judge version.
+    words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
+    the import batch of the records that are stored next. ``runs`` has the runs of recorded judges by judge version.
     With ``of_traces``, the answers are those of traces: a trace is one answer, whichever way and source it came by.
     ``tool_source`` is the source of the tool whose export is read, if no source was chosen. ``file_answers`` has the
     answers in the file, by id, to which the records that are stored next belong. ``aspects_added`` counts the stored
@@ -157,13 +156,16 @@ class ImportKind(ABC, Generic[Record]):
         self.actor = actor
         self.seen = SeenIds()
         self.labels = LabelWords()
-        self.spellings: dict[str, set[str]] = {}
         self.newer_counts = False
         self.runs: dict[int, int] = {}
         self.aspects_added = 0
         self.of_traces = False
         self.tool_source: str | None = None
         self.file_answers: dict[str, Response] = {}
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what people should know of the rows so far, apart from rejected ones."""
+        yield from ()
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:  # noqa: ARG003 - grades depend on them

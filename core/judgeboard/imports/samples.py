@@ -1,5 +1,6 @@
 """Repeated results: several answers of a model to one question, or several scores of a judge for one answer."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,6 +34,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, recorded_scores
 from judgeboard.store.samples import NewSample, SampleKey, StoredSample, store_samples, stored_samples
 from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.text import counted
 
 Value = TypeVar("Value")
 _CONDITIONS = {"A": "plain", "B": "reference"}
@@ -72,12 +74,20 @@ class SampleImport(RecordedImport[ImportedSamples]):
     left_over = "kept with the question"
     brings_answers = True
 
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
+        self._other_length: Counter[str] = Counter()
+
+    def remarks(self) -> Iterator[str]:
+        """Yield the columns whose lists are not as long as the samples; they are left out, and the samples are kept."""
+        for column, rows in self._other_length.items():
+            yield f"{column!r} is left out in {counted(rows, 'row')}: its list is not as long as the samples"
+
     def build(self, cells: Cells) -> ImportedSamples:
         """Return the question and the sampled answers of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
-        return ImportedSamples(
-            pair_in(cells, self.source or "", answers=False), judge, _samples(cells), _comparisons(cells)
-        )
+        pair, samples = pair_in(cells, self.source or "", answers=False), _samples(cells, self._other_length)
+        return ImportedSamples(pair, judge, samples, _comparisons(cells))
 
     def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
         """Store what is new. Reject a row if the stored answer of a sample differs."""
@@ -123,15 +133,27 @@ def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int |
     return [read(item) for item in value]
 
 
-def _samples(cells: Cells) -> tuple[NewSample, ...]:
+def _beside(
+    cells: Cells, field: str, read: Callable[[Any], Value], length: int, other_length: Counter[str]
+) -> list[Value] | None:
+    """Return a list beside the samples; None if it is absent, or if it has another length, which is counted."""
+    values = listed(cells, field, read)
+    if values is not None and len(values) != length:
+        other_length[cells.taken.get(field, field)] += 1
+        return None
+    return values
+
+
+def _samples(cells: Cells, other_length: Counter[str]) -> tuple[NewSample, ...]:
     answers = listed(cells, "samples", _answer)
     if not answers:
         raise Unusable("samples", "no samples: give a list of answers, with null for an answer that could not be read")
     n = len(answers)
-    models = listed(cells, "models", lambda value: value if isinstance(value, str) else None, n) or [None] * n
-    rights = listed(cells, "correct", _correct, n) or [None] * n
-    raws = listed(cells, "raw", json_text, n) or [None] * n
-    listed_statuses = listed(cells, "statuses", _status, n)
+    named = _beside(cells, "models", lambda value: value if isinstance(value, str) else None, n, other_length)
+    models = named or [None] * n
+    rights = _beside(cells, "correct", _correct, n, other_length) or [None] * n
+    raws = _beside(cells, "raw", json_text, n, other_length) or [None] * n
+    listed_statuses = _beside(cells, "statuses", _status, n, other_length)
     statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
     if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
         raise Unusable("statuses", "only a sample with the status ok has an answer")

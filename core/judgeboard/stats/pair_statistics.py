@@ -45,7 +45,7 @@ from judgeboard.stats.correlation import (
     within_queries,
 )
 from judgeboard.stats.detection import auprc, auroc, brier, expected_calibration_error
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, too_few, unmeasured, within_range
+from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
 from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation, two_way
 from judgeboard.stats.ratings import PREFERENCE, Ratings, Scale, positions
@@ -250,10 +250,20 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     return leaving_out(estimate, ("answers without a score of the judge", pairs.n - n))
 
 
-def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
+FEWEST_OF_CLASS = 5
+"""With fewer rows of a class, the intervals of macro averages held the truth in 80 to 88 of 100 simulations."""
+
+
+def _macro(
+    compute: Callable[[FloatArray], FloatArray], undefined: str, fewest: int = FEWEST_OF_CLASS
+) -> Callable[[Pairs], Estimate]:
     def of_table(pairs: Pairs) -> Estimate:
         several = len(np.union1d(pairs.judge, pairs.people)) > 1
-        return pairs.table.statistic(compute, undefined if several else ONE_CATEGORY)
+        estimate = pairs.table.statistic(compute, undefined if several else ONE_CATEGORY)
+        rarest = min(int(np.unique(side, return_counts=True)[1].min()) for side in (pairs.judge, pairs.people))
+        if estimate.value is None or rarest >= fewest:
+            return estimate
+        return measured(estimate.value, estimate.n, reason=f"no interval: a class has fewer than {fewest} rows")
 
     return of_table
 
@@ -371,7 +381,7 @@ STATISTICS: Mapping[str, Statistic] = {
         "Macro recall (balanced accuracy)", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")
     ),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
-    "weighted_f1": Statistic("Weighted F1", _categorical, _macro(weighted_f1, ONE_CATEGORY)),
+    "weighted_f1": Statistic("Weighted F1", _categorical, _macro(weighted_f1, ONE_CATEGORY, fewest=0)),
     "mcc": Statistic(
         "Matthews correlation",
         _categorical,

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from judgeboard.domain import OVERALL, Preference, ResponseKind, Shown
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.recorded import RecordedJudge
 
 ROW = {"id": "q", "question": "how many?", "samples": ["A", None, 3]}
@@ -46,8 +47,6 @@ def test_verdicts_by_condition_and_order_with_nothing_dropped(one):
         ({"samples": []}, "samples"),
         ({"samples": "A"}, "samples"),
         ({"samples": [["A"]]}, "samples"),
-        ({"models": ["x"]}, "models"),
-        ({"raw": ["x"]}, "raw"),
         ({"statuses": ["ok", "ok", "error"]}, "statuses"),
         ({"statuses": ["ok", "lost", "ok"]}, "statuses"),
         ({"verdicts": {"C": {}}}, "verdicts"),
@@ -58,6 +57,15 @@ def test_verdicts_by_condition_and_order_with_nothing_dropped(one):
 )
 def test_what_is_no_sample_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="samples")[0] == field
+
+
+def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(sqlite_store, tmp_path) -> None:
+    file = tmp_path / "samples.jsonl"
+    rows = [ROW | {"id": f"q{n}", "raw": ["x"] * (n + 2)} for n in range(3)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    summary = import_file(sqlite_store, file, kind="samples")
+    assert (summary.new, summary.rejected) == (3, 0)
+    assert summary.remarks == ("'raw' is left out in 2 rows: its list is not as long as the samples",)
 
 
 REPEAT = {"id": "r", "question": "?", "answer": "yes", "rubric": "1 bad, 5 good", "scale": "1-5", "model": "m"}
