@@ -35,7 +35,7 @@ from judgeboard.stats.chance_corrected import alpha, gwet
 from judgeboard.stats.confusion import TableEstimates
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import mean_estimate
-from judgeboard.stats.pair_statistics import pair_statistics
+from judgeboard.stats.pair_statistics import MEANS_OF_PAIRS, STATISTICS, pair_statistics
 from judgeboard.stats.proportions import share
 from judgeboard.stats.rates import (
     FEW_GROUPS,
@@ -53,7 +53,7 @@ MISSING = 0.2
 SAME_AS_CLUSTER = 0.5
 BAND = (0.93, 0.97)
 RARE = 0.05  # the sample itself may hold too few bad answers: such rows are shown, and not held to the band
-STATISTICS = ("kappa", "alpha of 2", "alpha of 3, gaps", "AC1 of 3, gaps")
+OF_RATERS = ("kappa", "alpha of 2", "alpha of 3, gaps", "AC1 of 3, gaps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def main() -> int:
     print(
         f"{asked.sets:,} sets each; share of intervals that hold the truth, in %; sets without an interval in brackets"
     )
-    print("cluster    n   bad  kappa  " + "  ".join(f"{name:>18}" for name in STATISTICS))
+    print("cluster    n   bad  kappa  " + "  ".join(f"{name:>18}" for name in OF_RATERS))
     jobs = ((setting, asked.sets, asked.resamples, seed) for seed, setting in enumerate(SETTINGS))
     outside_band = 0
     with ProcessPoolExecutor(asked.workers) as pool:
@@ -212,7 +212,39 @@ def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: i
         scores = judge if scale is LABEL else None
         figures = pair_statistics(of_judge, of_people, scale, groups, scores=scores, resamples=resamples)
         yield from ((f"{scale.grade} {name}", estimate) for name, estimate in figures.estimates.items())
+    yield from _raters(people, judge, groups, rng)
     yield from _rates(people, judge, groups, rng)
+
+
+NOT_SIMULATED = {
+    *("accuracy", "missed", "false_alarms", "alpha"),  # other names, or complements, of simulated ones
+    *("self_consistency", "changed_with_order", "first_position", "spread", "agreement_without_ties"),  # of pairs
+    *("pearson_between", "spearman_between", "kendall_between"),  # of generators
+    *("set_alpha", "span_f1", "word_alpha", "ranking_tau"),  # of fields of a label schema
+    *(f"mean_{name}" for name in MEANS_OF_PAIRS),
+}
+"""Statistics that no simulation here has: a new statistic is simulated, or named here with the reason."""
+
+
+def _raters(
+    people: FloatArray, judge: FloatArray, groups: Grouping, rng: np.random.Generator
+) -> Iterator[tuple[str, Estimate]]:
+    """Yield every statistic of three raters, of whom a fifth of the ratings is missing."""
+    third = np.clip(people + rng.normal(0, 0.15, len(people)), 0, 1)
+    scores = np.stack([people, judge, third], axis=1)
+    given = rng.random(scores.shape) >= MISSING
+    for scale in (LABEL, QUALITY, GROUNDEDNESS):
+        values = (
+            (scores < 0.5).astype(np.float64)
+            if scale is LABEL
+            else np.digitize(scores, (0.25, 0.5, 0.75)).astype(np.float64)
+            if scale is QUALITY
+            else scores
+        )
+        ratings = Ratings(np.where(given, values, np.nan), RATERS, scale, groups)
+        for name, row in STATISTICS.items():
+            if row.of_raters is not None and row.applies(scale):
+                yield f"raters, {scale.grade} {name}", row.of_raters(ratings)
 
 
 def _rates(

@@ -4,6 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+from interval_coverage import NOT_SIMULATED, WORLDS, world_estimates
+
+from judgeboard.stats.pair_statistics import STATISTICS
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -16,3 +21,12 @@ def test_every_benchmark_imports_what_is_there() -> None:
 
     assert names
     assert imported.returncode == 0, imported.stderr
+
+
+def test_every_statistic_is_simulated_or_named_as_one_that_is_not() -> None:
+    rng = np.random.default_rng(0)
+    simulated = {
+        key.rsplit(" ", 1)[-1] for world in WORLDS.values() for key, _ in world_estimates(world, world.n, rng, 10)
+    }
+    assert not simulated & NOT_SIMULATED
+    assert STATISTICS.keys() <= simulated | NOT_SIMULATED

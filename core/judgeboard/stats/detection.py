@@ -126,6 +126,8 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     tenth, above = tenths(score), grounded - score
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
+    if len(score) < MIN_CALIBRATION:  # few answers raise the value by chance, and the interval with it
+        return measured(value, len(score), reason=f"no interval: fewer than {MIN_CALIBRATION} answers")
     estimate = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
     if estimate.low is None or estimate.high is None:
         return estimate

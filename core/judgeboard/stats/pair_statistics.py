@@ -250,7 +250,7 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     return leaving_out(estimate, ("answers without a score of the judge", pairs.n - n))
 
 
-FEWEST_OF_CLASS = 5
+FEWEST_OF_CLASS = 10
 """With fewer rows of a class, the intervals of macro averages held the truth in 80 to 88 of 100 simulations."""
 
 

@@ -18,7 +18,7 @@ from judgeboard.stats.arrays import (
     same_length,
     tie_codes,
 )
-from judgeboard.stats.estimates import leaving_out, measured, t_quantile, unmeasured
+from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import (
     bootstrapped,
     resampled_tables,
@@ -26,12 +26,14 @@ from judgeboard.stats.intervals import (
     wilson,
     wilson_on_groups,
 )
+from judgeboard.stats.sample_size import design_effect_of_mean
 
 
 def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Estimate:
     """Return the share of true ``hits``, one per row; undefined without rows.
 
-    The interval resamples groups (ids are evidence groups); without ``groups``, or if all differ, it is Wilson's.
+    The interval is Wilson's. With ``groups`` (ids are evidence groups), the rows count divided by the design effect,
+    with Student's t of the groups.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
@@ -42,8 +44,12 @@ def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Est
         return replace(share_intervals(k, n)[0], unit=by_group.unit)
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
-    tables = resampled_tables(hit.astype(np.int64), 2, by_group)
-    return bootstrapped(k / n, n, tables[:, 1] / tables.sum(axis=1), by_group)
+    if by_group.count < 2:
+        return measured(k / n, n, reason=f"no interval: one {by_group.group} only")
+    wider = (float(t_quantile(by_group.count - 1)) / Z) ** 2
+    low, high = wilson(k / n, n / (design_effect_of_mean(hit, by_group) * wider))
+    method = "Wilson with the design effect, Student's t"
+    return measured(k / n, n, (float(low), float(high)), method=method, unit=by_group.unit)
 
 
 def half_credit(

@@ -22,6 +22,8 @@ Target = Literal["app", "these"]
 
 NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
 UNLABELLED = "a part of the answers has no label"
+FEWEST_OF_RARER = 5
+"""With fewer labels of the rarer class, the interval of a predicted share held the truth in 61 to 75 of 100 draws."""
 LEAST_OF_STRATUM = 2
 """With fewer labels of a stratum that is not wholly labelled, the variance within it is unknown."""
 TOO_SMALL = f"a part of the answers has fewer than {LEAST_OF_STRATUM} labels"
@@ -274,6 +276,7 @@ def predicted_mean(
     if (labelled[answers > 0] < 2).any():
         return unmeasured(n, "a part of the answers has fewer than 2 labels")
     full = answers / np.maximum(answers - labelled, 1)
+    rarer = min(float(labels.values.sum()), n - float(labels.values.sum()))
     if slope == "full":
         slopes = full
     else:
@@ -285,6 +288,9 @@ def predicted_mean(
     levels = _means(labels.strata, residuals, count) + slopes * means
     made = _linearised(population, labels, residuals, levels, slopes, target)
     scale: Transform | None = "the logit" if share else None
+    if share and rarer < FEWEST_OF_RARER:
+        few = f"no interval: the labels sum up to {rarer:.3g} only, and at least {FEWEST_OF_RARER} are needed"
+        return measured(min(max(made.value, 0.0), 1.0), n, reason=few)
     return _estimate(made, n, scale, "prediction-powered", _without_error(population, n, target))
 
 

@@ -184,7 +184,7 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
         {"id": "q4", "question": "How deep?", "samples": ["7", "7", "8"], "correct": [True, None, False]},
         {"id": "q5", "question": "How old?", "samples": ["7", "7", "8"], "reference": "8"},
         {"id": "q6", "question": "How wide?", "samples": ["9"], "correct": ["yes"]},
-        {"id": "q7", "question": "How big?", "samples": ["9"], "correct": [True, False]},
+        {"id": "q7", "question": "How big?", "samples": ["9"], "correct": {"0": True}},
     ]
     content = "\n".join(map(json.dumps, lines)).encode()
     summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
