@@ -12,17 +12,8 @@ from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
-from judgeboard.trends import (
-    ALL_ANSWERS,
-    MEASURES,
-    MeasureName,
-    Period,
-    Trend,
-    panel_caption,
-    start_of,
-    trend,
-    trend_sentence,
-)
+from judgeboard.trend_words import panel_caption, trend_sentence
+from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, start_of, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 

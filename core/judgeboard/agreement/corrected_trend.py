@@ -43,18 +43,8 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import (
-    ALL_ANSWERS,
-    CLEAR,
-    PERIOD_DAYS,
-    PERIODS_A_YEAR,
-    Change,
-    Period,
-    span_words,
-    start_of,
-    unchanged_words,
-    when_words,
-)
+from judgeboard.trend_words import span_words, unchanged_words, when_words
+from judgeboard.trends import ALL_ANSWERS, CLEAR, PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, start_of
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.

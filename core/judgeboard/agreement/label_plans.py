@@ -264,10 +264,11 @@ def _of_groups(plan: LabelPlan) -> str | None:
     """Return what was taken for the correlation in evidence groups, where too few labels show it."""
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
         return None
-    source = "which the judge's verdicts show" if plan.correlation_from == "verdicts" else "an assumption"
+    correlation = f"a correlation of {two_decimals(plan.correlation)}"
+    taken = f"takes {correlation} from the judge's verdicts" if plan.correlation_from == "verdicts" else ""
     return (
-        f"Answers to one question from the same passages are alike. Too few labels show how much, so the plan takes a "
-        f"correlation of {two_decimals(plan.correlation)}, {source}."
+        "Answers to one question from the same passages are alike. Too few labels show how much, so the plan "
+        f"{taken or f'assumes {correlation}'}."
     )
 
 

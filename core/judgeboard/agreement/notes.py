@@ -90,7 +90,7 @@ def _all_sentences(statistics: PairStatistics, rows: str, in_all: InAllAnswers) 
     elif need is None:
         yield f"In all {in_all.answers:,} judged answers, {words}"
         labels = counted(in_all.labels, "label")
-        yield f"This is from {labels}, each weighted by the chance that its answer had to be labelled."
+        yield f"This rests on {labels}, weighted by how likely each answer was to be labelled."
         alone = in_all.graded
         yield (
             f"On the {alone['agreement'].n:,} graded answers alone: agreement {percent_words(alone['agreement'])}, "
@@ -258,7 +258,7 @@ def notes(
         return ()
     return (
         *_one_class(statistics),
-        *_not_conclusive(statistics.n, statistics.estimates[headline_name(pairs.scale)], pairs.scale),
+        *_not_conclusive(statistics.estimates[headline_name(pairs.scale)], pairs.scale),
         *_selection(pairs.response_ids, picked, things),
         *_skewed(pairs.people, pairs.scale, statistics.estimates, "kappa", things),
         *_few_of_rarer(pairs.people, pairs.scale, things),
@@ -322,14 +322,14 @@ def _one_class(statistics: PairStatistics) -> Iterator[Note]:
             )
 
 
-def _not_conclusive(n: int, headline: Estimate, scale: Scale) -> Iterator[Note]:
+def _not_conclusive(headline: Estimate, scale: Scale) -> Iterator[Note]:
     if headline.low is None or headline.high is None or (headline.high - headline.low) / 2 <= _WIDE:
         return
     low, high = two_decimals(headline.low), two_decimals(headline.high)
     yield Note(
         "not_conclusive",
-        f"With n = {n:,}, {headline_words(scale)} lies between {low} and {high}. About {more_pairs(headline):,} more "
-        "would narrow the interval to ±0.1.",
+        f"With n = {headline.n:,}, {headline_words(scale)} lies between {low} and {high}. About "
+        f"{more_pairs(headline):,} more would narrow the interval to ±0.1.",
     )
 
 

@@ -306,10 +306,10 @@ def _columns(summary: "ImportSummary") -> list[str]:
 
 
 def _labels(summary: "ImportSummary") -> list[str]:
-    """Return which words were read as which label, if they are other words, and further remarks."""
+    """Return which words were read as which label, if they are other words, and further messages."""
     from judgeboard.imports.labels import in_other_words, labels_sentence, other_way
 
-    lines = [f"  {remark}" for remark in summary.remarks]
+    lines = [f"  {message}" for message in summary.messages]
     if not in_other_words(summary.labels):
         return lines
     lines.append(f"  labels: {labels_sentence(summary.labels)}")

@@ -165,7 +165,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         stored.unchanged -= new
         return stored
 
-    def remarks(self) -> Iterator[str]:
+    def messages(self) -> Iterator[str]:
         """Yield the names that are written in several ways, which are one reviewer."""
         for names in self._spellings.values():
             if len(names) > 1:

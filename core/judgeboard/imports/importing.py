@@ -46,7 +46,7 @@ class ImportSummary:
     file could not be read to its end. ``before`` is the time of an earlier import of the same bytes.
     ``older_file`` has the rejected rows of an earlier import, if this one rejected none. ``first_differing`` is a
     separate list because all unusable rows of a batch come before its differing rows.
-    ``labels`` are the words that the file has for labels, ``remarks`` tell what else people should know. ``export`` is
+    ``labels`` are the words that the file has for labels, ``messages`` tell what else people should know. ``export`` is
     what the file was recognised as, if it is an export of another tool, ``of_traces`` if its answers are those of
     traces; ``others`` counts its rows of other kinds.
     ``tool_source`` is the source of its answers, if none was chosen.
@@ -69,7 +69,7 @@ class ImportSummary:
     differing: int = 0
     columns: tuple[ColumnUse, ...] = ()
     labels: tuple[LabelWord, ...] = ()
-    remarks: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     unreadable: str | None = None
     rejected_file: Path | None = None
     rejected_problem: str | None = None
@@ -199,7 +199,7 @@ def import_file(
             rows.finish(whole=batch is None)
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
-        summary.remarks = tuple(reading.kind.remarks())
+        summary.messages = tuple(reading.kind.messages())
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces

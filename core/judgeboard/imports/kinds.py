@@ -163,7 +163,7 @@ class ImportKind(ABC, Generic[Record]):
         self.tool_source: str | None = None
         self.file_answers: dict[str, Response] = {}
 
-    def remarks(self) -> Iterator[str]:
+    def messages(self) -> Iterator[str]:
         """Yield what people should know of the rows so far, apart from rejected ones."""
         yield from ()
 

@@ -78,7 +78,7 @@ class SampleImport(RecordedImport[ImportedSamples]):
         super().__init__(source, actor)
         self._other_length: Counter[str] = Counter()
 
-    def remarks(self) -> Iterator[str]:
+    def messages(self) -> Iterator[str]:
         """Yield the columns whose lists are not as long as the samples; they are left out, and the samples are kept."""
         for column, rows in self._other_length.items():
             yield f"{column!r} is left out in {counted(rows, 'row')}: its list is not as long as the samples"

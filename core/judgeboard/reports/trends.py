@@ -15,7 +15,8 @@ from judgeboard.agreement.notes import p_words
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend, period_words, trend_sentence
+from judgeboard.trend_words import period_words, trend_sentence
+from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:

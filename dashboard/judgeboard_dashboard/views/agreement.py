@@ -28,7 +28,7 @@ from judgeboard.reports.agreement import (
 )
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
-from judgeboard.reports.rates import JUDGE_ALONE, agreement_table, rate_table
+from judgeboard.reports.rates import JUDGE_ALONE, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, RowFilter, describe
@@ -75,7 +75,7 @@ LEADS = {
     "slice_apart": "One part differs.",
 }
 # These are captions, not notes at the top of the page.
-SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
+SMALL = {"slices", "some_flagged", "graded_alone", "cut", "judged_again", "temperature", "other_grades"}
 HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
 
 
@@ -287,16 +287,9 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> None:
     caption(*(each.text for each in result.warnings), result.left_out_sentence)
     if not result.n_labelled:
         return
-    with st.expander("Bad answers by query type, and agreement in all answers", key="rate_tables"):
-        if len(result.slices) > 1:
+    if len(result.slices) > 1:
+        with st.expander("Bad answers by query type", key="rate_tables"):
             table(rate_table(result, "Query type"), key="rate_types", name="rates", under=(JUDGE_ALONE,))
-        if any(each.value is not None for each in result.in_all_answers.values()):
-            table(
-                agreement_table(result),
-                key="rate_agreement",
-                name="agreement_in_all",
-                under=("Column “In all answers”: a label counts more if its group has many answers and few labels.",),
-            )
 
 
 def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
@@ -310,7 +303,7 @@ def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
 
 def _versions(shown: AgreementPage, whose: Whose) -> None:
     same, grade = shown.same_answers, shown.grade
-    heading("All judge versions on the same answers" + (f" (n = {same.n:,})" if same.n else ""))
+    heading("All judge versions on the same graded answers" + (f" (n = {same.n:,})" if same.n else ""))
     if not same.versions:
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return

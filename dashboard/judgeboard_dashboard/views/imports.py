@@ -380,8 +380,8 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         show(tag("div", dry_details(summary), cls="jb-cap"))
         if in_other_words(summary.labels):
             show(tag("div", f"Labels: {labels_sentence(summary.labels)}.", cls="jb-cap"))
-        for remark in summary.remarks:
-            show(tag("div", f"{capital(remark)}.", cls="jb-cap"))
+        for message in summary.messages:
+            show(tag("div", f"{capital(message)}.", cls="jb-cap"))
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
         buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field

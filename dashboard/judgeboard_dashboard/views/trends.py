@@ -11,7 +11,8 @@ from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Period, Trend, trend, trend_sentence
+from judgeboard.trend_words import trend_sentence
+from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Period, Trend, trend
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,

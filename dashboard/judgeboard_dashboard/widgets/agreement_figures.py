@@ -269,7 +269,8 @@ def slices_figure(
     name = STATISTICS[lead].name
     figure(
         lambda: whisker_chart(
-            [Slice(each.name, each.n, each.statistics[lead]) for each in slices], f"{name}, 95 % interval"
+            [Slice(each.name, each.statistics[lead].n, each.statistics[lead]) for each in slices],
+            f"{name}, 95 % interval",
         ),
         whisker_height(len(slices)),
         slices_table(by, slices, (lead,)),

@@ -285,7 +285,7 @@ def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_
     file.write_text("\n".join(map(json.dumps, rows)))
     summary = import_file(store, file, kind="grades")
     assert (summary.new, summary.rejected) == (3, 0)
-    assert summary.remarks == ("one reviewer: 'Mara' and 'mara '",)
+    assert summary.messages == ("one reviewer: 'Mara' and 'mara '",)
     with store.reading() as connection:
         assert set(reviewer_names(connection).values()) == {"Jon", "Mara"}
         assert len(set(graded_reviews(connection).reviewer_ids.tolist())) == 2

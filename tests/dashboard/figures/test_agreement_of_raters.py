@@ -103,7 +103,7 @@ def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store)
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(3), label=GOOD)
     app = open_page("agreement", compare=PEOPLE)
-    assert texts(app, "jb-say") == ["No answer was rated by two people, so their agreement is not available."]
+    assert texts(app, "jb-say") == ["No answer has a label by two people, so their agreement is not available."]
 
 
 def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
@@ -140,7 +140,7 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
         log.reviews(truth, reviewer)
     app = open_page("agreement", epsilon="0.1: a crowd")
     words = " ".join(texts(app, "jb-cap"))
-    assert "The judge passed the test for 3 of 3 people (ε = 0.1). It can replace a person here." in words
+    assert "The judge passed the test for 3 of 3 people (ε = 0.1). It may replace a person here" in words
     assert "the judge may win on up to 10 fewer answers per 100 than the person" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 

@@ -207,7 +207,6 @@ def test_the_first_line_is_the_rate_of_the_command(open_page: OpenPage, sqlite_s
     assert line.startswith("About ")
     rates = next(table.value for table in app.dataframe if "Judge alone" in table.value)
     assert rates["Query type"].tolist() == ["simple", "sql", "all answers"]
-    assert any("In all answers" in table.value for table in app.dataframe)
 
 
 @pytest.mark.parametrize("labels", [0, 20])
