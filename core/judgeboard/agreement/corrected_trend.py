@@ -34,7 +34,7 @@ from judgeboard.stats.monitor import (
     smallest_change,
     window_change,
 )
-from judgeboard.stats.rates import Stratum, influences
+from judgeboard.stats.rates import Stratum, influences, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.significance import holm
 from judgeboard.store.alerts import Alarm, list_alarms
@@ -64,6 +64,43 @@ TO_LABEL = (
     "flags of the rule `random_sample`."
 )
 """How to get labels for corrected shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """The judge's sensitivity and specificity in all answers, before a change of its error and since it.
+
+    Its error also moves if they stay the same, because more answers are bad.
+    """
+
+    sensitivity: tuple[Estimate, Estimate]
+    specificity: tuple[Estimate, Estimate]
+
+    @property
+    def sentence(self) -> str:
+        """Whether one of them moved: whether their intervals have no value in common."""
+        parts = [
+            f"{name} {percent_words(before)} before, {percent_words(after)} since"
+            for name, (before, after) in (("sensitivity", self.sensitivity), ("specificity", self.specificity))
+        ]
+        moved = any(_apart(*each) for each in (self.sensitivity, self.specificity))
+        start = (
+            "The judge errs differently than before"
+            if moved
+            else "The judge is not shown to err differently on bad or on good answers: the share of bad answers moved"
+        )
+        return f"{start} ({'; '.join(parts)})."
+
+
+def _apart(one: Estimate, other: Estimate) -> bool:
+    if one.value is None or other.value is None:
+        return False
+    # Without an interval, all labels of the class are judged alike.
+    (low, high), (other_low, other_high) = (
+        (each.value, each.value) if each.low is None or each.high is None else (each.low, each.high)
+        for each in (one, other)
+    )
+    return (high or 0.0) < (other_low or 0.0) or (other_high or 0.0) < (low or 0.0)
 
 
 class DatedAnswers:
@@ -139,6 +176,14 @@ class DatedAnswers:
         parts[order] = influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
         return parts
 
+    def error_rates(self, since: int, first: int, last: int) -> ErrorRates:
+        """Return the judge's rates from the day ``first`` to before ``since``, and from then to ``last``."""
+        before, after = (
+            weighted_agreement(sample.population, sample.labels, np.nan_to_num(sample.verdicts))
+            for sample in (self.sample(first, since - 1), self.sample(since, last))
+        )
+        return ErrorRates((before["sensitivity"], after["sensitivity"]), (before["specificity"], after["specificity"]))
+
     def judge_share(self, first: int, last: int) -> float | None:
         """Return the share of bad answers according to the judge alone; None without a usable verdict."""
         verdicts = self._verdicts[self._between(first, last)]
@@ -199,7 +244,8 @@ class Monitor:
     """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
 
     ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches ``limit``. A change of
-    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None with fewer than two.
+    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None with fewer than two. For
+    the judge's error, ``rates`` stand beside each of the ``changes``.
     """
 
     watched: Watched
@@ -209,6 +255,7 @@ class Monitor:
     fell: float
     seen: float | None
     changes: tuple[Change, ...]
+    rates: tuple[ErrorRates, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +415,7 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
     spans = read.spans
     if not spans:
         return None
-    changes = []
+    changes, rates = list[Change](), list[ErrorRates]()
     for found in found_changes(read.states, limit):
         since = spans[found.start].start
         before = answers.figure(watched, spans[0].start, since - 1)
@@ -376,6 +423,8 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
         if before is not None and after is not None:
             sides = before[0], after[0]
             changes.append(Change(found.direction, since, spans[found.seen].start, found.evidence, *sides))
+            if watched == "judge_error":
+                rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))
     return Monitor(
         watched,
         sum(span.periods for span in spans),
@@ -384,6 +433,7 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
         read.states["fell"][-1].evidence,
         smallest_change([span.error for span in spans], limit),
         tuple(changes),
+        tuple(rates),
     )
 
 
@@ -428,9 +478,8 @@ def changed_words(
     words = f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
     if watched != "judge_error":
         return words
-    return (
-        f"{words} Compared with people, it calls {'more' if direction == 'rose' else 'fewer'} answers bad than before."
-    )
+    more = "more" if direction == "rose" else "fewer"
+    return f"{words} Compared with people, it calls {more} answers bad than before."
 
 
 def _side_words(watched: str, side: Estimate | float) -> str:
@@ -453,6 +502,7 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
         for query_type, monitor in trend.monitors
         for change in monitor.changes
     ]
+    sentences += [rates.sentence for _, monitor in trend.monitors for rates in monitor.rates]
     shares = {name: monitor for name, monitor in trend.monitors if monitor.watched == "bad_share"}
     still = [(name, each.seen) for name, each in shares.items() if not each.changes]
     if all(each.seen is None for each in shares.values()):

@@ -105,8 +105,29 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         "The judge's error in query type QA rose in the week of 4 Nov 2024, from +0 points to +40 points. "
         "Compared with people, it calls more answers bad than before."
     )
+    with store.reading() as connection:
+        words = corrected_sentence(corrected_trend(connection, now=LATER))
+    assert "The judge errs differently than before (sensitivity " in words
+    assert "specificity 100 % before, 56 % [" in words
     acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
     assert watch(store, by="cli:mara", now=LATER).alarms == ()
+
+
+@on_sqlite
+def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+        # The judge misses every second bad answer in every week. From the fifth week on, far more answers are bad.
+        bad = ids[::10] if week < 4 else ids[: 3 * WEEKLY // 4]
+        judged = set(bad[::2])
+        log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
+        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    with store.reading() as connection:
+        words = corrected_sentence(corrected_trend(connection, now=LATER))
+    assert "The judge's error in query type QA fell in the week of 4 Nov 2024" in words
+    assert "The judge is not shown to err differently on bad or on good answers" in words
 
 
 @on_sqlite
