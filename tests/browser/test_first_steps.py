@@ -64,8 +64,8 @@ def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
     idle(page)
     split.click()
     page.get_by_role("option", name="metadata.tenant").click()
-    expect(page.locator(".jb-part")).to_have_text(["acme", "globex"])
-    expect(page.locator("[data-testid=stVegaLiteChart] svg")).to_have_count(2)
+    expect(page.locator(".jb-part")).to_have_text(["All answers", "acme", "globex"])
+    expect(page.locator("[data-testid=stVegaLiteChart] svg")).to_have_count(3)
     page.get_by_text("Table", exact=True).click()
     cells = page.locator("[data-testid=stDataFrame] table")
     for words in ("metadata.tenant", "acme", "globex"):

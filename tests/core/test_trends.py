@@ -8,11 +8,11 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import GOOD, GradedLog
+from judgeboard.agreement.trend_words import panel_caption, trend_sentence
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
-from judgeboard.trend_words import panel_caption, trend_sentence
 from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, start_of, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days

@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
+from judgeboard.agreement.trend_words import span_words, unchanged_words, when_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
@@ -43,7 +44,6 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trend_words import span_words, unchanged_words, when_words
 from judgeboard.trends import ALL_ANSWERS, CLEAR, PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, start_of
 
 Watched = Literal["bad_share", "judge_error", "unusable"]

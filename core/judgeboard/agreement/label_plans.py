@@ -102,7 +102,7 @@ CorrelationFrom = Literal["labels", "verdicts", "assumed"]
 ASSUMED_CORRELATION = 0.15
 """The correlation where nothing is known. In RAGTruth, six answers to each question, it is 0.156."""
 
-_WORTH_SAYING = 1.01  # of a design effect
+_LEAST_EFFECT = 1.01  # of a design effect
 
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
 EXACT = 1e-9
@@ -264,7 +264,7 @@ def _of_pilot(plan: LabelPlan) -> str | None:
 
 def _of_groups(plan: LabelPlan) -> str | None:
     """Return what was taken for the correlation in evidence groups, where too few labels show it."""
-    if plan.correlation is None or plan.correlation_from in {None, "labels"} or plan.design_effect < _WORTH_SAYING:
+    if plan.correlation is None or plan.correlation_from in {None, "labels"} or plan.design_effect < _LEAST_EFFECT:
         return None
     correlation = f"a correlation of {two_decimals(plan.correlation)}"
     taken = f"takes {correlation} from the judge's verdicts" if plan.correlation_from == "verdicts" else ""

@@ -12,10 +12,10 @@ from judgeboard.agreement.corrected_trend import (
     window_sentence,
 )
 from judgeboard.agreement.notes import p_words
+from judgeboard.agreement.trend_words import period_words, trend_sentence
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trend_words import period_words, trend_sentence
 from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
+from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trend_words import trend_sentence
 from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Period, Trend, trend
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (

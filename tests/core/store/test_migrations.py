@@ -320,9 +320,22 @@ ENDED_WORK = {"run": {"state", "finished_at", "why_stopped"}, "job": {"failed"}}
 PROCESSES = {"worker", "claim", "alembic_version"}
 # Places in the exports and figures that differ on purpose since a revision was recorded, each with the reason.
 CHANGED_ON_PURPOSE: dict[str, str] = {
-    "/figures/queue list/queues/0/assigned_to": "The test assigns it: a blind queue must name its people.",
-    "/figures/queue list/queues/2/assigned_to": "The same.",
+    r"/figures/queue list/queues/[02]/assigned_to": "The test assigns them: a blind queue must name its people.",
+    r"/figures/agreement/(sentence|notes/)": "They say which answers they are about.",
+    r"/figures/agreement/statistics/auroc/(low|high|method)": "The interval holds near 1 and with few bad answers.",
+    r"/figures/health/checks/\d+/(sentence|statistic/(low|high|method))": "The same interval of AUROC.",
+    r"/figures/trends( of flags| corrected)?/panels": "All answers come before the query types.",
+    r"/figures/rate( by type/slices/\d+| by type)?/(sentence|warnings/)": "Unusable verdicts are named.",
 }
+# In this log people labelled what was flagged, and a random sample: these figures are now of all answers.
+OF_CHOSEN_LABELS = (
+    r"/figures/(agreement|stats/agreement/\d+)/statistics/(agreement|accuracy|kappa|sensitivity|specificity|precision)/"
+)
+
+
+def unexplained(places: list[str], *more: str) -> list[str]:
+    """The places that do not differ on purpose."""
+    return [place for place in places if not re.match("|".join((*CHANGED_ON_PURPOSE, *more)), place)]
 
 
 def blind_queues_of_everybody(store: Store) -> list[str]:
@@ -354,8 +367,7 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
             people = [each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}]
         assign_queue(empty, name, by="test", add=people)
     now = {"exports": exports(address(empty), tmp_path / "now"), "figures": figures(address(empty))}
-    different = [place for place in differences(shown, now) if not place.startswith(tuple(CHANGED_ON_PURPOSE))]
-    assert different == []
+    assert unexplained(differences(shown, now), OF_CHOSEN_LABELS) == []
 
 
 @pytest.mark.parametrize("commit", RELEASED.values())
@@ -383,7 +395,7 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
     request.getfixturevalue("following")
     bring_up(Path(database))
     now = {"exports": exports(database, tmp_path / "now"), "figures": figures(database, LOG_FIGURES)}
-    assert [place for place in differences(shown, now) if not place.startswith(tuple(CHANGED_ON_PURPOSE))] == []
+    assert unexplained(differences(shown, now)) == []
 
 
 def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(

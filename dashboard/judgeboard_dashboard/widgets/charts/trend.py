@@ -12,11 +12,11 @@ import streamlit as st
 
 from judgeboard.agreement.corrected_trend import CorrectedPanel, CorrectedTrend
 from judgeboard.agreement.page import TimePoint
+from judgeboard.agreement.trend_words import panel_caption, period_words
 from judgeboard.reports.output import Table
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
-from judgeboard.trend_words import panel_caption, period_words
 from judgeboard.trends import ALL_ANSWERS, MEASURES, PERIOD_DAYS, Panel, Point, Trend
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, pick
