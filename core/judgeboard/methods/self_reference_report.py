@@ -383,12 +383,19 @@ def report_sentence(report: SelfReferenceReport) -> str:
     return f"{_conditions(report)} {_gate(report)}"
 
 
+MOST_LISTED = 10  # up to this number of samples, a sentence has the figure of every number
+
+
 def samples_sentence(report: SelfReferenceReport) -> str | None:
     """Return how often samples and their majority are right; None if the correct answers are not known."""
     mean, best, majority = report.samples.mean, report.samples.best, report.samples.majority
     if mean.value is None:
         return None
-    fewer = ", ".join(f"{j}: {percent_words(each)}" for j, each in enumerate(report.samples.pass_at[1:-1], start=2))
+    fewer = ", ".join(
+        f"{j}: {percent_words(each)}"
+        for j, each in enumerate(report.samples.pass_at[1:-1], start=2)
+        if j <= MOST_LISTED or str(j).rstrip("0") in {"1", "2", "5"}  # then 20, 50, 100, 200, …
+    )
     return (
         f"On average {percent_words(mean)} of the samples are right. Their majority is right on "
         f"{percent_words(majority)} of {counted(best.n, 'question')}. At least one of {report.k} is right on "

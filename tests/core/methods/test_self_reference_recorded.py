@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -229,3 +230,17 @@ def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> 
         assert estimate.low is not None
         assert estimate.high is not None
         assert estimate.high - estimate.low > 0.25  # 400 independent pairs would have less than 0.1
+
+
+def test_many_samples_have_figures_of_round_numbers(sqlite_store: Store) -> None:
+    lines = [
+        {"id": f"q{n}", "question": f"How far {n}?", "samples": ["1"] * 68, "correct": [True] * n + [False] * (68 - n)}
+        for n in range(12)
+    ]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    assert import_file(sqlite_store, io.BytesIO(content), kind="samples", name="many.jsonl").new == 12
+    report = measure_self_reference(sqlite_store, k=68)
+    two = sum(1 - math.comb(68 - n, 2) / math.comb(68, 2) for n in range(12)) / 12
+    assert report.samples.pass_at[1].value == pytest.approx(two)
+    sentence = samples_sentence(report) or ""
+    assert re.findall(r"(?:of|,) (\d+): ", sentence) == ["2", *map(str, range(3, 11)), "20", "50"]
