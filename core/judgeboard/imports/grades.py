@@ -24,7 +24,7 @@ from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
-from judgeboard.store.grades import GradeOf, insert_grades, one_spelling
+from judgeboard.store.grades import GradeOf, insert_grades, one_spelling, several_of_spelling
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
@@ -81,6 +81,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._spellings: dict[str, set[str]] = {}
+        self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -123,7 +124,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable(None, "no grade: give label, groundedness, quality or failure_modes")
         at = cells.time("at")
         source = cells.name("source") or self.source
-        if not self.seen.add(f"{source or ''}\0{response_id}\0{annotator}"):
+        if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator):
             raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
         return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields)
 
@@ -134,6 +135,12 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         rows = RowOutcomes(len(records))
         grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
         preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
+        named = {index: (record.response_id, record.annotator) for index, record in grades.items()}
+        for index in self._refuse_respelled(connection, rows, "external_id", named):
+            del grades[index]
+        of_pairs = {index: (record.pair_id, record.preference.annotator) for index, record in preferences.items()}
+        for index in self._refuse_respelled(connection, rows, "pair_id", of_pairs):
+            del preferences[index]
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
         responses = self.responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
         known = self.find_answers(connection, rows, grade_names, responses)
@@ -176,6 +183,30 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._spellings.setdefault(one_spelling(annotator), set()).add(annotator)
         return annotator
 
+    def _is_first(self, key: str, graded: str, annotator: str) -> bool:
+        """Whether this is the reviewer's first row about the answer or pair ``key``, and note another spelling."""
+        if not self.seen.add(f"{key}\0{annotator}"):
+            return False
+        if not self.seen.add(f"{key}\0\0{one_spelling(annotator)}"):
+            self._respelled.add((graded, annotator))
+        return True
+
+    def _refuse_respelled(
+        self, connection: Connection, rows: RowOutcomes, field: str, named: Mapping[int, tuple[str, str]]
+    ) -> set[int]:
+        """Refuse, and return, the rows of a reviewer who graded the same before in another spelling of the name.
+
+        People who are stored with such names already are different people.
+        """
+        again = {index: name for index, name in named.items() if name in self._respelled}
+        apart = several_of_spelling(connection) if again else set()
+        refused = {index for index, (_, annotator) in again.items() if one_spelling(annotator) not in apart}
+        for index in refused:
+            graded, annotator = again[index]
+            reason = f"{annotator!r}, in another spelling, has graded {graded!r} in an earlier row of this file"
+            rows.refuse(index, field, reason)
+        return refused
+
     def _of_pair(self, cells: Cells) -> ImportedPreference:
         pair_id, annotator = cells.required_name("pair_id", MAX_ID), self._annotator(cells)
         source = cells.name("source") or self.source
@@ -183,7 +214,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
         if not aspects:
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
-        if not self.seen.add(f"pair\0{source or ''}\0{pair_id}\0{annotator}\0{shown or ''}"):
+        if not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
         preference = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
         return ImportedPreference(pair_id, preference, source)

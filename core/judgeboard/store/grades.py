@@ -409,6 +409,14 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
     return {name: known.get(name, folded[one_spelling(name)]) for name in names}
 
 
+def several_of_spelling(connection: Connection) -> set[str]:
+    """Return the spellings (`one_spelling`) that are names of several authors."""
+    by_spelling: dict[str, set[int]] = defaultdict(set)
+    for name, id_ in authors(connection):
+        by_spelling[one_spelling(name)].add(id_)
+    return {spelling for spelling, ids in by_spelling.items() if len(ids) > 1}
+
+
 def one_spelling(name: str) -> str:
     """Return the name of an author without blanks around it, with single blanks, in lower case."""
     return " ".join(name.split()).casefold()

@@ -20,7 +20,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.preferences import counted_preferences, load_preferences
-from judgeboard.store.reviewers import reviewer_names, reviewers_of
+from judgeboard.store.reviewers import reviewer_names, reviewers_of, store_reviewer
 from judgeboard.store.reviews import graded_by, reviewed_by_others
 from pair_log import add_pairs
 from queue_case import QueueCase, queue_case
@@ -288,4 +288,33 @@ def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_
     assert summary.messages == ("one reviewer: 'Mara' and 'mara '",)
     with store.reading() as connection:
         assert set(reviewer_names(connection).values()) == {"Jon", "Mara"}
+        assert len(set(graded_reviews(connection).reviewer_ids.tolist())) == 2
+
+
+@on_sqlite
+def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, bring) -> None:
+    GradedLog(store).answers(2)
+    marks = [("Mara", "a1", 0.2), (" mara  ", "a1", 0.9), ("MARA", "a2", 0.4), ("Jon", "a1", 0.5)]
+    rows = [{"annotator": name, "response_id": id_, "groundedness": value} for name, id_, value in marks]
+    summary = bring(*rows, kind="grades")
+    assert (summary.new, summary.rejected) == (3, 1)
+    (rejected,) = summary.first_rejected
+    assert (rejected.line, rejected.field) == (2, "external_id")
+    assert "' mara  ', in another spelling, has graded 'a1'" in rejected.reason
+    with store.reading() as connection:
+        assert sorted(graded_reviews(connection).grades.groundedness.tolist()) == [0.2, 0.4, 0.5]
+
+
+@on_sqlite
+def test_people_who_are_stored_in_two_spellings_stay_two(store, bring) -> None:
+    GradedLog(store).answers(1)
+    with store.writing() as connection:
+        for name in ("Mara", "mara"):
+            store_reviewer(connection, "import", name)
+    rows = [
+        {"annotator": name, "response_id": "a1", "groundedness": value}
+        for name, value in (("Mara", 0.2), ("mara", 0.9))
+    ]
+    assert (bring(*rows, kind="grades").new, bring(*rows, kind="grades").unchanged) == (2, 2)
+    with store.reading() as connection:
         assert len(set(graded_reviews(connection).reviewer_ids.tolist())) == 2
