@@ -24,7 +24,7 @@ from judgeboard.agreement.notes import (
     people_sentence,
     unusable_sentence,
 )
-from judgeboard.agreement.pair_ratings import PairRatings
+from judgeboard.agreement.pair_ratings import PairRatings, order_statistics
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, RatingPairs, are_related, grouping_of
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
@@ -110,7 +110,8 @@ def measure_agreement(
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
         small: How that test treats people with fewer than 30 items: it skips them (``skip``) or uses Wilcoxon's test.
         implied_labels: Counts labels that a decision on a flag implies.
-        where: Measures only the answers or pairs that match (default: all). Pairs have a query type, a source, an id.
+        where: Measures only the answers or pairs that match (default: all). Pairs have a query type,
+                a source, an id and models.
 
     Raises:
         BadInput: Arguments that cannot be combined.
@@ -318,7 +319,7 @@ def _judge_figures(
     loaded = _all_answers(connection, choice, version, of_pairs)
     in_all = InAllAnswers() if loaded is None else in_all_answers(loaded)
     of_pairs, graded = _for_all(of_pairs, in_all)
-    statistics = with_accuracy(of_pairs) | _order_figures(compared)
+    statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.human)
     if only is None and isinstance(source, AnswerRatings):
         statistics |= _between_generators(connection, choice, compared.pairs)
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
@@ -379,7 +380,7 @@ def _slices_of_judge(
         of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
         if loaded is not None and name in whole and of_pairs.n >= MIN_PAIRS:
             of_pairs, _ = _for_all(of_pairs, in_all_answers(loaded, whole[name]))
-        statistics = with_accuracy(of_pairs) | _order_figures(part)
+        statistics = with_accuracy(of_pairs) | order_statistics(part, choice.human)
         yield AgreementSlice(name, part.pairs.n, statistics, tests.get(name))
 
 
@@ -416,11 +417,6 @@ def _between_generators(connection: Connection, choice: AgreementChoice, pairs: 
         return {}
     groups = grouping_of(pairs, choice.unit, choice.human)
     return dict(between_generators(pairs.judge, pairs.people, np.where(known[codes], codes, -1), groups))
-
-
-def _order_figures(rated: RatingPairs) -> Statistics:
-    """Return how often the judge changes its preference with the order, if it compared pairs."""
-    return {} if rated.orders is None else {"changed_with_order": rated.orders.changed_with_order()}
 
 
 def _stand_in_tests(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import By, Unit, slices_of
 from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.agreement.result import Statistics, judge_statistics
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
@@ -159,17 +160,34 @@ class PairRatings:
             "inconsistent": int((sides == INCONSISTENT).sum()),
             "unusable": int((sides == NONE).sum()),
         }
-        rows = sides >= 0
-        scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
-        preferences = _words(people.values.astype(np.int64)[known][rows])
-        pairs = self._as_pairs(scale, verdicts.ids[at][rows], _words(sides[rows]), preferences)
+        preferences = people.values.astype(np.int64)[known]
+        pairs = self._counted_pairs(verdicts.ids[at], sides, preferences)
+        left_out = {why: n for why, n in left_out.items() if n}
         compared = np.unique(at)
+        if verdicts.differences is not None:
+            return RatingPairs(pairs, left_out, verdicts.ids[compared])
+        orders, (a_asked, b_asked) = verdicts.orders, verdicts.asked
+        of_orders: list[AnswerPairs | None] = [None, None]
+        if not orders.one_order:
+            in_orders = (
+                orders.with_first("a", a_asked, self.unusable),
+                orders.with_first("b", b_asked, self.unusable),
+            )
+            of_orders = [self._counted_pairs(verdicts.ids[at], each[at], preferences) for each in in_orders]
         return RatingPairs(
             pairs,
-            {why: n for why, n in left_out.items() if n},
+            left_out,
             verdicts.ids[compared],
-            verdicts.orders.at(compared) if verdicts.differences is None else None,
+            orders.at(compared),
+            (a_asked[compared], b_asked[compared]),
+            *of_orders,
         )
+
+    def _counted_pairs(self, ids: IntArray, sides: IntArray, preferences: IntArray) -> AnswerPairs:
+        """Return the rating pairs of the judge's sides that count, one row per preference of people."""
+        rows = sides >= 0
+        scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
+        return self._as_pairs(scale, ids[rows], _words(sides[rows]), _words(preferences[rows]))
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
@@ -183,7 +201,13 @@ class PairRatings:
         """Yield each slice of the pairs that a judge version and people rated."""
         for name, inside in slices_of(self._connection, self.unit, by, rated.ids):
             ids, orders = rated.ids[inside], None if rated.orders is None else rated.orders.at(inside)
-            yield name, RatingPairs(rated.pairs.at(among(rated.pairs.response_ids, ids)), {}, ids, orders)
+            asked = None if rated.asked is None else (rated.asked[0][inside], rated.asked[1][inside])
+            of_orders = (
+                None if each is None else each.at(among(each.response_ids, ids))
+                for each in (rated.a_first, rated.b_first)
+            )
+            pairs = rated.pairs.at(among(rated.pairs.response_ids, ids))
+            yield name, RatingPairs(pairs, {}, ids, orders, asked, *of_orders)
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
         """Return a judge version's preferences and those of people on the same pairs."""
@@ -303,6 +327,22 @@ class PairRatings:
         orders = OrderVerdicts(sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids))
         asked = np.ones(len(ids), dtype=np.bool_)
         return PairVerdicts(ids, orders, (asked, ~asked), differences)
+
+
+def order_statistics(rated: RatingPairs, human: Human) -> Statistics:
+    """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
+
+    They are how often it changes its preference with the order, how often its verdicts are unusable, and accuracy and
+    kappa of each order alone.
+    """
+    if rated.orders is None or rated.asked is None:
+        return {}
+    figures = {"changed_with_order": rated.orders.changed_with_order()}
+    for name, pairs in (("a_first", rated.a_first), ("b_first", rated.b_first)):
+        if pairs is not None:
+            estimates = judge_statistics(pairs, "pairs", human, only=("agreement", "kappa")).estimates
+            figures |= {f"accuracy_{name}": estimates["agreement"], f"kappa_{name}": estimates["kappa"]}
+    return {**figures, "unusable_verdicts": rated.orders.unusable(rated.asked)}
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from judgeboard.agreement.flag_worth import FlagsWorth, flags_worth
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
-from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
 from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
 from judgeboard.store.filters import RowFilter
@@ -68,13 +68,17 @@ class RatingPairs:
     """The ``pairs`` that a judge version and people rated, and the number of items left out by reason.
 
     If a judge compared pairs of answers, ``orders`` has its verdicts on all pairs ``ids`` that people rated too,
-    whether or not the verdict counts.
+    whether or not the verdict counts. ``asked`` tells for each order (A first, B first) about which of them the judge
+    was asked. If it was asked in both orders, ``a_first`` and ``b_first`` are the rating pairs of each order alone.
     """
 
     pairs: AnswerPairs
     left_out: dict[str, int]
     ids: IntArray = field(default_factory=no_ints)
     orders: OrderVerdicts | None = None
+    asked: tuple[BoolArray, BoolArray] | None = None
+    a_first: AnswerPairs | None = None
+    b_first: AnswerPairs | None = None
 
 
 def item_ratings(

@@ -322,8 +322,8 @@ def measure_pairs(
 
     Agreement with gold and people counts pairs with different verdicts in the two orders as ``inconsistent`` tells, and
     pairs without a usable verdict as ``unusable`` tells; both as in `measure_agreement`. ``account`` is that of a run
-    (default: all comparisons of the version on these pairs). Only pairs that match ``where`` count: query type, source
-    and id. Without a judge version, only models are ranked, by gold and people.
+    (default: all comparisons of the version on these pairs). Only pairs that match ``where`` count: query type,
+    source, id and the model of either answer. Without a judge version, only models are ranked, by gold and people.
 
     Raises NotFound if there is no such version, or it has no comparisons of these pairs or aspects.
     """

@@ -345,6 +345,11 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "self_consistency": Statistic("Same verdict every time", share=True),
     "changed_with_order": Statistic("Preference changed with the order", share=True, leads=True),
+    "accuracy_a_first": Statistic("Accuracy, A shown first", share=True),
+    "accuracy_b_first": Statistic("Accuracy, B shown first", share=True),
+    "kappa_a_first": Statistic("Cohen's kappa, A shown first"),
+    "kappa_b_first": Statistic("Cohen's kappa, B shown first"),
+    "unusable_verdicts": Statistic("Unusable verdicts, both orders", share=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
     "scott_pi": Statistic("Scott's pi", _categorical, _coefficient(scott_of_tables, ONE_CATEGORY), symmetric=True),
     "linear_kappa": Statistic(

@@ -239,10 +239,15 @@ def response_conditions(connection: Connection, where: RowFilter) -> list[Column
 
 def pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
     """Return the conditions on a pair; raise BadInput if the filter has a field that pairs do not have."""
-    if where != RowFilter(query_types=where.query_types, sources=where.sources, ids=where.ids):
-        raise BadInput("pairs can be filtered only by query_type, source and id")
+    own = RowFilter(query_types=where.query_types, sources=where.sources, models=where.models, ids=where.ids)
+    if where != own:
+        raise BadInput("pairs can be filtered only by query_type, source, model and id")
     named = ((where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id))
-    return value_conditions(*named)
+    conditions = value_conditions(*named)
+    if where.models:  # of either answer
+        written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(where.models))
+        conditions.append(PAIR.c.response_a_id.in_(written) | PAIR.c.response_b_id.in_(written))
+    return conditions
 
 
 def flag_conditions(

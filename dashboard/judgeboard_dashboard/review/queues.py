@@ -392,7 +392,7 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
         values["order"] = QueueOrder.RANDOM
         return
     if values["subject"] == PAIRS:
-        caption("Pairs are chosen by query type, source and id.")
+        caption("Pairs are chosen by query type, source, model and id.")
     blind = values["blind_judge"] or values["subject"] == PAIRS
     order = st.selectbox(
         "Order",

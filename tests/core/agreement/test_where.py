@@ -16,6 +16,7 @@ from judgeboard.methods.repeats import repeats_report
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.storing import store_judgments
 from judging_log import address
 from pair_log import add_pairs, people_say, record
@@ -95,8 +96,27 @@ def fill_pairs(store: Store) -> None:
 def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> None:
     every, result = (measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE))
     assert every.n == 2 * result.n
-    with pytest.raises(BadInput, match="only by query_type, source and id"):
+    with pytest.raises(BadInput, match="only by query_type, source, model and id"):
         measure_agreement(compared, of=of, unit="pairs", where=RowFilter(graded=True))
+
+
+@pytest.mark.parametrize(
+    ("models", "n"), [(("m1",), 12), (("m2",), 18), (("m3",), 6), (("m1", "m3"), 18), (("m4",), 0)]
+)
+def test_pairs_are_filtered_by_the_model_of_either_answer(store: Store, models: tuple[str, ...], n: int) -> None:
+    pairs = [
+        pair
+        for place, (a, b) in enumerate((("m1", "m2"), ("m2", "m1"), ("m2", "m3"), (None, None)))
+        for pair in add_pairs(store, 6, first=6 * place, model_a=a, model_b=b)
+    ]
+    record(store, pairs, {"ab": "ab" * 12, "ba": "ab" * 12})
+    for pair in pairs:
+        people_say(store, pair, *"aa")
+    where = RowFilter(models=models)
+    with store.reading() as connection:
+        assert len(matching_pairs(connection, where) or ()) == n
+    if n:
+        assert measure_agreement(store, unit="pairs", where=where).n == n
 
 
 def test_the_commands_take_the_filter_and_their_json_names_it(
