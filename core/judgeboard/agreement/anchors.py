@@ -385,7 +385,8 @@ def _sentence(title: str, changes: Sequence[AnchorChange], shown: Sequence[tuple
         *others, last = dict.fromkeys(named)
         return f"Drift is shown: {title} {' and '.join(filter(None, [', '.join(others), last]))}."
     if seen is None:
-        return f"No drift shown. {counted(changes[0].n, 'anchor')} are too few to show any drift. Draw more of them."
+        are = "is" if changes[0].n == 1 else "are"
+        return f"No drift shown. {counted(changes[0].n, 'anchor')} {are} too few to show any drift. Draw more of them."
     return (
         f"No drift shown. If {percent(seen)} of the verdicts had changed in one direction, this would have been found "
         "in 80 of 100 cases."
@@ -412,7 +413,7 @@ def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterato
     flips = change.to_bad + change.to_good
     p = f", p = {change.p_values['direction']:.2g}" if flips else ""
     yield (
-        f"Since {since}: {flips:,} of {change.n:,} verdicts changed ({percent_words(change.flip_rate)}), "
+        f"Since {since}: {flips:,} of {counted(change.n, 'verdict')} changed ({percent_words(change.flip_rate)}), "
         f"{change.to_bad:,} to bad and {change.to_good:,} to good{p}."
     )
     if change.agreement.n:
@@ -424,7 +425,8 @@ def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterato
     if change.score_shift.value is not None:
         yield f"Mean change of groundedness: {number_words(change.score_shift, sign=True)}."
     if change.repeats is not None:
-        yield f"Between repeats, {change.repeats.flips:,} of {change.repeats.n:,} verdicts differ."
+        differ = "differs" if change.repeats.flips == 1 else "differ"
+        yield f"Between repeats, {change.repeats.flips:,} of {counted(change.repeats.n, 'verdict')} {differ}."
 
 
 def _warnings(version: StoredVersion, newest: AnchorRun, anchors: int, change: AnchorChange) -> Iterator[str]:

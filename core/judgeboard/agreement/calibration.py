@@ -93,7 +93,9 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
     at = np.array(SHOWN_SCORES)
     meaning = tuple(zip(SHOWN_SCORES, made.score_map(at).tolist(), strict=True))
-    better = f"With {labels.n:,} labels, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."
+    better = (
+        f"With {counted(labels.n, 'label')}, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."
+    )
     return record_of(
         CalibrationResult,
         made,

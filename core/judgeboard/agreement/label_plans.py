@@ -50,7 +50,8 @@ class OutcomeSoFar:
             side = "above" if self.low > self.bound else "below"
             return (
                 f"You may stop: the share of bad answers is {side} {percent(self.bound)}. The first "
-                f"{self.decided_after:,} labels of the queue “{self.queue}” show it."
+                f"{counted(self.decided_after, 'label')} of the queue “{self.queue}” "
+                f"{'shows' if self.decided_after == 1 else 'show'} it."
             )
         ends = f"between {percent(self.low)} and {percent(self.high)}"
         return f"Not decided yet after {done}: the share of bad answers is {ends}. Label on."
@@ -206,16 +207,18 @@ def _first(plan: LabelPlan) -> str | None:
     goal += f" to {wanted}" if is_interval else f", if they differ by {wanted}"
     goal += "" if is_interval or wanted.startswith("under") else " or more"
     if not plan.enough:
+        few = f"{goal}, {counted(plan.answers, 'answer')} {_are(plan.answers)} too few, even if all "
+        if plan.shows is None or plan.shows >= SHOWS_NOTHING:
+            return f"{few}are labelled. So few labels show nothing. Log and judge more answers."
         return (
-            f"{goal}, {counted(plan.answers, 'answer')} {'is' if plan.answers == 1 else 'are'} too few, even if all "
-            "are labelled. Labelling all shows "
-            f"{'' if is_interval else 'a difference of '}{shows}. Log and judge more answers."
+            f"{few}are labelled. Labelling all shows {'' if is_interval else 'a difference of '}{shows}. "
+            "Log and judge more answers."
         )
     if not plan.more:
         return f"{goal}, no more labels are needed: {counted(plan.labelled, 'answer')} {_have(plan.labelled)} one."
     labels = f"{goal}, label {counted(plan.labels, 'answer')}"
     if plan.labelled:
-        labels += f": {plan.labelled:,} {_have(plan.labelled)} a label, {plan.more:,} are left"
+        labels += f": {plan.labelled:,} {_have(plan.labelled)} a label, {plan.more:,} {_are(plan.more)} left"
     time = "" if plan.minutes is None else f" That takes about {_time(plan.minutes)}."
     return f"{labels}.{time}"
 
@@ -223,11 +226,20 @@ def _first(plan: LabelPlan) -> str | None:
 def _of_outcome(plan: LabelPlan) -> str:
     goal = f"To know whether the share of bad answers is above or below {percent(plan.reach)}"
     if plan.share is None:
-        return f"{goal}, first label {plan.more:,} answers. Then plan again."
+        return f"{goal}, first label {counted(plan.more, 'answer')}. Then plan again."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
     if not plan.enough:
-        return f"{goal}, labels of all {plan.answers:,} answers may not be enough. {share}"
+        every = "a label of the 1 answer" if plan.answers == 1 else f"labels of all {plan.answers:,} answers"
+        return f"{goal}, {every} may not be enough. {share}"
     return f"{goal}, label about {counted(plan.labels, 'answer')}. {share}"
+
+
+SHOWS_NOTHING = 0.5
+"""Labels are too few to show anything if an interval is this wide to each side, or only so large a change is seen."""
+
+
+def _are(answers: int) -> str:
+    return "is" if answers == 1 else "are"
 
 
 def _have(answers: int) -> str:
@@ -239,9 +251,9 @@ def _of_judge(plan: LabelPlan) -> str | None:
         return None
     if not plan.judges:
         return "There is no judge. With its verdicts on all answers, fewer labels may be needed."
-    if plan.explained is None:
+    if plan.explained is None or plan.by_lot is None:
         return None
-    judge, by_lot = plan.judges[0], f"{plan.by_lot:,} labels of a random sample would be needed"
+    judge, by_lot = plan.judges[0], f"{counted(plan.by_lot, 'label')} of a random sample would be needed"
     if plan.explained < LEAST_EXPLAINED:
         explains = f"{judge} saves nothing: it explains {percent(plan.explained)} of the variance of people's labels."
         return f"{explains} Without flags and verdicts, {by_lot}."

@@ -17,6 +17,7 @@ from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
+from judgeboard.text import counted
 
 
 class Side(StrEnum):
@@ -107,7 +108,7 @@ def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
         start = "The verdict did not change." if n == 1 else f"None of {n:,} verdicts changed between good and bad."
     else:
         ways = f"{comparison.now_good:,} from bad to good, {comparison.now_bad:,} from good to bad"
-        start = f"{changed:,} of {n:,} verdicts changed: {ways}."
+        start = f"{changed:,} of {counted(n, 'verdict')} changed: {ways}."
     if comparison.graded == 0 or comparison.p is None:
         return f"{start} People graded none of them."
     right = f"{new} is right on {comparison.new_right:,}, {old} on {comparison.old_right:,}"

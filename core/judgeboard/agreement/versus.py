@@ -138,13 +138,14 @@ def compare_verdicts(
         left_out = {**left_out, "unusable": int((labelled & ~usable).sum())}
     if alone:
         left_out = {**left_out, "verdicts_are_equal": int((labelled & usable & ~differ).sum())}
+    judged = int(usable.sum()), int(differ.sum())
     return VersionsCompared(
         first=titles[0],
         second=titles[1],
         within=within,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence=_sentence(titles, counts, by_group.count, reached, within, int(differ.sum()), alone=alone),
+        sentence=_sentence(titles, counts, by_group.count, reached, within, judged, alone=alone),
         evidence_groups=by_group.count,
         counts=counts,
         changes=changes,
@@ -240,17 +241,20 @@ def _sentence(
     groups: int,
     reached: Conclusion,
     within: float,
-    differing: int,
+    judged: tuple[int, int],
     *,
     alone: bool,
 ) -> str:
+    """Return the conclusion; ``judged`` are the answers with usable verdicts of both, and those that differ."""
+    both, differing = judged
+    if both and not differing:
+        every = "the 1 answer" if both == 1 else f"all {both:,} answers"
+        return (
+            f"{titles[0]} and {titles[1]} give the same verdict on {every} that both judged, so no label can tell them "
+            "apart."
+        )
     if not counts.n:
         return f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
-    if not differing:
-        return (
-            f"{titles[0]} and {titles[1]} give the same verdict on every answer that both judged. No label can show a "
-            "difference."
-        )
     start = (
         f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "
         f"{counted(counts.n, 'labelled answer')}{' on which they differ' if alone else ''}."
@@ -263,7 +267,8 @@ def _sentence(
         return f"{start} The labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed."
     if counts.labels_needed is not None:
         where = "on such answers" if alone else f"in all, {counts.differing_needed:,} of them where the two differ"
-        start += f" To show a change of this size, about {counts.labels_needed:,} labels are needed {where}."
+        are = "is" if counts.labels_needed == 1 else "are"
+        start += f" To show a change of this size, about {counted(counts.labels_needed, 'label')} {are} needed {where}."
     if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
         start += f" About {counts.as_good_needed:,} would show that it is as good, within {100 * within:g} points."
     return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
-from judgeboard.text import money
+from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
@@ -167,7 +167,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
     def stopping(why: str, in_flight: int) -> None:
         if in_flight:
             again = "; press Ctrl-C again to cancel them" if why == INTERRUPTED else ""
-            click.echo(f"{why}; waiting for {in_flight:,} running calls{again}", err=True)
+            click.echo(f"{why}; waiting for {counted(in_flight, 'running call')}{again}", err=True)
 
     with options.progress("judging", "{task.fields[more]}", more="") as update:
 

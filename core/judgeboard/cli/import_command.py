@@ -255,7 +255,8 @@ def _counts(summary: "ImportSummary") -> str:
     would = "would be " if summary.dry_run else ""
     if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
         since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%b %Y}"
-        return f"{summary.file}: nothing new, all {summary.unchanged:,} rows are already stored{since}"
+        rows = "its row is" if summary.unchanged == 1 else f"all {summary.unchanged:,} rows are"
+        return f"{summary.file}: nothing new, {rows} already stored{since}"
     differ = "differs" if summary.differing == 1 else "differ"
     return (
         f"{summary.file}: {counted(summary.rows, 'row')} of {summary.format}: {summary.new:,} {would}new, "

@@ -175,9 +175,10 @@ def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
     with store.reading() as connection:
         scored = count_expected(connection, summary.run_id)
     if scored == summary.ok:
-        return [f"expected score: stored for all {scored:,} usable verdicts"]
+        every = "the usable verdict" if scored == 1 else f"all {scored:,} usable verdicts"
+        return [f"expected score: stored for {every}"]
     reason = "the other replies had no token probabilities" if scored else "the endpoint returns no token probabilities"
-    return [f"expected score: stored for {scored:,} of {summary.ok:,} usable verdicts; {reason}"]
+    return [f"expected score: stored for {scored:,} of {counted(summary.ok, 'usable verdict')}; {reason}"]
 
 
 def summary_lines(summary: "JudgingSummary") -> list[str]:
@@ -192,7 +193,7 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     if summary.why_stopped:
         lines.append(f"stopped: {summary.why_stopped}")
     if summary.not_reached and summary.state == "done":
-        lines.append(f"{summary.not_reached:,} answers got their verdict from another run in the meantime.")
+        lines.append(f"{counted(summary.not_reached, 'answer')} got a verdict from another run in the meantime.")
     elif summary.not_reached:
         lines.append(to_continue(summary.why_stopped))
     elif summary.asked - summary.ok:
@@ -289,7 +290,7 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     from judgeboard.agreement.result import left_out_words
 
     account, jury = report.account, report.jury
-    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({report.split:,} ties)"
+    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({counted(report.split, 'tie')})"
     members = ", ".join(member.judge_version for member in report.members)
     yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}"
     if left_out := left_out_words(report.left_out.items()):
@@ -297,8 +298,10 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     kappa = f"kappa {number_words(jury.kappa)}, n {jury.accuracy.n:,}"
     yield f"with people: accuracy {percent_words(jury.accuracy)}, {kappa}"
     unlabelled = report.items - report.labelled
-    unanimous = f"unanimous on {report.unanimous_items:,} of {report.labelled:,} answers"
-    unanimous += f"; {unlabelled:,} answers have no label from some member" if unlabelled else ""
+    unanimous = f"unanimous on {report.unanimous_items:,} of {counted(report.labelled, 'answer')}"
+    if unlabelled:
+        have = "has" if unlabelled == 1 else "have"
+        unanimous += f"; {counted(unlabelled, 'answer')} {have} no label from some member"
     yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
     yield f"unanimous but wrong according to people: {percent_words(report.wrong_together)}"
     for measure, estimate in report.spread.items():

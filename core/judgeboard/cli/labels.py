@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.domain import IssueState
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.text import day_words, utc_day
+from judgeboard.text import counted, day_words, utc_day
 
 if TYPE_CHECKING:
     from judgeboard.store.issues import Group
@@ -40,7 +40,8 @@ def schema_add(file: Path) -> None:
 
     stored = add_schema(options.open_store(), read_schema(file), by=options.actor())
     next_step = f"`judgeboard queue create NAME --schema '{stored.title}'`"
-    options.show({"schema": stored.title}, [f"{stored.title}: {len(stored.schema.fields)} fields. Next: {next_step}"])
+    fields = counted(len(stored.schema.fields), "field")
+    options.show({"schema": stored.title}, [f"{stored.title}: {fields}. Next: {next_step}"])
 
 
 @options.command("judgeboard schema list", group=schema_command)
@@ -115,7 +116,9 @@ def failure_mode_list() -> None:
     rows = tuple((mode.name, mode.key, "retired" if mode.retired else "", mode.description) for mode in modes)
     columns = tuple(map(Column, ("Failure mode", "Key", "State", "Description")))
     lines = list(text_lines(Table(columns, rows))) if rows else ["There are no failure modes yet."]
-    lines += [f"{n} notes contain: {words}" for words, n in suggestions.items()]
+    lines += [
+        f"{counted(n, 'note')} {'contains' if n == 1 else 'contain'}: {words}" for words, n in suggestions.items()
+    ]
     options.show({"failure_modes": modes, "suggestions": suggestions}, lines)
 
 

@@ -373,13 +373,14 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
     yield from (f"  {rule}" for rule in progress.rules)
     yield f"assigned to {', '.join(person.name for person in progress.assigned_to) or 'everybody'}"
     yield _counts(progress)
-    yield f"{progress.reviews:,} of {progress.reviews_needed:,} reviews"
+    yield f"{progress.reviews:,} of {counted(progress.reviews_needed, 'review')}"
     if queue.reviews_needed > 1:
         finished = f"{progress.several_finished:,} finished"
-        yield f"overlap: {progress.several:,} items need {queue.reviews_needed} reviews, {finished}"
+        need = "needs" if progress.several == 1 else "need"
+        yield f"overlap: {counted(progress.several, 'item')} {need} {queue.reviews_needed} reviews, {finished}"
     if queue.sampling_rate:
         short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
-        yield f"random sample: {progress.sampled:,} answers{short}"
+        yield f"random sample: {counted(progress.sampled, 'answer')}{short}"
     if progress.conflict:
         command = f"`judgeboard adjudicate --queue {shlex.quote(queue.name)}`"
         yield f"conflicts to adjudicate: {progress.conflict:,} ({command})"

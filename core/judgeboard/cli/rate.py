@@ -7,6 +7,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.label_plans import LabelPlan, Question
@@ -150,4 +151,4 @@ def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
     if plan.more:
         for stratum in plan.strata:
             title, labelled = stratum_title(stratum, plan.strata), f"({stratum.labelled:,} labelled)"
-            yield f"  {title}: {stratum.labels:,} of {stratum.answers:,} answers {labelled}"
+            yield f"  {title}: {stratum.labels:,} of {counted(stratum.answers, 'answer')} {labelled}"

@@ -179,15 +179,17 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
         yield (
             f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "
             f"{summary.regenerated:,} regenerated: {counted(summary.kept_new, 'new answer')} kept, "
-            f"{summary.kept_original:,} originals kept ({summary.second_failed:,} second judgments failed)"
+            f"{counted(summary.kept_original, 'original')} kept "
+            f"({counted(summary.second_failed, 'second judgment')} failed)"
         )
         yield (
             f"{counted(summary.identical, 'new answer')} identical, {counted(summary.no_answer, 'call')} without an "
             f"answer; {counted(summary.calls, 'call')}, cost {money(account.cost_micro)}"
         )
     if summary.no_messages:
+        have = "has" if summary.no_messages == 1 else "have"
         yield (
-            f"{summary.no_messages:,} eligible answers have no logged messages. To use query and passages instead, add "
-            "--rebuild-messages."
+            f"{counted(summary.no_messages, 'eligible answer')} {have} no logged messages. To use query and "
+            "passages instead, add --rebuild-messages."
         )
     yield from asking.stopped_lines(account)

@@ -10,7 +10,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import asking_options, last_address_options, model_options, run_options, warned
-from judgeboard.text import money, shortened
+from judgeboard.text import counted, money, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
@@ -114,7 +114,7 @@ def list_(name: str | None) -> None:
     lines = [
         f"run {run.run}  {run.at:%Y-%m-%d %H:%M}  {run.suite}  {run.candidate}  "
         f"{'' if run.average_score.value is None else 'average '}{score_words(run.average_score.value)}, "
-        f"{run.measured:,} of {run.total_cases:,} cases scored ({run.state.value})"
+        f"{run.measured:,} of {counted(run.total_cases, 'case')} scored ({run.state.value})"
         for run in runs
     ]
     none = "There are no suite runs yet. To run a suite: `judgeboard suite run SUITE.yaml --candidate model:NAME`"
@@ -165,7 +165,8 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     from judgeboard.stats.estimates import percent, two_decimals
 
     yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
-    counts = f"{result.total_cases:,} cases = {result.measured:,} measured + {result.unmeasured:,} without a score"
+    counts = counted(result.total_cases, "case")
+    counts += f" = {result.measured:,} measured + {result.unmeasured:,} without a score"
     yield f"{counts}; cost {money(result.account.cost_micro)}"
     average, rate = result.average_score.value, result.pass_rate.value
     if average is not None and rate is not None:
@@ -187,7 +188,7 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     elif baseline is not None and baseline.mean_change.value is not None:
         change = two_decimals(baseline.mean_change.value, sign=True)
         compared = f"{baseline.worse:,} worse, {baseline.better:,} better, p = {baseline.p:.3g}"
-        yield f"baseline run {baseline.run}, {baseline.n:,} cases: average {change}, {compared}"
+        yield f"baseline run {baseline.run}, {counted(baseline.n, 'case')}: average {change}, {compared}"
     yield from result.notes
     reasons = f": {'; '.join(result.gate.reasons)}" if result.gate.reasons else ""
     yield f"gate: {result.gate.state.replace('_', ' ')}{reasons}"
@@ -215,4 +216,4 @@ def cases(file: Path, name: str) -> None:
 
     count = write_dataset(options.seen(options.open_store()), SUITE, file, name=name).rows
     none = f"{NO_CASE[0].upper()}{NO_CASE[1:]}."
-    options.show({"cases": count}, [f"{count:,} cases in {file}" if count else none])
+    options.show({"cases": count}, [f"{counted(count, 'case')} in {file}" if count else none])

@@ -86,7 +86,8 @@ def unusable(record: JudgeRecord) -> Check:
     without = share_intervals(sum(failed.values()), asked)[0]
     warns = surely_above(without, HARMLESS)
     parts = ", ".join(f"{n:,} {status}" for status, n in sorted(failed.items()))
-    sentence = f"{percent_words(without)} of {asked:,} calls gave no usable verdict" + (f": {parts}." if parts else ".")
+    sentence = f"{percent_words(without)} of {counted(asked, 'call')} gave no usable verdict"
+    sentence += f": {parts}." if parts else "."
     if warns:
         sentence += " Missing verdicts are seldom missing at random."
     command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
@@ -137,7 +138,8 @@ def self_consistency(record: JudgeRecord) -> Check:
     warns = surely_below(estimate, SOUND)
     temperature = record.version.params.get("temperature")
     at = "" if temperature is None else f" at temperature {temperature:g}"
-    sentence = f"Repeats{at} give the same {record.repeats.measure} on {percent_words(estimate)} of {n:,} answers."
+    answers = f"{percent_words(estimate)} of {counted(n, 'answer')}"
+    sentence = f"Repeats{at} give the same {record.repeats.measure} on {answers}."
     if record.repeats.incomplete:
         sentence += f" Left out: {counted(record.repeats.incomplete, 'answer')} without a value in every repeat."
     if temperature == 0:
@@ -186,7 +188,7 @@ def position(record: JudgeRecord) -> Check:
     if not first and not last:
         bias = "No significant position bias"
     share_of_first = f"{percent_words(rate)} of the verdicts prefer the first answer"
-    sentence = f"{bias}{on}: {share_of_first} (ties excluded, {rates[aspect][1]:,} pairs)."
+    sentence = f"{bias}{on}: {share_of_first} (ties excluded, {counted(rates[aspect][1], 'pair')})."
     return Check("position", state_of(warns=first or last), rate, sentence, command, share=True)
 
 

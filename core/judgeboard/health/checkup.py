@@ -73,7 +73,9 @@ def _hash_findings(store: Store) -> Iterator[Finding]:
     fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
     if hashed.differing:
         rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
-        what = f"{len(hashed.differing):,} of {hashed.compared:,} answers differ from their hash: row {rows}"
+        n = len(hashed.differing)
+        differ = "differs from its hash" if n == 1 else "differ from their hash"
+        what = f"{n:,} of {counted(hashed.compared, 'answer')} {differ}: row {rows}"
         yield Finding(ok=False, what=what, fix=fix)
     if hashed.versions:
         what = f"judge versions differ from their fingerprint: {', '.join(hashed.versions[:MOST_FAULTS])}"

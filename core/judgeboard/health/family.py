@@ -25,6 +25,7 @@ from judgeboard.stats.means import difference_of_means
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.health import selected_generators
+from judgeboard.text import counted
 
 MOST_NAMED = 3
 
@@ -48,8 +49,8 @@ def family(record: JudgeRecord) -> Check:
     share = share_intervals(mine, sum(known.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
     rest = sum(record.generators.values()) - sum(known.values())
-    sentence = warning or f"The model family of {share.n:,} answers is known: none is that of {judge} ({own})."
-    sentence += f" The family of {rest:,} more answers is not known." if rest else ""
+    sentence = warning or f"The model family of {counted(share.n, 'answer')} is known: none is that of {judge} ({own})."
+    sentence += f" The family of {counted(rest, 'more answer')} is not known." if rest else ""
     return Check("family", state_of(warns=mine > 0), share, sentence, with_families(record), share=True)
 
 
@@ -68,7 +69,8 @@ def family_warning(
         return None
     answers = sum(known.values())
     share = sum(known[model] for model in own_models) / answers if answers else 0
-    which = f"{percent(share)} of {answers:,} answers" if answers else f"{_names(own_models)} writes the answers"
+    of_answers = f"{percent(share)} of {counted(answers, 'answer')}"
+    which = of_answers if answers else f"{_names(own_models)} writes the answers"
     return (
         f"{judge_model} ({own}) judges its own family: {which}. "
         "Judges tend to prefer their own family. Add a judge of another family."
@@ -118,7 +120,7 @@ def self_enhancement(record: JudgeRecord) -> Check:
     verb = "scores" if warns else "does not significantly score"
     sentence = (
         f"Compared with people, {record.judge_model} {verb} its own family ({own}) higher than others: {measure} "
-        f"differs by {effect_words(difference)} on {difference.n:,} graded answers."
+        f"differs by {effect_words(difference)} on {counted(difference.n, 'graded answer')}."
     )
     return Check("self_enhancement", state_of(warns=warns), difference, sentence, with_families(record))
 
@@ -142,8 +144,8 @@ def weaker(record: JudgeRecord) -> Check:
     sentence = f"{judge} is not smaller than the models that wrote the answers (n = {n:,} with known sizes)."
     if larger:
         sentence = (
-            f"{judge} is smaller than {_names(larger)}, which wrote {percent(share.value or 0)} of {n:,} answers. "
-            "Let a stronger judge audit it."
+            f"{judge} is smaller than {_names(larger)}, which wrote {percent(share.value or 0)} of "
+            f"{counted(n, 'answer')}. Let a stronger judge audit it."
         )
     return Check("weaker", state_of(warns=bool(larger)), share, sentence, with_families(record), share=True)
 

@@ -262,7 +262,7 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     measure = max(changes, key=lambda each: half_widths(changes[each], 0))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
-    effect = f"{measure} changes by {effect_words(change)} on average over {change.n:,} control answers"
+    effect = f"{measure} changes by {effect_words(change)} on average over {counted(change.n, 'control answer')}"
     sentence = (
         f"The judge scores {kind.words} differently, although they are equally good: {effect}."
         if warns

@@ -192,7 +192,8 @@ def account_of_audit(drawn: Sequence[audits.AuditedJudgment], statuses: Mapping[
 def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:
     total = sum(n for _, n in draws)
     return tuple(
-        f"{n:,} of {total:,} reviews belong to a sample of {percent(other)} and keep that sampling probability."
+        f"{n:,} of {counted(total, 'review')} {'belongs' if n == 1 else 'belong'} to a sample of {percent(other)} and "
+        f"{'keeps' if n == 1 else 'keep'} that sampling probability."
         for other, n in draws
         if other != share
     )
@@ -203,7 +204,7 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     if cut := int(pairs.cut.sum()):
-        which = "Its " if cut == pairs.n else f"On {cut:,} of {pairs.n:,} answers its "
+        which = "Its " if cut == pairs.n else f"On {cut:,} of {counted(pairs.n, 'answer')} its "
         notes.append(f"{audited.title} gives no label. {which}groundedness below {cut_at} counts as hallucinated.")
     if unflagged:
         notes.append(f"Marked verdicts without a flag: {unflagged:,}. The judge has a newer verdict on these answers.")
@@ -233,14 +234,16 @@ def nothing_usable(report: AuditReport) -> bool:
 def audit_sentence(report: AuditReport) -> str:
     """Return the result of an audit in one or two sentences."""
     judge, supreme = report.judge_version, report.supreme_version
-    reviewed = f"{supreme} reviewed {report.audited:,} verdicts of {judge} and marked {report.marked:,} as wrong"
+    verdicts = counted(report.audited, "verdict")
+    reviewed = f"{supreme} reviewed {verdicts} of {judge} and marked {report.marked:,} as wrong"
     if nothing_usable(report):
-        reviews = f"{report.account.asked:,} of {report.account.asked:,} reviews of {judge} by {supreme}"
-        return f"{reviews} are not usable{_again(report)}."
+        asked = report.account.asked
+        reviews = f"{asked:,} of {counted(asked, 'review')} of {judge} by {supreme}"
+        return f"{reviews} {'is' if asked == 1 else 'are'} not usable{_again(report)}."
     if report.graded == 0:
         return f"{reviewed}. People graded none of these answers yet, so the marks cannot be checked."
     return (
-        f"{reviewed}. On the {report.graded:,} answers that people graded, it marked "
+        f"{reviewed}. On the {counted(report.graded, 'answer')} that people graded, it marked "
         f"{counted(report.tp + report.fp, 'verdict')}: {report.tp:,} of the {report.tp + report.fn:,} wrong ones, and "
         f"{report.fp:,} of the right ones."
     )
@@ -249,16 +252,17 @@ def audit_sentence(report: AuditReport) -> str:
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
     verdicts = audits.count_verdicts(connection, audit.audited.id)
-    reviewed = f"{report.audited:,} of the {verdicts:,} verdicts of {report.judge_version} have a usable audit"
-    if report.account.asked > report.audited:
-        reviewed += f"; {report.account.asked - report.audited:,} more audits are not usable"
+    every, have = counted(verdicts, "verdict"), "has" if report.audited == 1 else "have"
+    reviewed = f"{report.audited:,} of the {every} of {report.judge_version} {have} a usable audit"
+    if (failed := report.account.asked - report.audited) > 0:
+        reviewed += f"; {counted(failed, 'more audit')} {'is' if failed == 1 else 'are'} not usable"
     if len(report.draws) > 1:
         sampled = "sampled " + ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
     elif report.draws and report.draws[0][0] < 1:
         share = report.draws[0][0]
         sampled = f"a sample of {percent(share)} contains about {share * verdicts:,.0f}"
     else:
-        sampled = f"all {verdicts:,} verdicts were selected"
+        sampled = "the verdict was selected" if verdicts == 1 else f"all {verdicts:,} verdicts were selected"
     return f"{_approach(audit.supreme)} {reviewed}; {sampled}."
 
 

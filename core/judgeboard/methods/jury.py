@@ -51,6 +51,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
+from judgeboard.text import counted
 
 SPLIT = "split"
 RULE: dict[str, str] = {
@@ -241,8 +242,8 @@ def jury_report(
             for measure in ("groundedness", "quality")
         },
         notes=tuple(
-            f"{member.title} gives no label on {n:,} answers and does not vote on the label there. For agreement, its "
-            f"groundedness below {source.cuts.words} counts as hallucinated."
+            f"{member.title} gives no label on {counted(n, 'answer')} and does not vote on the label there. "
+            f"For agreement, its groundedness below {source.cuts.words} counts as hallucinated."
             for member, n in zip(members, cut.tolist(), strict=True)
             if n
         ),

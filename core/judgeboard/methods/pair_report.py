@@ -404,8 +404,9 @@ def outcome_words(group: PairGroup) -> str:
         words = f"{pairs}, asked in one order only: {same}"
     else:
         words = (
-            f"{pairs}. Same verdict in both orders: {same} Different: {counts.flips:,} change their preference, "
-            f"{counts.tie_win:,} are a tie in one order."
+            f"{pairs}. Same verdict in both orders: {same} Different: {counts.flips:,} "
+            f"{'changes its' if counts.flips == 1 else 'change their'} preference, "
+            f"{counts.tie_win:,} {'is' if counts.tie_win == 1 else 'are'} a tie in one order."
         )
     changed = order_sentence(group.changed_with_order, group.inconsistent_as)
     return " ".join(filter(None, (changed, words, f"No verdict: {counts.unmeasured:,}.")))

@@ -22,6 +22,7 @@ from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.paired import Conclusion, conclusion
 from judgeboard.stats.significance import mcnemar
 from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
+from judgeboard.text import counted
 
 THRESHOLD = 3.5
 MAX_UNMEASURED = 0.05
@@ -327,7 +328,10 @@ def gate(
     if average is None:
         unknown.append("no case could be measured")
     elif round(unmeasured / cases, _ROUND) > round(max_unmeasured, _ROUND):
-        unknown.append(f"{unmeasured:,} of {cases:,} cases have no score, more than {percent(max_unmeasured)}")
+        have = "has" if unmeasured == 1 else "have"
+        unknown.append(
+            f"{unmeasured:,} of {counted(cases, 'case')} {have} no score, more than {percent(max_unmeasured)}"
+        )
     if baseline is not None and baseline.n < LEAST_PAIRED:
         both = f"n = {baseline.n}, at least {LEAST_PAIRED} needed"
         unknown.append(f"too few cases were measured in both this run and run {baseline.run} ({both})")
@@ -335,7 +339,8 @@ def gate(
         return Gate.of(NOT_MEASURED, unknown)
     faults = []
     if failing_checks:
-        faults.append(f"{failing_checks:,} of {cases:,} cases fail a check")
+        fail = "fails" if failing_checks == 1 else "fail"
+        faults.append(f"{failing_checks:,} of {counted(cases, 'case')} {fail} a check")
     if not reaches(average, threshold):
         faults.append(f"the average {two_decimals(average)} is below the threshold {threshold:g}")
     if baseline is not None and baseline.average_fell:

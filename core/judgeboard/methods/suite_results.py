@@ -277,9 +277,10 @@ def baseline_sentence(baseline: suite_file.Baseline) -> str:
     words = number_words(change, sign=True)
     if interval(change) is None and change.reason:
         words += f" ({change.reason})"
+    are = "is" if baseline.worse == 1 else "are"
     return (
-        f"On the {baseline.n:,} cases of both runs, the average changed by {words} compared with run {baseline.run}: "
-        f"{baseline.worse:,} cases are worse, {baseline.better:,} better. "
+        f"On the {counted(baseline.n, 'case')} of both runs, the average changed by {words} "
+        f"compared with run {baseline.run}: {counted(baseline.worse, 'case')} {are} worse, {baseline.better:,} better. "
         f"Passed before, fail now: {baseline.only_before:,}. Failed before, pass now: {baseline.only_after:,} "
         f"(McNemar, p = {baseline.p:.2g})."
     )

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from judgeboard.domain import FlagState, ResponseKind, Status
 from judgeboard.errors import BadInput
-from judgeboard.text import day_words, number_words, unstorable, utc_day
+from judgeboard.text import counted, day_words, number_words, unstorable, utc_day
 
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
@@ -349,7 +349,7 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     if where.ids:
         words.append(f"id {where.ids[0]}" if len(where.ids) == 1 else f"{len(where.ids)} ids")
     if where.response_ids is not None:
-        words.append(f"{len(where.response_ids)} chosen answers")
+        words.append(counted(len(where.response_ids), "chosen answer"))
     return ", ".join(words) or "all answers"
 
 

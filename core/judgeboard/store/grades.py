@@ -29,7 +29,7 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEW_SCORE,
 )
-from judgeboard.text import iso_z
+from judgeboard.text import counted, iso_z
 
 if TYPE_CHECKING:
     from judgeboard.judges.prompt import Example
@@ -246,8 +246,8 @@ def examples_from_reviews(
     if len(usable) < count:
         reasons = "".join(f"; {n:,} more {reason}" for reason, n in left_out.items())
         raise BadInput(
-            f"--examples-from-reviews {count}: only {len(usable)} answers have grades that people agree on and may be "
-            f"examples{reasons}"
+            f"--examples-from-reviews {count}: only {counted(len(usable), 'answer')} "
+            f"{'has' if len(usable) == 1 else 'have'} grades that people agree on and may be examples{reasons}"
         )
     return tuple(_example(connection, review) for review in _in_turn(usable, count))
 

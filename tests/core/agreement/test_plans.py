@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement import samples
-from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_title
+from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, Question, sentences_of, stratum_title
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
@@ -262,3 +262,36 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
     assert len(plans) == 1 + types
     assert len(statements) == 2 * alone
     assert sum(rows) == 3 * (3 * types)
+
+
+@pytest.mark.parametrize(
+    ("question", "shows", "words"),
+    [
+        ("rate", 0.98, "So few labels show nothing."),
+        ("kappa", 0.5, "So few labels show nothing."),
+        ("versions", 0.7, "So few labels show nothing."),
+        ("rate", 0.2, "Labelling all shows ±20 percentage points."),
+        ("versions", 0.2, "Labelling all shows a difference of 20 percentage points."),
+    ],
+)
+def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows: float, words: str) -> None:
+    plan = LabelPlan(question, 0.05, "app", ("rag v1",), answers=1, labels=1, more=1, enough=False, shows=shows)
+    sentence, *_ = sentences_of(plan)
+    assert words in sentence
+    assert ("±98" in sentence, "1 answer is too few" in sentence) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (LabelPlan("outcome", 0.05, "app", (), answers=1, more=1), "first label 1 answer. Then"),
+        (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "a label of the 1 answer may not"),
+        (
+            LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
+            "label 2 answers: 1 has a label, 1 is left.",
+        ),
+        (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
+    ],
+)
+def test_one_answer_or_label_is_not_several(plan: LabelPlan, words: str) -> None:
+    assert words in " ".join(sentences_of(plan))

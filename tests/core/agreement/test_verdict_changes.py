@@ -136,6 +136,7 @@ def test_the_sentence_names_both_and_the_chance_from_ten_graded_on() -> None:
 
     assert said([], {}) == "No answer has both an old and a new verdict of good or bad."
     assert said([pair(1, None, 0.9)], {}) == "No answer has both an old and a new verdict of good or bad."
+    assert said([pair(1, 0.8, 0.1)], {}).startswith("1 of 1 verdict changed: 0 from bad to good, 1 from good to bad.")
     assert said([pair(1, 0.8, 0.9)], {}) == "The verdict did not change. People graded none of them."
     assert said([pair(1, 0.8, 0.1), pair(2, 0.1, 0.8)], {1: Side.GOOD}) == (
         "2 of 2 verdicts changed: 1 from bad to good, 1 from good to bad. "

@@ -367,5 +367,18 @@ def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -
     with sqlite_log.store.reading() as connection:
         compared = compare_versions(connection, "one v1", "two v1")
     assert compared.sentence == (
-        "one v1 and two v1 give the same verdict on every answer that both judged. No label can show a difference."
+        "one v1 and two v1 give the same verdict on all 40 answers that both judged, so no label can tell them apart."
     )
+    assert compared.differing == 0
+
+
+@pytest.mark.parametrize(("answers", "every"), [(1, "the 1 answer"), (2, "all 2 answers")])
+def test_two_judges_that_never_differ_without_labels_ask_for_none(
+    sqlite_log: GradedLog, answers: int, every: str
+) -> None:
+    ids = sqlite_log.answers(answers)
+    for name in ("one", "two"):
+        sqlite_log.say(sqlite_log.version(name), {each: {"label": BAD} for each in ids})
+    with sqlite_log.store.reading() as connection:
+        compared = compare_versions(connection, "one v1", "two v1")
+    assert f"give the same verdict on {every} that both judged" in compared.sentence

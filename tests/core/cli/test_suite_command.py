@@ -288,7 +288,7 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
         code = run(["suite", "run", str(suite), "--model", "judge", "--base-url", endpoint.base_url, "--db", fresh])
     assert code == 1
     out = capsys.readouterr().out
-    assert "gate: fail: 1 of 24 cases fail a check" in out
+    assert "gate: fail: 1 of 24 cases fails a check" in out
     assert "23 of 24 pass (96 %)" in out
     assert "failed, 4.00: 24: What is number-23? (equals: the answer is a different text)" in out
 

@@ -117,7 +117,7 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
     ]
     assert failed.checks[0].message == "the answer is a different text"
     assert (result.passed, result.gate.code, result.exit_code) == (False, 1, 1)
-    assert result.gate.reasons == ("1 of 2 cases fail a check",)
+    assert result.gate.reasons == ("1 of 2 cases fails a check",)
 
 
 def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store: Store) -> None:
