@@ -89,10 +89,13 @@ class LabelWords:
         return label
 
     def is_no_verdict(self, cells: Cells) -> bool:
-        """Whether the label of a row says that the judge gave no usable verdict: "Invalid", "N/A", "error"."""
+        """Whether the label of a row says that the judge gave no usable verdict: "Invalid", "N/A", "error".
+
+        "none" is not among them: it may be the class of answers without a hallucination, so `read` asks what it means.
+        """
         value = cells.raw("label")
         word = None if value is None else _short(value)
-        return word in NO_VERDICT and word not in cells.meanings.get("label", {})
+        return word in NO_VERDICT - {"none"} and word not in cells.meanings.get("label", {})
 
     def word(self, cells: Cells) -> str | None:
         """Return the label of a row in a label set, None if there is no label or no label set."""

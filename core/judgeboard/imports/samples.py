@@ -129,7 +129,7 @@ def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int |
     if not isinstance(value, list):
         raise Unusable(field, f"expected a list, found {json_kind(value)}")
     if length is not None and len(value) != length:
-        raise Unusable(field, f"{len(value)} items, but {length} samples")
+        raise Unusable(field, f"{counted(len(value), 'item')}, but {counted(length, 'sample')}")
     return [read(item) for item in value]
 
 

@@ -58,6 +58,15 @@ def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(one, wo
     assert (scored.status, scored.label, scored.groundedness) == (Status.OK, None, 0.2)
 
 
+@pytest.mark.parametrize("word", ["none", " None "])
+def test_none_may_be_a_class_and_is_never_unusable_unasked(one, refused, word):
+    field, reason = refused({**ROW, "label": word}, kind="verdicts")[:2]
+    assert field == "label"
+    assert "--map-value label:none=grounded (good)" in reason
+    mapped = one({**ROW, "label": word}, kind="verdicts", values={"label": {"none": "grounded"}}).verdict
+    assert (mapped.status, mapped.label) == (Status.OK, Label.GROUNDED)
+
+
 def test_a_judge_judges_a_response_once_in_a_file(reading):
     rows = [{**ROW, "quality": 3}, {**ROW, "quality": 3}, {**ROW, "judge": "other", "quality": 3}]
     first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="verdicts")
