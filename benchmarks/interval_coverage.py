@@ -33,13 +33,11 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.chance_corrected import alpha, gwet
 from judgeboard.stats.confusion import TableEstimates
-from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.pair_statistics import MEANS_OF_PAIRS, STATISTICS, pair_statistics
 from judgeboard.stats.proportions import share
 from judgeboard.stats.rates import (
-    FEW_GROUPS,
-    design_effect,
+    app_effect,
     predicted_mean,
     rate,
     strata_of,
@@ -219,6 +217,7 @@ def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: i
 NOT_SIMULATED = {
     *("accuracy", "missed", "false_alarms", "alpha"),  # other names, or complements, of simulated ones
     *("self_consistency", "changed_with_order", "first_position", "spread", "agreement_without_ties"),  # of pairs
+    *("accuracy_a_first", "accuracy_b_first", "kappa_a_first", "kappa_b_first", "unusable_verdicts"),  # of orders
     *("pearson_between", "spearman_between", "kendall_between"),  # of generators
     *("set_alpha", "span_f1", "word_alpha", "ranking_tau"),  # of fields of a label schema
     *(f"mean_{name}" for name in MEANS_OF_PAIRS),
@@ -232,7 +231,7 @@ def _raters(
     """Yield every statistic of three raters, of whom a fifth of the ratings is missing."""
     third = np.clip(people + rng.normal(0, 0.15, len(people)), 0, 1)
     scores = np.stack([people, judge, third], axis=1)
-    given = rng.random(scores.shape) >= MISSING
+    is_rated = rng.random(scores.shape) >= MISSING
     for scale in (LABEL, QUALITY, GROUNDEDNESS):
         values = (
             (scores < 0.5).astype(np.float64)
@@ -241,7 +240,7 @@ def _raters(
             if scale is QUALITY
             else scores
         )
-        ratings = Ratings(np.where(given, values, np.nan), RATERS, scale, groups)
+        ratings = Ratings(np.where(is_rated, values, np.nan), RATERS, scale, groups)
         for name, row in STATISTICS.items():
             if row.of_raters is not None and row.applies(scale):
                 yield f"raters, {scale.grade} {name}", row.of_raters(ratings)
@@ -255,10 +254,7 @@ def _rates(
     values, strata = (people < 0.5).astype(np.float64), (judge < 0.5).astype(np.int64)
     labelled = rng.random(n) < 0.5
     population, labels = summed(strata, 1 - judge, groups.codes, 2, labelled, values[labelled])
-    effect = design_effect(population, labels)
-    touched = len(population.of_labelled)
-    wider = (float(t_quantile(touched - 1)) / Z) ** 2 if 1 < touched < FEW_GROUPS else 1.0
-    yield "rate", rate(strata_of(population, labels), "app", effect * wider)
+    yield "rate", rate(strata_of(population, labels), "app", app_effect(population, labels))
     yield "predicted share", predicted_mean(population, labels, share=True)
     of_people = summed(np.zeros(n, dtype=np.int64), judge, groups.codes, 1, labelled, people[labelled])
     yield "predicted mean", predicted_mean(*of_people, share=False)

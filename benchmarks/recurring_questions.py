@@ -110,11 +110,11 @@ def main() -> int:
     for place, (labelled, (name, recurring)) in enumerate(product(LABELLED, RECURRING.items())):
         rng = np.random.default_rng([asked.seed, place])
         changed = [alarms(made(rng, recurring, 0.12, labelled)) for _ in range(asked.runs)]
-        found = sum(any(CHANGED <= week < CHANGED + WITHIN for week in weeks) for weeks in changed) / asked.runs
-        false = sum(bool(alarms(made(rng, recurring, 0.0, labelled))) for _ in range(asked.runs)) / asked.runs
-        missed += (labelled == LABELLED[0] and found < FOUND) + (false > promised)
+        found_in_time = sum(any(CHANGED <= week < CHANGED + WITHIN for week in weeks) for weeks in changed) / asked.runs
+        false_alarms = sum(bool(alarms(made(rng, recurring, 0.0, labelled))) for _ in range(asked.runs)) / asked.runs
+        missed += (labelled == LABELLED[0] and found_in_time < FOUND) + (false_alarms > promised)
         weekly = round(labelled * ANSWERS)
-        print(f"{name:10}  {weekly:13}  {found * 100:21.1f}  {false * 100:29.1f}", flush=True)
+        print(f"{name:10}  {weekly:13}  {found_in_time * 100:21.1f}  {false_alarms * 100:29.1f}", flush=True)
     return int(missed > 0)
 
 

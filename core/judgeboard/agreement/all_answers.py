@@ -62,15 +62,14 @@ class InAllAnswers:
     """Agreement, kappa, sensitivity, specificity and precision of a judge in all ``answers`` with a usable verdict.
 
     ``statistics`` weight the ``labels`` by the chance that their answers had to get one; ``graded`` are the same
-    figures on the answers that people graded, unweighted. ``extras`` counts labels that came by no known chance.
-    ``to_label`` says what is missing for a figure of all answers, None if nothing is.
+    figures on the answers that people graded, unweighted. ``to_label`` says which answers without any label are missing
+    for a figure of all answers, None if none are.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
     graded: Mapping[str, Estimate] = field(default_factory=dict)
     answers: int = 0
     labels: int = 0
-    extras: int = 0
     to_label: ToLabel | None = None
 
     @property
@@ -80,8 +79,9 @@ class InAllAnswers:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether the labels came by known chances, and are not all that there could be."""
-        return bool(self.statistics) and self.to_label is None and not self.is_complete
+        """Whether enough labels came by known chances, and they are not all that there could be."""
+        has_values = any(each.value is not None for each in self.statistics.values())
+        return has_values and not self.is_complete
 
 
 def in_all_answers(
@@ -103,7 +103,6 @@ def in_all_answers(
         unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged]),
         round(sample.population.total),
         len(sample.response_ids),
-        sample.extras,
         what_to_label(sample),
     )
 

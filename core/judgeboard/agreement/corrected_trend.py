@@ -245,7 +245,7 @@ class Monitor:
 
     ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches ``limit``. A change of
     the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None with fewer than two. For
-    the judge's error, ``rates`` stand beside each of the ``changes``.
+    the judge's error, ``rates`` has one entry per change.
     """
 
     watched: Watched

@@ -110,8 +110,8 @@ def measure_agreement(
         epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
         small: How that test treats people with fewer than 30 items: it skips them (``skip``) or uses Wilcoxon's test.
         implied_labels: Counts labels that a decision on a flag implies.
-        where: Measures only the answers or pairs that match (default: all). Pairs have a query type,
-                a source, an id and models.
+        where: Measures only the answers or pairs that match (default: all). Pairs have a query type, a source, an id
+            and models.
 
     Raises:
         BadInput: Arguments that cannot be combined.
@@ -237,7 +237,7 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
 
 
 def _other_grades_of_people(source: Source, n: int) -> str:
-    """Return which grades two people gave to the same answers, if nobody else's had the grade that was asked for."""
+    """Return which grades two people gave to the same answers, if no answer has the chosen grade by two people."""
     if n or isinstance(source, PairRatings):
         return ""
     counts: dict[str, int] = {}

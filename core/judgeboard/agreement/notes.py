@@ -87,7 +87,7 @@ def _all_sentences(statistics: PairStatistics, rows: str, in_all: InAllAnswers) 
     words, need = _labels_sentence(statistics), in_all.to_label
     if in_all.is_complete:
         yield f"On all {in_all.answers:,} judged answers, {words}"
-    elif need is None:
+    elif in_all.is_weighted:
         yield f"In all {in_all.answers:,} judged answers, {words}"
         labels = counted(in_all.labels, "label")
         yield f"This rests on {labels}, weighted by how likely each answer was to be labelled."
@@ -101,6 +101,9 @@ def _all_sentences(statistics: PairStatistics, rows: str, in_all: InAllAnswers) 
         yield (
             f"On {statistics.n:,} {rows} ({sampled} a random sample of all {in_all.answers:,} judged answers), {words}"
         )
+        if need is None:
+            yield f"A figure of all answers needs at least {MIN_PAIRS} labels of a random sample."
+            return
         yield (
             f"A figure of all answers needs labels of {counted(need.labels, 'more answer')} among the "
             f"{need.answers:,} {need.words}: `{need.command}`"

@@ -18,8 +18,7 @@ from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
-from judgeboard.stats.estimates import Z, t_quantile
-from judgeboard.stats.rates import FEW_GROUPS, Labels, Population, Stratum, design_effect, strata_of, summed
+from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
 from judgeboard.stats.ratings import SCALES, ratings_of
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
@@ -102,13 +101,8 @@ class SampledLabels:
 
     @property
     def app_effect(self) -> float:
-        """How many times larger the variance of a rate of the app is by evidence group than by answer, at least 1.
-
-        With few groups the variance is uncertain too: Student's t then replaces the normal quantile.
-        """
-        groups = len(self.population.of_labelled)
-        wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < FEW_GROUPS else 1.0
-        return design_effect(self.population, self.labels) * wider
+        """How many times larger the variance of a rate of the app is by evidence group than by answer, at least 1."""
+        return app_effect(self.population, self.labels)
 
     @property
     def judged_bad(self) -> int:

@@ -79,9 +79,10 @@ class SampleImport(RecordedImport[ImportedSamples]):
         self._other_length: Counter[str] = Counter()
 
     def messages(self) -> Iterator[str]:
-        """Yield the columns whose lists are not as long as the samples; they are left out, and the samples are kept."""
+        """Yield the columns that are left out because the length of their list differs from that of the samples."""
         for column, rows in self._other_length.items():
-            yield f"{column!r} is left out in {counted(rows, 'row')}: its list is not as long as the samples"
+            left_out = f"{column!r} is left out in {counted(rows, 'row')}"
+            yield f"{left_out}: the length of its list differs from that of the samples"
 
     def build(self, cells: Cells) -> ImportedSamples:
         """Return the question and the sampled answers of a row."""

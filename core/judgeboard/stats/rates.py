@@ -196,6 +196,16 @@ def design_effect(population: Population, labels: Labels) -> float:
     return max(1.0, by_group**2 / variance) if variance > _FLAT**2 else 1.0
 
 
+def app_effect(population: Population, labels: Labels) -> float:
+    """Return the `design_effect` for an interval of the app.
+
+    With few groups the variance is uncertain too: Student's t then replaces the normal quantile.
+    """
+    groups = len(population.of_labelled)
+    wider = (float(t_quantile(groups - 1)) / Z) ** 2 if 1 < groups < FEW_GROUPS else 1.0
+    return design_effect(population, labels) * wider
+
+
 @dataclass(frozen=True, slots=True)
 class _Linearised:
     value: float

@@ -247,6 +247,18 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     assert {each[0] for each in strata_in(result)} == {"no", "yes"}
 
 
+def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
+    log: GradedLog, judged: list[int]
+) -> None:
+    flag(log, judged[:8])
+    label(log, judged[:25], judged[:5])
+    agreement = measure_agreement(log.store)
+    assert (agreement.n, agreement.graded) == (25, {})
+    assert agreement.statistics["agreement"].value is not None
+    assert "(only 8 of them are a random sample of all 40 judged answers)" in agreement.sentence
+    assert agreement.sentence.endswith("A figure of all answers needs at least 10 labels of a random sample.")
+
+
 def random_queue(log: GradedLog, ids: Collection[int], **where: Any) -> dict[int, int]:
     """Store a queue in random order with these answers; return its items by answer."""
     queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": False}

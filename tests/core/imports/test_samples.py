@@ -65,7 +65,7 @@ def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(sqlite_st
     file.write_text("\n".join(map(json.dumps, rows)))
     summary = import_file(sqlite_store, file, kind="samples")
     assert (summary.new, summary.rejected) == (3, 0)
-    assert summary.messages == ("'raw' is left out in 2 rows: its list is not as long as the samples",)
+    assert summary.messages == ("'raw' is left out in 2 rows: the length of its list differs from that of the samples",)
 
 
 REPEAT = {"id": "r", "question": "?", "answer": "yes", "rubric": "1 bad, 5 good", "scale": "1-5", "model": "m"}
