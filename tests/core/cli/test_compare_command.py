@@ -123,7 +123,7 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
     out = capsys.readouterr().out
     assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out
     assert (
-        "Same verdict in both orders: A better 2, B better 1, tie 0. Different: 0 change their preference, 1 are" in out
+        "Same verdict in both orders: A better 2, B better 1, tie 0. Different: 0 change their preference, 1 is" in out
     )
     assert "same preference in both orders: 75 %" in out
 

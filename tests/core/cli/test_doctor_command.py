@@ -287,7 +287,7 @@ def test_of_postgresql_the_content_is_compared_and_the_files_are_not(
         connection.exec_driver_sql("ALTER TABLE response DISABLE TRIGGER USER")
         connection.exec_driver_sql("UPDATE response SET answer = 'another' WHERE id = 2")
     assert doctor(address(postgres_store)) == 1
-    assert "1 of 3 answers differ from their hash: row 2" in capsys.readouterr().out
+    assert "1 of 3 answers differs from its hash: row 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
