@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import decoded
 from judgeboard.agreement.choice import By, slices_of
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
-from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray
+from judgeboard.domain import Estimate, Label
+from judgeboard.stats.arrays import BoolArray, among
+from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
-from judgeboard.store.strata import UNUSABLE
+from judgeboard.stats.ratings import SCALES, PeopleValues
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import UNUSABLE, drawn_answers
 
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
@@ -32,7 +37,7 @@ class StratumCount:
 class ToLabel:
     """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
 
-    ``waiting`` counts answers of the random sample that nobody has reviewed. If they are fewer than ``labels``, a queue
+    ``waiting`` counts those of them in the random sample, which nobody has reviewed. If they are fewer than ``labels``, a queue
     of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
     """
 
@@ -59,17 +64,25 @@ def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:
 
 @dataclass(frozen=True, slots=True)
 class InAllAnswers:
-    """Agreement, kappa, sensitivity, specificity and precision of a judge in all ``answers`` with a usable verdict.
+    """The statistics of a judge in all ``answers`` with a usable verdict (`STATISTICS_OF_ALL`), and their labels.
 
-    ``statistics`` weight the ``labels`` by the chance that their answers had to get one; ``graded`` are the same
-    figures on the answers that people graded, unweighted. ``to_label`` says which answers without any label are missing
-    for a figure of all answers, None if none are.
+    ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are empty for grades
+    other than the label. ``graded`` are the same figures on the answers that people graded, unweighted. Of the labels,
+    ``complete`` are of parts that are reviewed completely, the others are a random sample of ``sampled_from``.
+    ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
+    ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
+    answers, None if nothing is.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
     graded: Mapping[str, Estimate] = field(default_factory=dict)
     answers: int = 0
     labels: int = 0
+    complete: int = 0
+    extras: int = 0
+    is_random: bool = False
+    sampled_from: str = "answers"
+    unlabelled: int = 0
     to_label: ToLabel | None = None
 
     @property
@@ -84,26 +97,65 @@ class InAllAnswers:
         return has_values and not self.is_complete
 
 
+class MajorityLabels(LabelledAnswers):
+    """Answers with the majority of people's labels, which a lead's gold label does not replace."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        where: RowFilter,
+        majority: PeopleValues,
+        *,
+        implied_labels: bool,
+    ) -> None:
+        super().__init__(connection, version, where, implied_labels=implied_labels, scores=False)
+        ids = self.answers.response_ids
+        self.labelled = among(ids, majority.response_ids)
+        labels = decoded(majority.values, SCALES["label"])[np.searchsorted(majority.response_ids, ids[self.labelled])]
+        self.values = np.full(len(ids), np.nan)
+        self.values[self.labelled] = labels == Label.HALLUCINATED.value
+        self._tied = np.isin(ids, self._grades.response_ids) & ~self.labelled
+
+
 def in_all_answers(
+    connection: Connection,
     loaded: LabelledAnswers,
     inside: BoolArray | None = None,
     target: Target = "app",
     sample: SampledLabels | None = None,
 ) -> InAllAnswers:
     """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already."""
-    if loaded.version is None or loaded.grade != "label":
+    if loaded.version is None:
         return InAllAnswers()
     sample = sample or loaded.sample(inside)
     if np.isnan(sample.verdicts).any() or sample.judged < sample.population.total:
         usable = loaded.answers.verdicts != UNUSABLE
-        sample = loaded.sample(usable if inside is None else usable & inside)
-    judged = ~np.isnan(sample.all_verdicts)
+        inside = usable if inside is None else usable & inside
+        sample = loaded.sample(inside)
+    statistics: Mapping[str, Estimate] = {}
+    graded: Mapping[str, Estimate] = {}
+    if loaded.grade == "label":
+        judged = ~np.isnan(sample.all_verdicts)
+        statistics = weighted_agreement(
+            sample.population, sample.labels, sample.verdicts, target, judged_bad=sample.judged_bad
+        )
+        graded = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
+    counts = counts_of(sample)
+    finished = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
+    unfinished = [each for each, done in zip(counts, finished, strict=True) if not done]
+    labels = len(sample.response_ids)
     return InAllAnswers(
-        weighted_agreement(sample.population, sample.labels, sample.verdicts, target, judged_bad=sample.judged_bad),
-        unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged]),
+        statistics,
+        graded,
         round(sample.population.total),
-        len(sample.response_ids),
-        what_to_label(sample),
+        labels,
+        labels - sum(each.n for each in unfinished),
+        sample.extras,
+        sample.is_random and not sample.extras and labels >= MIN_PAIRS,
+        _words_of(unfinished, counts) if unfinished else "answers",
+        sum(each.N - each.n for each in unfinished),
+        what_to_label(connection, loaded, sample, inside, least=MIN_PAIRS),
     )
 
 
@@ -116,21 +168,39 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
         yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
 
 
-def what_to_label(sample: SampledLabels) -> ToLabel | None:
-    """Return what to label so that figures of all answers become available; None if every stratum has a label."""
+def what_to_label(
+    connection: Connection,
+    loaded: LabelledAnswers,
+    sample: SampledLabels,
+    inside: BoolArray | None = None,
+    *,
+    least: int = 1,
+) -> ToLabel | None:
+    """Return what to label so that figures of all answers become available; None if they are.
+
+    They need a label of every stratum of the answers ``inside``, and ``least`` labels of all.
+    """
     counts = counts_of(sample)
-    missing = [each for each in counts if not each.n]
+    missing = [place for place, each in enumerate(counts) if not each.n]
+    if not missing and len(sample.response_ids) < least:
+        missing = [place for place, each in enumerate(counts) if each.n < each.N]
     if not missing:
         return None
-    answers, total = sum(each.N for each in missing), sum(each.N for each in counts)
+    strata = [counts[place] for place in missing]
+    answers, total = sum(each.N - each.n for each in strata), sum(each.N for each in counts)
     labels = min(answers, _WANTED)
+    # What waits in the random sample of other strata adds no label to these.
+    ids = loaded.answers.response_ids if inside is None else loaded.answers.response_ids[inside]
+    may_count = np.isin(sample.stratum_of, missing) & ~sample.is_sampled
+    waiting = int((np.isin(ids, drawn_answers(connection)) & may_count).sum())
+    waiting = max(waiting - int(sample.undecided[missing].sum()), 0)
     size = None
-    if sample.waiting < labels:
+    if waiting < labels:
         step = 10 if answers > _WANTED else 1
         size = min(math.ceil(labels * total / answers / step) * step, total)
     kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
     command = f"judgeboard queue create sample {kind}"
-    return ToLabel(_words_of(missing, counts), answers, labels, sample.waiting, size, command)
+    return ToLabel(_words_of(strata, counts), answers, labels, waiting, size, command)
 
 
 def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:

@@ -187,7 +187,7 @@ def rate_of(
         if is_wrong:
             raise BadInput(message)
     loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
-    measure = _Measure(loaded, target, where or RowFilter())
+    measure = _Measure(connection, loaded, target, where or RowFilter())
     result = measure.result(ALL, None)
     if labels_from is not None:
         elsewhere = LabelledAnswers(
@@ -202,6 +202,7 @@ def rate_of(
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
+    connection: Connection
     loaded: LabelledAnswers
     target: Target
     where: RowFilter
@@ -216,13 +217,13 @@ class _Measure:
         counts = counts_of(sample)
         between = None
         undecided = int(sample.undecided.sum())
-        to_label = what_to_label(sample) if is_label else None
+        to_label = what_to_label(self.connection, self.loaded, sample, inside) if is_label else None
         if to_label is not None:
             between = bounds(sample.counts)
         elif is_label and _many(undecided, len(sample.response_ids)):
             between = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
-        agreement = in_all_answers(self.loaded, inside, self.target, sample)
+        agreement = in_all_answers(self.connection, self.loaded, inside, self.target, sample)
         result = RateResult(
             name=name,
             grade=grade,
@@ -256,7 +257,8 @@ class _Measure:
     def _estimate(self, sample: SampledLabels) -> tuple[Estimate, float | None]:
         population, labels = sample.population, sample.labels
         groups = len(population.of_labelled)
-        if self.target == "app" and 0 < groups < MIN_PAIRS and population.total:
+        unlabelled = any(each.answers and not each.labelled for each in sample.counts)
+        if self.target == "app" and 0 < groups < MIN_PAIRS and population.total and not unlabelled:
             why = f"the labels cover only {counted(groups, 'evidence group')}, and at least {MIN_PAIRS} are needed"
             return unmeasured(len(labels.values), why), None
         if self.loaded.grade != "label":

@@ -6,6 +6,7 @@ from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
 
+_SHOWN = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
 
 
@@ -62,7 +63,8 @@ def agreement_table(result: RateResult) -> Table:
     share = Column("", "share estimate")
     plain = Column("", "estimate")
     rows = []
-    for name, each in result.in_all_answers.items():
+    for name in [each for each in _SHOWN if each in result.in_all_answers]:
+        each = result.in_all_answers[name]
         column = share if STATISTICS[name].share else plain
         rows.append(
             (STATISTICS[name].name, *(cell_text(one, column) for one in (each, result.in_graded_answers[name])))

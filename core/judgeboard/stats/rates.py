@@ -14,6 +14,8 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, same_length
+from judgeboard.stats.chance_corrected import gwet_of_tables, scott_of_tables
+from judgeboard.stats.confusion import macro_recall, matthews
 from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
 from judgeboard.stats.intervals import TRANSFORMS, Transform, wilson
 
@@ -24,6 +26,8 @@ NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than ch
 UNLABELLED = "a part of the answers has no label"
 FEWEST_OF_RARER = 5
 """With fewer labels of the rarer class, the interval of a predicted share held the truth in 61 to 75 of 100 draws."""
+FEWEST_OF_CLASS = 10
+"""With fewer labels of a class, the interval of a macro average held the truth in 80 to 88 of 100 simulations."""
 LEAST_OF_STRATUM = 2
 """With fewer labels of a stratum that is not wholly labelled, the variance within it is unknown."""
 TOO_SMALL = f"a part of the answers has fewer than {LEAST_OF_STRATUM} labels"
@@ -341,7 +345,7 @@ def judge_alone(
 def weighted_agreement(
     population: Population, labels: Labels, verdicts: FloatArray, target: Target = "app", judged_bad: int | None = None
 ) -> dict[str, Estimate]:
-    """Return agreement, kappa, recall, specificity and precision of the judge in all answers.
+    """Return each of ``STATISTICS_OF_ALL`` of the judge in all answers.
 
     ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label stands for the answers
     of its stratum. If all ``judged_bad`` answers are labelled, the recall in these answers depends only on the number
@@ -361,13 +365,15 @@ def weighted_agreement(
     why = _without_error(population, n, target)
     labelled = found.sum(axis=1)
     too_small = bool(((labelled < LEAST_OF_STRATUM) & (labelled < answers)).any())
+    rarer_class = min(labels.values.sum(), n - labels.values.sum()) < FEWEST_OF_CLASS
     for name, (statistic, scale) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         if value is None:
             results[name] = unmeasured(n, _NO_CLASS)
             continue
-        if too_small:
-            results[name] = measured(value, n, reason=f"no interval: {TOO_SMALL}")
+        few = f"a class has fewer than {FEWEST_OF_CLASS} labels" if name == "macro_recall" and rarer_class else None
+        if too_small or few:
+            results[name] = measured(value, n, reason=f"no interval: {TOO_SMALL if too_small else few}")
             continue
         made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
         results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", why)
@@ -438,6 +444,21 @@ def _ratio(upper: Sequence[float], lower: Sequence[float]) -> Callable[[FloatArr
     return statistic
 
 
+def _of_table(compute: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], tuple[float | None, FloatArray]]:
+    """Return a statistic of confusion tables as one of the shares of the four cells, with numeric slopes."""
+
+    def statistic(shares: FloatArray) -> tuple[float | None, FloatArray]:
+        # A step into the table: a share of 0 has no smaller one.
+        moved = np.vstack((shares, shares + _STEP * np.eye(4)))
+        values = compute(moved.reshape(-1, 2, 2))
+        if np.isnan(values).any():
+            return None, np.zeros(4)
+        return float(values[0]), (values[1:] - values[0]) / _STEP
+
+    return statistic
+
+
+_STEP = 1e-7
 _NO_CLASS = "no answer of the class that it divides by"
 
 # Cells: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
@@ -447,6 +468,11 @@ STATISTICS_OF_ALL: Mapping[str, tuple[Callable[[FloatArray], tuple[float | None,
     "sensitivity": (_ratio((0, 0, 0, 1), (0, 0, 1, 1)), "the logit"),
     "specificity": (_ratio((1, 0, 0, 0), (1, 1, 0, 0)), "the logit"),
     "precision": (_ratio((0, 0, 0, 1), (0, 1, 0, 1)), "the logit"),
+    "f1": (_ratio((0, 0, 0, 2), (0, 1, 1, 2)), "the logit"),
+    "scott_pi": (_of_table(scott_of_tables), "Fisher's z"),
+    "ac1": (_of_table(gwet_of_tables), "Fisher's z"),
+    "macro_recall": (_of_table(macro_recall), "the logit"),
+    "mcc": (_of_table(matthews), "Fisher's z"),
 }
 """The statistics of `weighted_agreement`: each takes the shares of the four cells."""
 
