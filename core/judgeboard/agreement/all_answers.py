@@ -37,8 +37,8 @@ class StratumCount:
 class ToLabel:
     """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
 
-    ``waiting`` counts those of them in the random sample, which nobody has reviewed. If they are fewer than ``labels``, a queue
-    of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
+    ``waiting`` counts those of them in the random sample that nobody has reviewed. If they are fewer than ``labels``,
+    a queue of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
     """
 
     words: str
@@ -95,6 +95,11 @@ class InAllAnswers:
         """Whether enough labels came by known chances, and they are not all that there could be."""
         has_values = any(each.value is not None for each in self.statistics.values())
         return has_values and not self.is_complete
+
+    @property
+    def described(self) -> int | None:
+        """The number of all answers that figures of the labels describe, weighted or not; None if they do not."""
+        return self.answers if self.is_weighted or self.is_complete or self.is_random else None
 
 
 class MajorityLabels(LabelledAnswers):
@@ -212,8 +217,9 @@ def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -
         words = "answers that no rule flagged"
     elif "no" not in classes:
         words = "flagged answers"
-    if len(verdicts) == 1 and any(each.picked in classes and each.n for each in counts):
+    if len(verdicts) == 1 and any(each.picked in classes and each not in missing for each in counts):
         (verdict,) = verdicts
         of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
-        words += f" {of_judge.get(str(verdict), 'without a usable verdict')}"
+        joined = " and" if words.endswith("no rule flagged") else ""
+        words += f"{joined} {of_judge.get(str(verdict), 'without a usable verdict')}"
     return words

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
+from judgeboard.agreement.all_answers import InAllAnswers, MajorityLabels, in_all_answers, slices_of_answers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
 from judgeboard.agreement.notes import (
@@ -36,7 +36,6 @@ from judgeboard.agreement.result import (
     judge_statistics,
     measured_versions,
     of_raters,
-    shown_statistics,
     with_accuracy,
     with_alpha,
 )
@@ -49,12 +48,12 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.arrays import among, grouping, no_ints
+from judgeboard.stats.arrays import BoolArray, among, grouping, no_ints
 from judgeboard.stats.between_generators import FEWEST, between_generators
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
-from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics
+from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
@@ -285,13 +284,14 @@ def _judge(
     connection: Connection, choice: AgreementChoice, source: Source, of_slices: Collection[str] | None
 ) -> AgreementResult:
     version = _judge_version(connection, choice, source)
-    result, statistics = _judge_figures(connection, choice, source, version, None, of_slices)
+    result, statistics, in_all = _judge_figures(connection, choice, source, version, None, of_slices)
     answers = isinstance(source, AnswerRatings)
     caveats = notes(
         version.title,
         statistics,
         source.compared(version).pairs,
         things=choice.things,
+        in_all=in_all,
         cut_at=source.source.cuts.words if isinstance(source, AnswerRatings) else None,
         picked=no_ints() if result.graded else source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
@@ -301,7 +301,7 @@ def _judge(
     return replace(
         result,
         anchoring=_anchoring_by_grade(connection, version, choice.where) if answers else {},
-        notes=(*_weighted(result), *caveats, *_other_grades(source), *_other_versions(choice, source, version)),
+        notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
 
@@ -312,13 +312,18 @@ def _judge_figures(
     version: StoredVersion,
     only: Collection[str] | None,
     of_slices: Collection[str] | None,
-) -> tuple[AgreementResult, PairStatistics]:
-    """Return all figures of a judge version with people as a result without notes, and the statistics for the notes."""
+) -> tuple[AgreementResult, PairStatistics, InAllAnswers | None]:
+    """Return all figures of a judge version with people as a result without notes, and what the notes are about."""
     compared = source.compared(version)
     of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
-    loaded = _all_answers(connection, choice, version, of_pairs)
-    in_all = InAllAnswers() if loaded is None else in_all_answers(loaded)
-    of_pairs, graded = _for_all(of_pairs, in_all)
+    loaded, in_all = None, None
+    if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
+        loaded = weighted_labels(source, version)
+        if loaded is not None:
+            in_all = in_all_answers(connection, loaded)
+        elif only is None:
+            in_all = _unweighted(source, version)
+    of_pairs, graded = for_all(of_pairs, in_all)
     statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.human)
     if only is None and isinstance(source, AnswerRatings):
         statistics |= _between_generators(connection, choice, compared.pairs)
@@ -339,7 +344,9 @@ def _judge_figures(
         judge_versions=measured_versions([version]),
         sentence=_judge_sentence(choice, source, version, compared, of_pairs, in_all) if only is None else "",
         n=of_pairs.n,
+        answers=None if in_all is None else in_all.described,
         graded=graded,
+        to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
         left_out=compared.left_out,
         statistics=statistics,
         confusion=of_pairs.confusion,
@@ -349,18 +356,7 @@ def _judge_figures(
         by=choice.by,
         slices=tuple(_slices_of_judge(connection, choice, source, version, loaded, tests, of_slices)),
     )
-    return result, of_pairs
-
-
-def _weighted(result: AgreementResult) -> Iterator[Note]:
-    """Yield which figures are of all answers, where some are."""
-    if result.graded:
-        names = ", ".join(STATISTICS[name].name for name in shown_statistics(result.graded))
-        yield Note(
-            "graded_alone",
-            f"Of all answers: {names}. The other figures, tables and charts are of the {result.n:,} graded answers "
-            "alone.",
-        )
+    return result, of_pairs, in_all
 
 
 def _slices_of_judge(
@@ -373,33 +369,73 @@ def _slices_of_judge(
     only: Collection[str] | None,
 ) -> Iterator[AgreementSlice]:
     """Yield the figures of each slice, for all its answers where their labels came by known chances."""
-    whole = {}
+    whole: dict[str, BoolArray] = {}
     if loaded is not None and choice.by not in {None, "judge_version"}:
         whole = dict(slices_of_answers(connection, loaded, choice.by))
+    versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
     for name, part in _by_slice(choice, source, version):
         of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
-        if loaded is not None and name in whole and of_pairs.n >= MIN_PAIRS:
-            of_pairs, _ = _for_all(of_pairs, in_all_answers(loaded, whole[name]))
-        statistics = with_accuracy(of_pairs) | order_statistics(part, choice.human)
-        yield AgreementSlice(name, part.pairs.n, statistics, tests.get(name))
+        in_all = None
+        if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
+            in_all = in_all_answers(connection, loaded, whole[name])
+        elif of_pairs.n >= MIN_PAIRS and isinstance(source, AnswerRatings) and name in versions:
+            of_version = weighted_labels(source, versions[name])
+            in_all = None if of_version is None else in_all_answers(connection, of_version)
+        part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
+        yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.human))
 
 
-def _all_answers(
-    connection: Connection, choice: AgreementChoice, version: StoredVersion, graded: PairStatistics
-) -> LabelledAnswers | None:
-    """Return all answers with their labels, for labels of everybody as one; None for other grades and items."""
-    everybody = choice.reviewer_id is None and choice.human == "gold"
-    if choice.unit != "responses" or graded.grade != "label" or not everybody or graded.n < MIN_PAIRS:
+def slice_of(
+    name: str,
+    of_pairs: PairStatistics,
+    in_all: InAllAnswers | None,
+    test: AlternativeAnnotatorTest | None = None,
+) -> AgreementSlice:
+    """Return the slice with its statistics of all answers, if they are known."""
+    n = in_all.labels if in_all is not None and in_all.is_weighted else of_pairs.n
+    of_pairs, _ = for_all(of_pairs, in_all)
+    return AgreementSlice(name, n, with_accuracy(of_pairs), test, None if in_all is None else in_all.described)
+
+
+def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
+    """Return all answers with the labels that figures of all answers weight.
+
+    None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
+    """
+    asked = source.source
+    if source.grade != "label" or asked.reviewer_id is not None or asked.human not in {"gold", "majority"}:
         return None
-    return LabelledAnswers(connection, version, choice.where, implied_labels=choice.implied_labels, scores=False)
+    if asked.human == "majority":
+        people = asked.people("label")
+        return MajorityLabels(asked.connection, version, asked.where, people, implied_labels=asked.implied_labels)
+    return LabelledAnswers(asked.connection, version, asked.where, implied_labels=asked.implied_labels, scores=False)
 
 
-def _for_all(of_pairs: PairStatistics, in_all: InAllAnswers) -> tuple[PairStatistics, Statistics]:
+def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
+    """Return all answers of which people graded some, for figures that are not weighted."""
+    asked, grade = source.source, next((each for each in GRADES if each == source.grade), None)
+    if grade is None:
+        return None
+    loaded = LabelledAnswers(
+        asked.connection,
+        version,
+        asked.where,
+        grade=grade,
+        implied_labels=asked.implied_labels,
+        scores=grade != "label",
+    )
+    in_all = in_all_answers(asked.connection, loaded)
+    if asked.reviewer_id is not None:  # the labels are of everybody
+        return InAllAnswers(answers=in_all.answers)
+    return replace(in_all, statistics={}, graded={})
+
+
+def for_all(of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[PairStatistics, Statistics]:
     """Return the statistics with those of all answers in their place, and what these are on the graded answers alone.
 
     Where the labels came by no known chances, or all answers are graded, nothing is replaced.
     """
-    if not in_all.is_weighted:
+    if in_all is None or not in_all.is_weighted:
         return of_pairs, {}
     replaced = {name: each for name, each in in_all.statistics.items() if name in of_pairs.estimates}
     graded = replace(of_pairs, estimates={name: of_pairs.estimates[name] for name in replaced})
@@ -478,7 +514,7 @@ def _judge_sentence(
     version: StoredVersion,
     rated: RatingPairs,
     statistics: PairStatistics,
-    in_all: InAllAnswers,
+    in_all: InAllAnswers | None,
 ) -> str:
     if statistics.n == 0 and isinstance(source, AnswerRatings):
         return nothing_to_compare(source.source, version, source.grade)

@@ -1,6 +1,7 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from shlex import quote
 
@@ -69,45 +70,71 @@ def compared_with(human: Human, kind: Kind) -> str:
 
 
 def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers | None = None) -> str:
-    """Return how far a judge and people agree on ``rows`` (answers, pairs or grades), or ``in_all`` answers."""
+    """Return how far a judge and people agree on ``rows`` (answers, pairs or grades), or ``in_all`` answers.
+
+    Where the figures describe the graded answers alone, the same sentence says so, and what is missing for all.
+    """
     n = statistics.n
     if n < MIN_PAIRS:
         return f"{rows.split(' ', 1)[0].capitalize()} with both a verdict of this judge and a grade: {too_few(n)}."
-    start = f"On {n:,} {rows},"
-    if in_all is not None and in_all.statistics:
-        return " ".join(_all_sentences(statistics, rows, in_all))
-    if statistics.confusion is None:
-        return f"{start} {_scores_sentence(statistics)}"
-    ordered = "weighted_kappa" in statistics.estimates
-    return f"{start} {_levels_sentence(statistics) if ordered else _labels_sentence(statistics)}"
-
-
-def _all_sentences(statistics: PairStatistics, rows: str, in_all: InAllAnswers) -> Iterator[str]:
-    """Yield how far judge and people agree in all answers; where that is unknown, on which answers."""
-    words, need = _labels_sentence(statistics), in_all.to_label
+    clauses = tuple(_clauses(statistics))
+    if in_all is None:
+        return _sentences(f"On {n:,} {rows},", clauses)
+    everything = f"all {in_all.answers:,} judged answers"
+    if in_all.is_weighted:
+        return " ".join((_sentences(f"In {everything},", clauses), *_basis(in_all)))
     if in_all.is_complete:
-        yield f"On all {in_all.answers:,} judged answers, {words}"
-    elif in_all.is_weighted:
-        yield f"In all {in_all.answers:,} judged answers, {words}"
-        labels = counted(in_all.labels, "label")
-        yield f"This rests on {labels}, weighted by how likely each answer was to be labelled."
-        alone = in_all.graded
-        yield (
-            f"On the {alone['agreement'].n:,} graded answers alone: agreement {percent_words(alone['agreement'])}, "
-            f"kappa {number_words(alone['kappa'])}."
+        return _sentences(f"On {everything}," if n == in_all.answers else f"On {n:,} grades of {everything},", clauses)
+    if in_all.is_random:
+        return _sentences(f"On {n:,} {rows}, a random sample of {everything},", clauses)
+    alone = "graded answers" if rows.startswith("answers") else "grades of single people"
+    start = f"On the {n:,} {alone} alone ({_missing(statistics.grade, in_all, everything)}):"
+    command = f" To label them: `{in_all.to_label.command}`" if in_all.statistics and in_all.to_label else ""
+    return f"{start} {'; '.join(clauses)}.{command}"
+
+
+def _sentences(start: str, clauses: Sequence[str]) -> str:
+    first, *others = clauses
+    return " ".join((f"{start} {first}.", *(f"{each[:1].upper()}{each[1:]}." for each in others)))
+
+
+def _basis(in_all: InAllAnswers) -> Iterator[str]:
+    """Yield on which labels figures of all answers rest, and the same figures on the graded answers alone."""
+    sampled = in_all.labels - in_all.complete
+    basis = f"{counted(sampled, 'label')} of a random sample"
+    if in_all.complete:
+        basis = (
+            f"{in_all.labels:,} labels: {in_all.complete:,} of a part that is reviewed completely, {sampled:,} of a "
+            "random sample of the rest"
         )
-    else:
-        sampled = f"only {in_all.labels:,} of them are" if in_all.labels else "they are not"
+    yield f"The figures weight {basis}."
+    if in_all.extras:
+        do = "label does" if in_all.extras == 1 else "labels do"
         yield (
-            f"On {statistics.n:,} {rows} ({sampled} a random sample of all {in_all.answers:,} judged answers), {words}"
+            f"{in_all.extras:,} other {do} not count: they are no random sample, and their part of the answers is not "
+            "reviewed completely."
         )
-        if need is None:
-            yield f"A figure of all answers needs at least {MIN_PAIRS} labels of a random sample."
-            return
-        yield (
-            f"A figure of all answers needs labels of {counted(need.labels, 'more answer')} among the "
-            f"{need.answers:,} {need.words}: `{need.command}`"
-        )
+    alone = in_all.graded
+    yield (
+        f"On the {alone['agreement'].n:,} graded answers alone: agreement {percent_words(alone['agreement'])}, "
+        f"kappa {number_words(alone['kappa'])}."
+    )
+
+
+def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
+    """Return what is missing for figures of all answers."""
+    if not in_all.statistics:
+        if grade == "label":
+            return f"for {everything}, compare with the gold label or the majority"
+        return f"a figure of {everything} needs grades of a random sample only"
+    need = in_all.to_label
+    if need is None:
+        return f"not {everything}"
+    others = "other answers" if need.words == "answers" else need.words
+    if need.labels == need.answers:
+        return f"a figure of {everything} needs labels of the {need.answers:,} {others}"
+    of = "" if need.words == "answers" else f" of the {need.answers:,} {need.words}"
+    return f"a figure of {everything} needs about {need.labels:,} labels of a random sample{of}"
 
 
 _CHANGED: dict[InconsistentAs, str] = {
@@ -203,41 +230,65 @@ def _alpha_sentence(alpha: Estimate, begins: bool) -> str:
     return f"{name} is {number_words(alpha)} ({kappa_word(alpha.value)})."
 
 
-def _labels_sentence(statistics: PairStatistics) -> str:
-    parts = [f"judge and people agree on {percent_words(statistics.agreement)}."]
+def _clauses(statistics: PairStatistics) -> Iterator[str]:
+    """Yield the clauses of the sentence about a judge and people, the first with "judge and people" as its subject."""
+    if statistics.confusion is None:
+        yield from _scores_clauses(statistics)
+    elif "weighted_kappa" in statistics.estimates:
+        yield from _levels_clauses(statistics)
+    else:
+        yield from _labels_clauses(statistics)
+
+
+def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
+    yield f"judge and people agree on {_with_reason(percent_words(statistics.agreement), statistics.agreement)}"
     if statistics.kappa.value is not None:
-        word = kappa_word(statistics.kappa.value)
-        parts.append(f"Cohen's kappa is {number_words(statistics.kappa)} ({word}).")
+        yield f"Cohen's kappa is {number_words(statistics.kappa)} ({kappa_word(statistics.kappa.value)})"
     errors = []
     if "sensitivity" in statistics.estimates:
         missed, false_alarms = complement(statistics.sensitivity), complement(statistics.specificity)
         if missed.value is not None:
-            errors.append(f"misses {shares_of(missed.value, 'bad')}")
+            errors.append(f"misses {_error(missed, 'bad answers')}")
         if false_alarms.value is not None:
-            share = shares_of(false_alarms.value, "good").replace(" answers", " ones")
-            errors.append(f"raises {f'a false alarm on {share}' if false_alarms.value else 'no false alarm'}")
+            errors.append(f"raises a false alarm on {_error(false_alarms, 'good ones')}")
     if errors:
-        parts.append(f"The judge {' and '.join(errors)}.")
-    return " ".join(parts)
+        yield f"the judge {' and '.join(errors)}"
 
 
-def _scores_sentence(statistics: PairStatistics) -> str:
+def _error(share: Estimate, of: str) -> str:
+    """Return "30 % [18, 45] of bad answers"; without an interval, 0 and 100 % are about the labels alone."""
+    if share.low is None and share.value in {0, 1}:
+        return f"{'all' if share.value else 'none'} of the labelled {of}"
+    return _with_reason(f"{percent_words(share)} of {of}", share)
+
+
+def _with_reason(words: str, estimate: Estimate) -> str:
+    """Return the words with the reason if a value has no interval."""
+    known = estimate.value is not None and estimate.low is None and estimate.reason
+    return f"{words} ({estimate.reason})" if known else words
+
+
+def _scores_clauses(statistics: PairStatistics) -> Iterator[str]:
     apart_by, bias = statistics.mean_absolute_difference, statistics.bias.value
-    parts = [f"judge and people differ by {number_words(apart_by)} on average."]
-    if apart_by.value is None:
-        parts = ["judge and people use different scales."]
+    same_scale = apart_by.value is not None
+    yield (
+        f"judge and people differ by {number_words(apart_by)} on average"
+        if same_scale
+        else ("judge and people use different scales")
+    )
     if bias is not None:
         apart, side = two_decimals(abs(bias)), "lower" if bias < 0 else "higher"
         level = apart == two_decimals(0)
-        parts.append(f"The judge is {'neither lower nor higher' if level else f'{apart} {side} than people'}.")
-    return " ".join((*parts, f"Rank correlation is {number_words(statistics.spearman)}."))
+        yield f"the judge is {'neither lower nor higher' if level else f'{apart} {side} than people'}"
+    yield f"rank correlation is {number_words(statistics.spearman)}"
 
 
-def _levels_sentence(statistics: PairStatistics) -> str:
+def _levels_clauses(statistics: PairStatistics) -> Iterator[str]:
     start = f"judge and people give the same {statistics.grade} on {percent_words(statistics.agreement)}"
     if statistics.at_most_one_apart.value is not None:
         start += f" and are at most one level apart on {percent(statistics.at_most_one_apart.value)}"
-    return f"{start}. Weighted kappa is {number_words(statistics.weighted_kappa)}."
+    yield start
+    yield f"weighted kappa is {number_words(statistics.weighted_kappa)}"
 
 
 def notes(
@@ -246,6 +297,7 @@ def notes(
     pairs: AnswerPairs,
     *,
     things: str,
+    in_all: InAllAnswers | None,
     cut_at: str | None,
     picked: IntArray,
     judged_again: Collection[int],
@@ -261,7 +313,7 @@ def notes(
         return ()
     return (
         *_one_class(statistics),
-        *_not_conclusive(statistics.estimates[headline_name(pairs.scale)], pairs.scale),
+        *_not_conclusive(statistics.estimates[headline_name(pairs.scale)], pairs.scale, things, in_all),
         *_selection(pairs.response_ids, picked, things),
         *_skewed(pairs.people, pairs.scale, statistics.estimates, "kappa", things),
         *_few_of_rarer(pairs.people, pairs.scale, things),
@@ -325,15 +377,22 @@ def _one_class(statistics: PairStatistics) -> Iterator[Note]:
             )
 
 
-def _not_conclusive(headline: Estimate, scale: Scale) -> Iterator[Note]:
+def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAllAnswers | None) -> Iterator[Note]:
     if headline.low is None or headline.high is None or (headline.high - headline.low) / 2 <= _WIDE:
         return
     low, high = two_decimals(headline.low), two_decimals(headline.high)
-    yield Note(
-        "not_conclusive",
-        f"With n = {headline.n:,}, {headline_words(scale)} lies between {low} and {high}. About "
-        f"{more_pairs(headline):,} more would narrow the interval to ±0.1.",
-    )
+    start = f"With n = {headline.n:,}, {headline_words(scale)} lies between {low} and {high}."
+    narrower = "would narrow the interval to ±0.1"
+    if in_all is None or not in_all.is_weighted:
+        yield Note("not_conclusive", f"{start} About {more_pairs(headline):,} more graded {things} {narrower}.")
+        return
+    # Labels of a part that is reviewed completely cannot become more.
+    more = more_pairs(replace(headline, n=in_all.labels - in_all.complete)) or 0
+    of = f"a random sample of {in_all.sampled_from}"
+    if more < in_all.unlabelled:
+        yield Note("not_conclusive", f"{start} About {more:,} more labels of {of} {narrower}.")
+    else:
+        yield Note("not_conclusive", f"{start} Labels of all the other {in_all.unlabelled:,} answers narrow it.")
 
 
 def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:

@@ -1,15 +1,17 @@
 """The data of the agreement page: one judge version and grade, all versions on the same answers, flags, weeks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from operator import attrgetter
 
 import numpy as np
 
+from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
 from judgeboard.agreement.flag_worth import FlagsWorth
-from judgeboard.agreement.measure import agreement_of
+from judgeboard.agreement.measure import agreement_of, slice_of, weighted_labels
 from judgeboard.agreement.notes import nothing_to_compare, other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.result import (
@@ -25,9 +27,11 @@ from judgeboard.stats.arrays import IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
+from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import UNUSABLE
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.trends import PeriodSums, start_of
 
@@ -49,6 +53,7 @@ COMPARED_BY = (
 class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
 
+    If labels came by known chances, the statistics are for all ``answers`` that each of them judged (otherwise None).
     ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs.
     ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
     """
@@ -59,11 +64,12 @@ class SameAnswers:
     weakest: tuple[str | None, ...]
     left_out: tuple[str, ...]
     human: Human
+    answers: int | None = None
 
     def whole(self) -> tuple[AgreementSlice, ...]:
         """Return the versions with every statistic."""
         return tuple(
-            AgreementSlice(each.name, each.n, with_accuracy(judge_statistics(pairs, human=self.human)))
+            replace(each, statistics=with_accuracy(judge_statistics(pairs, human=self.human)) | each.statistics)
             for each, pairs in zip(self.versions, self.pairs, strict=True)
         )
 
@@ -165,15 +171,18 @@ def same_answers(
             sets.append((kept, common))
     # A comparison needs at least two versions.
     kept, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
-    compared, shared_pairs = [], []
-    for version in sorted(kept, key=by_name):
-        shown = pairs[version.id].at(among(pairs[version.id].response_ids, common))
-        shared_pairs.append(shown)
+    named = sorted(kept, key=by_name)
+    shared_pairs = [pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in named]
+    in_all = _in_all_of_each(ratings, named, len(common))
+    compared = []
+    for version, shown, of_all in zip(named, shared_pairs, in_all, strict=True):
         if known is not None and (known.title, known.n) == (version.title, shown.n):
-            statistics = known.statistics | known.graded
+            plain = PairStatistics(
+                grade=ratings.grade, n=shown.n, unit="", confusion=None, estimates=known.statistics | known.graded
+            )
         else:
-            statistics = with_accuracy(judge_statistics(shown, human=ratings.human, only=COMPARED_BY))
-        compared.append(AgreementSlice(version.title, shown.n, statistics))
+            plain = judge_statistics(shown, human=ratings.human, only=COMPARED_BY)
+        compared.append(slice_of(version.title, plain, of_all))
     return SameAnswers(
         len(common),
         tuple(compared),
@@ -181,7 +190,25 @@ def same_answers(
         tuple(_weakest(shown, ratings.source.graded.query_type_names) for shown in shared_pairs),
         tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),
         ratings.human,
+        compared[0].answers if compared else None,
     )
+
+
+def _in_all_of_each(ratings: AnswerRatings, versions: Sequence[StoredVersion], n: int) -> Sequence[InAllAnswers | None]:
+    """Return the agreement of each version in all answers that all of them judged; None if any is not available."""
+    nothing = [None] * len(versions)
+    if n < MIN_PAIRS:
+        return nothing
+    loaded = [weighted_labels(ratings, version) for version in versions]
+    of_each = [each for each in loaded if each is not None]
+    if len(of_each) < len(versions):
+        return nothing
+    judged = [each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each]
+    common = reduce(np.intersect1d, judged)
+    in_all = [
+        in_all_answers(ratings.source.connection, each, np.isin(each.answers.response_ids, common)) for each in of_each
+    ]
+    return in_all if all(each.described is not None for each in in_all) else nothing
 
 
 def over_time(pairs: AnswerPairs, human: Human = "gold") -> tuple[TimePoint, ...]:

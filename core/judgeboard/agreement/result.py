@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
+from judgeboard.agreement.all_answers import ToLabel
 from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
@@ -26,6 +27,7 @@ from judgeboard.stats.rater_agreement import (
 )
 from judgeboard.stats.ratings import Human, Ratings, Scale
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.text import counted
 
 Statistics = dict[str, Estimate]
 
@@ -63,12 +65,17 @@ class MeasuredVersion:
 
 @dataclass(frozen=True, slots=True)
 class AgreementSlice:
-    """Agreement on the ``n`` items of one slice; ``alt_test`` is corrected for the tests in all slices."""
+    """Agreement on the ``n`` items of one slice; ``alt_test`` is corrected for the tests in all slices.
+
+    If labels came by known chances, the figures are for all ``answers`` of the slice, and ``n`` counts these labels.
+    Otherwise ``answers`` is None.
+    """
 
     name: str
     n: int
     statistics: Statistics
     alt_test: AlternativeAnnotatorTest | None = None
+    answers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +96,9 @@ class AgreementResult:
 
     ``title`` names who was measured, and ``where`` is the filter of answers or pairs (empty: all). ``n`` is the number
     of items (of grades, if people are stacked) behind the statistics; ``left_out`` counts other items by reason. Where
-    people's labels came by known chances, some statistics are for all answers; ``graded`` then has the same figures on
-    the graded answers alone.
+    people's labels came by known chances, the figures are for all ``answers`` with a verdict (otherwise None). If not
+    all of them are graded, ``graded`` has the weighted figures on the graded answers alone, and each other statistic is
+    about these. ``to_label`` says what to label for figures of all answers, None if nothing is missing.
     ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
     the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
     ``against_gold`` people with gold labels. If these lists are long, ``shortened`` tells what is left out, by name.
@@ -112,7 +120,9 @@ class AgreementResult:
     n: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     statistics: Statistics
+    answers: int | None = None
     graded: Statistics = field(default_factory=dict)
+    to_label: ToLabel | None = None
     rater_pairs: tuple[RaterPair, ...] = ()
     self_agreement: tuple[RaterPair, ...] = ()
     against_gold: tuple[RaterAgainstGold, ...] = ()
@@ -130,6 +140,11 @@ class AgreementResult:
     def left_out_sentence(self) -> str | None:
         """What was left out: "Left out: people tied (3)."."""
         return left_out_words((_LEFT_OUT[reason], n) for reason, n in self.left_out.items())
+
+
+def all_or_graded(answers: int | None) -> str:
+    """Return the answers that figures describe: "all 1,344 answers" or "graded answers alone"."""
+    return "graded answers alone" if answers is None else f"all {counted(answers, 'answer')}"
 
 
 def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:

@@ -17,6 +17,7 @@ from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
     Statistics,
+    all_or_graded,
     left_out_words,
     shown_statistics,
 )
@@ -39,6 +40,8 @@ OF_NAMES: dict[Of, str] = {
     "judges": "Judge and judge",
     "repeats": "Judge and its repeats",
 }
+ANSWERS = "Answers"
+"""The title of the column that says which answers figures describe."""
 _RHO = "\N{GREEK SMALL LETTER RHO}"
 _STYLE = """
 :root{color-scheme:light dark;--ink:light-dark(#1d2433,#e7eaf0);--quiet:light-dark(#5b6475,#9aa3b2);
@@ -130,8 +133,27 @@ def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Ta
     return Table((*map(Column, names), *numbers), tuple(rows))
 
 
+def apart(result: AgreementResult) -> tuple[Statistics, Statistics]:
+    """Return the statistics of all answers and those of the graded answers alone; if nothing is weighted, the first."""
+    if not result.graded:
+        return result.statistics, {}
+    return {name: result.statistics[name] for name in result.graded}, result.statistics | result.graded
+
+
+def in_all_title(result: AgreementResult) -> str:
+    """Return the title of the figures of all answers."""
+    return f"In all {result.answers or 0:,} judged answers"
+
+
+def alone_title(result: AgreementResult) -> str:
+    """Return the title of the figures of the graded answers alone."""
+    return f"On the {result.n:,} graded answers alone"
+
+
 def statistics_table(
-    names: Sequence[str], rows: Sequence[tuple[tuple[str, ...], int, Mapping[str, Estimate]]], only: Sequence[str] = ()
+    names: Sequence[str],
+    rows: Sequence[tuple[tuple[str | None, ...], int, Mapping[str, Estimate]]],
+    only: Sequence[str] = (),
 ) -> Table:
     """Return a table of the leading statistics, or of those in ``only``. ``names`` titles the first columns."""
     wanted = only or leading_statistics()
@@ -171,7 +193,10 @@ def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
 
 def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:
     """Return the leading statistics of slices, or ``only`` these."""
-    return statistics_table((by,), [((each.name,), each.n, each.statistics) for each in slices], only)
+    rows = [((each.name, all_or_graded(each.answers)), each.n, each.statistics) for each in slices]
+    whole = any(each.answers is not None for each in slices)
+    table = statistics_table((by, ANSWERS), rows, only)
+    return table if whole else table.without({ANSWERS})
 
 
 def pairs_table(pairs: Sequence[RaterPair]) -> Table:
@@ -268,7 +293,14 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
         yield "note", note.text
     if result.left_out_sentence is not None:
         yield "quiet", result.left_out_sentence
-    yield figures_table(result.statistics)
+    of_all, alone = apart(result)
+    if alone:
+        yield "h3", in_all_title(result)
+    yield figures_table(of_all)
+    yield from _by_slice(result)
+    if alone:
+        yield "h3", alone_title(result)
+        yield figures_table(alone)
     for title, texts, table in _sections(result):
         if table is not None and table.rows:
             yield "h3", title
@@ -276,12 +308,24 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
             yield table
 
 
+def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
+    """Yield the table of the slices with its title."""
+    if result.slices:
+        field = (result.by or "").replace("_", " ")
+        yield "h3", f"By {field}"
+        yield from (("quiet", text) for text in _tests_of_slices(result))
+        yield slices_table(field.capitalize(), result.slices)
+
+
+def _tests_of_slices(result: AgreementResult) -> Iterator[str]:
+    for part in result.slices:
+        if part.alt_test is not None:
+            yield f"{part.name}: {stand_in_sentence(part.alt_test)}"
+
+
 def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
-    field = (result.by or "").replace("_", " ")
-    in_slices = [(part.name, part.alt_test) for part in result.slices if part.alt_test is not None]
-    tests_of_slices = (f"{name}: {stand_in_sentence(each)}" for name, each in in_slices)
     moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
     yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
     yield "Each class", (), classes_table(result.classes)
@@ -291,7 +335,6 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
         () if test is None else stand_in_words(test),
         None if test is None else stand_in_table(test),
     )
-    yield f"By {field}", tests_of_slices, slices_table(field.capitalize(), result.slices)
     yield "Pair by pair", _shortened_words(result, "rater_pairs"), pairs_table(result.rater_pairs)
     yield "People with themselves", _shortened_words(result, "self_agreement"), persons_table(result.self_agreement)
     yield "People and gold labels", _shortened_words(result, "against_gold"), persons_table(result.against_gold)

@@ -7,7 +7,7 @@ from html import escape
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.result import AgreementResult, shown_statistics
+from judgeboard.agreement.result import AgreementResult, all_or_graded, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
@@ -85,11 +85,23 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         drawn = [(each, statistics[name]) for each, statistics in slices if name in statistics]
         if any(estimate.value is not None for _, estimate in drawn):
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
-            yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n{_chart(drawn)}"
+            yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
+            if result.of == "judge" and result.unit == "responses":
+                yield _paragraph(_described(result), "quiet")
+            yield _chart(drawn)
             break
     if result.notes:
         yield "<h2>Caveats</h2>\n"
         yield from (_paragraph(note.text, "note") for note in result.notes)
+
+
+def _described(result: AgreementResult) -> str:
+    """Return which answers the figures by slice describe."""
+    alone = [each.name for each in result.slices if each.answers is None]
+    if result.answers is None:
+        return f"These are {all_or_graded(None)}."
+    left = f"; of {', '.join(alone)}, the {all_or_graded(None)}" if alone else ""
+    return f"These are {all_or_graded(result.answers)}{left}."
 
 
 def verdict(result: AgreementResult) -> str:
@@ -109,6 +121,8 @@ def verdict(result: AgreementResult) -> str:
     else:
         low, high = kappa_word(figure.low), kappa_word(figure.high)
         words = f"Not conclusive: agreement is between {low} and {high}. Let people grade more answers."
+    if result.to_label is not None:
+        words = f"As far as the graded answers alone show: {words[:1].lower()}{words[1:]}"
     return f"{words} {result.sentence}"
 
 
@@ -125,6 +139,8 @@ def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         estimate = statistics[name]
         written, bounds = (percent, percent_interval) if STATISTICS[name].share else (two_decimals, interval)
         words = _RATED[name] if result.of == "judge" else _RATED[name].replace("judge and people", "two raters")
+        if result.to_label is not None:
+            words = words.replace("of the answers", "of the graded answers")
         yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate.n)
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.result import AgreementResult
+from judgeboard.agreement.result import AgreementResult, all_or_graded
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
-from judgeboard.reports.agreement import leading_statistics, statistics_table
+from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -52,7 +52,12 @@ class FlagCounts:
 
 @dataclass(frozen=True, slots=True)
 class VersionAgreement:
-    """Agreement of a judge version with people on one grade, in one query type or (None) in all."""
+    """Agreement of a judge version with people on one grade, in one query type or (None) in all.
+
+    If labels came by known chances, the figures are for all ``answers`` with a verdict, and ``n`` counts these labels.
+    If not all of these answers are graded, ``graded`` has the same figures on the graded answers alone (for all query
+    types only). Without known chances, ``answers`` is None, and the figures are about the graded answers alone.
+    """
 
     judge: str
     judge_version: str
@@ -60,6 +65,8 @@ class VersionAgreement:
     query_type: str | None
     n: int
     statistics: Mapping[str, Estimate]
+    answers: int | None
+    graded: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +135,20 @@ def flags_table(stats: Stats) -> Table:
 
 def agreement_table(stats: Stats) -> Table:
     """Return the leading statistics of each judge version and grade that people graded, over all query types."""
-    rows = [
-        ((row.judge, row.grade), row.n, row.statistics) for row in stats.agreement if row.query_type is None and row.n
-    ]
-    return statistics_table(("Judge", "Grade"), rows)
+    rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]] = []
+    for row in stats.agreement:
+        if row.query_type is None and row.n:
+            rows.append(((row.judge, row.grade, all_or_graded(row.answers)), row.n, row.statistics))
+            if row.graded:
+                alone = (row.judge, row.grade, all_or_graded(None))
+                rows.append((alone, row.graded["agreement"].n, row.graded))
+    return statistics_table(("Judge", "Grade", ANSWERS), rows)
+
+
+def agreement_words(stats: Stats) -> Iterator[str]:
+    """Yield how to get figures of all answers, if some are of the graded answers alone."""
+    if any(row.answers is None and row.n for row in stats.agreement if row.query_type is None):
+        yield "Figures of the graded answers alone may differ from those of all answers: see `judgeboard agreement`."
 
 
 def _version(version: StoredVersion, totals: Counts | None) -> VersionCounts:
@@ -150,6 +167,8 @@ def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
 def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:
     fingerprint = result.judge_versions[0].fingerprint
     judge = next(version.name for version in versions if version.fingerprint == fingerprint)
-    yield VersionAgreement(judge, fingerprint, result.grade, None, result.n, result.statistics)
+    n = result.statistics["agreement"].n if result.graded else result.n
+    leading = {name: result.graded[name] for name in leading_statistics() if name in result.graded}
+    yield VersionAgreement(judge, fingerprint, result.grade, None, n, result.statistics, result.answers, leading)
     for part in result.slices:
-        yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics)
+        yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics, part.answers, {})
