@@ -22,7 +22,6 @@ from judgeboard.stats.estimates import (
     kappa_word,
     more_pairs,
     number_words,
-    one_in,
     percent,
     percent_words,
     surely_above,
@@ -213,14 +212,6 @@ def p_words(p: float | None) -> str:
     if p is None:
         return "–"
     return f"{p:.4f}" if p >= 0.00005 else "under 0.0001"
-
-
-def shares_of(share: float, kind: str) -> str:
-    """Return "1 in 4 bad answers", "79 % of bad answers", "no bad answer" or "every bad answer"."""
-    if share in {0, 1}:
-        return f"{'every' if share else 'no'} {kind} answer"
-    words = one_in(share)
-    return f"{words} {kind} answers" if words.startswith("1 in ") else f"{words} of {kind} answers"
 
 
 def _alpha_sentence(alpha: Estimate, begins: bool) -> str:

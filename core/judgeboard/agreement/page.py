@@ -54,7 +54,8 @@ class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
 
     If labels came by known chances, the statistics are for all ``answers`` that each of them judged (otherwise None).
-    ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs.
+    ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs and
+    the statistics are not weighted.
     ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
     """
 
@@ -68,10 +69,11 @@ class SameAnswers:
 
     def whole(self) -> tuple[AgreementSlice, ...]:
         """Return the versions with every statistic."""
-        return tuple(
-            replace(each, statistics=with_accuracy(judge_statistics(pairs, human=self.human)) | each.statistics)
-            for each, pairs in zip(self.versions, self.pairs, strict=True)
-        )
+        whole = []
+        for each, pairs in zip(self.versions, self.pairs, strict=True):
+            plain = with_accuracy(judge_statistics(pairs, human=self.human))
+            whole.append(replace(each, statistics={name: each.statistics.get(name, plain[name]) for name in plain}))
+        return tuple(whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,13 @@ def same_answers(
         len(common),
         tuple(compared),
         tuple(shared_pairs),
-        tuple(_weakest(shown, ratings.source.graded.query_type_names) for shown in shared_pairs),
+        tuple(
+            # The graded answers of a type do not show where a judge is weakest in all answers.
+            None
+            if of_all is not None and of_all.is_weighted
+            else _weakest(shown, ratings.source.graded.query_type_names)
+            for shown, of_all in zip(shared_pairs, in_all, strict=True)
+        ),
         tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),
         ratings.human,
         compared[0].answers if compared else None,

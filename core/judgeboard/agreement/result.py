@@ -198,7 +198,8 @@ def with_accuracy(statistics: PairStatistics) -> Statistics:
     """Return the estimates with ``accuracy``, another name of ``agreement``."""
     estimates = dict(statistics.estimates)
     if "agreement" in estimates:
-        return {"agreement": estimates["agreement"], "accuracy": estimates["agreement"], **estimates}
+        agreement = estimates["agreement"]
+        return {"agreement": agreement, "accuracy": agreement} | estimates | {"accuracy": agreement}
     return estimates
 
 

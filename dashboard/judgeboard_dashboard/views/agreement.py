@@ -20,9 +20,12 @@ from judgeboard.errors import NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import (
     OF_NAMES,
+    alone_title,
+    apart,
     classes_table,
     figures_file,
     figures_table,
+    in_all_title,
     report_page,
     report_results,
 )
@@ -75,7 +78,7 @@ LEADS = {
     "slice_apart": "One part differs.",
 }
 # These are captions, not notes at the top of the page.
-SMALL = {"slices", "some_flagged", "graded_alone", "cut", "judged_again", "temperature", "other_grades"}
+SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
 HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
 
 
@@ -303,7 +306,11 @@ def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
 
 def _versions(shown: AgreementPage, whose: Whose) -> None:
     same, grade = shown.same_answers, shown.grade
-    heading("All judge versions on the same graded answers" + (f" (n = {same.n:,})" if same.n else ""))
+    which = f" (n = {same.n:,})" if same.n else ""
+    if same.answers is None:
+        heading(f"All judge versions on the same graded answers{which}")
+    else:
+        heading(f"All judge versions on the same answers (all {same.answers:,})")
     if not same.versions:
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return
@@ -348,7 +355,10 @@ def _worth_of_flags(shown: AgreementPage) -> None:
 
 def _all_figures(figures: AgreementFigures) -> None:
     heading(f"All figures of {figures.result.title}")
-    rows = figures_table(figures.result.statistics)
+    of_all, alone = apart(figures.result)
+    if alone:
+        caption(f"{in_all_title(figures.result)}:")
+    rows = figures_table(of_all)
     table(
         rows,
         [figures.rows(figures.cell())] * len(rows.rows),
@@ -356,6 +366,10 @@ def _all_figures(figures: AgreementFigures) -> None:
         under=("The CSV file also contains the figures of every slice.",),
         csv=lambda: _file_with_slices(figures.page.choice),
     )
+    if alone:
+        caption(f"{alone_title(figures.result)}:")
+        rows = figures_table(alone)
+        table(rows, [figures.rows(figures.cell())] * len(rows.rows), key="figures_alone")
     if classes := figures.result.classes:
         rows = classes_table(classes)
         table(rows, [figures.rows(figures.cell(people=each.category)) for each in classes], key="classes")
@@ -365,6 +379,8 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
     with reading() as connection:
         result = agreement_of(connection, choice)
     parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
+    if result.graded:
+        parts.insert(1, (alone_title(result), result.graded))
     return figures_file(result.grade, ((result.title, name, statistics) for name, statistics in parts))
 
 

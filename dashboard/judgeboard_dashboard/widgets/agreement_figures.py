@@ -19,6 +19,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import (
+    alone_title,
     anchoring_table,
     calibration_table,
     confusion_table,
@@ -108,6 +109,11 @@ class AgreementFigures:
         """Return the answers of a cell that match the filter of the page."""
         return cell_rows(cell, **query_of(self.whose.where), **more)
 
+    @property
+    def _alone(self) -> str | None:
+        """What a chart below figures of all answers describes."""
+        return f"{alone_title(self.result)}." if self.result.graded else None
+
     def confusion(self) -> None:
         """Show the confusion table, or for groundedness the heat map by tenths."""
         heading("Where they differ")
@@ -124,7 +130,7 @@ class AgreementFigures:
             key=f"confusion_{self.page.grade}",
             says=f"Confusion table of {self.result.n} answers, people in the rows, the judge in the columns",
             as_table=self.as_tables,
-            under=(None if compared_with is None else f"People: {compared_with}.",),
+            under=(self._alone, None if compared_with is None else f"People: {compared_with}."),
             drawn=("Number of answers. Click a cell to open them.",),
             listed=LISTED,
         )
@@ -182,6 +188,7 @@ class AgreementFigures:
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
             under=(
+                _graded_alone(self.result, shown),
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 next((each.text for each in self.page.notes if each.code == "slices"), None),
                 f"The CSV file below has {others} more slices with fewer answers." if others else None,
@@ -205,6 +212,7 @@ class AgreementFigures:
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
+            under=(self._alone,),
             drawn=(
                 "Dashed line: perfect calibration. Of answers with score 0.7, people would label 70 % as grounded.",
                 scores.POINT_NUMBERS,
@@ -242,6 +250,7 @@ class AgreementFigures:
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
             under=(
+                self._alone,
                 "Weeks (UTC) of the questions.",
                 f"Left out: no time ({missing:,})." if missing else None,
             ),
@@ -252,7 +261,15 @@ class AgreementFigures:
 
 def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
     largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
-    return [AgreementSlice("All", result.n, result.statistics), *largest]
+    return [AgreementSlice("All", result.n, result.statistics, answers=result.answers), *largest]
+
+
+def _graded_alone(result: AgreementResult, slices: Sequence[AgreementSlice]) -> str | None:
+    """Return which slices are of the graded answers alone, if others are of all answers."""
+    alone = [each.name for each in slices if each.answers is None]
+    if result.answers is None or not alone:
+        return None
+    return f"Graded answers alone: {', '.join(alone)}."
 
 
 def slices_figure(
@@ -288,7 +305,8 @@ def versions_table(same: SameAnswers, grade: GradeName) -> Table:
     rows = [((each.name,), each.n, shown_statistics(each.statistics)) for each in same.versions]
     figures = statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
     weakest = zip(figures.rows, same.weakest, strict=True)
-    return Table((*figures.columns, Column("Weakest on")), tuple((*row, query_type) for row, query_type in weakest))
+    table = Table((*figures.columns, Column("Weakest on")), tuple((*row, query_type) for row, query_type in weakest))
+    return table.without_empty({"Weakest on"})
 
 
 FLAG_COLUMNS: Columns[tuple[str, Estimate, float | None]] = {

@@ -25,7 +25,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
-from judgeboard.reports.agreement import report_page, report_results
+from judgeboard.reports.agreement import apart, report_page, report_results
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
@@ -170,10 +170,13 @@ def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out) == to_plain(result)
     assert run(words) == 0
     lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
-    for name, each in shown_statistics(result.statistics).items():
-        (figure,) = [line for line in lines if line[0] == STATISTICS[name].name]
-        expected = percent_words(each) if STATISTICS[name].share else number_words(each)
-        assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
+    of_all, alone = apart(result)
+    for name in shown_statistics(result.statistics | result.graded):
+        figures = [line for line in lines if line[0] == STATISTICS[name].name]
+        shown = [shown_statistics(each)[name] for each in (of_all, alone) if name in shown_statistics(each)]
+        for figure, each in zip(figures, shown, strict=True):
+            expected = percent_words(each) if STATISTICS[name].share else number_words(each)
+            assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
 
 
 def the_page_agrees(store: Store, result: AgreementResult) -> None:
@@ -197,10 +200,15 @@ def the_same_answers_agree(shown: AgreementPage) -> None:
     """A version beside the others has the figures that the same answers give by themselves."""
     same = shown.same_answers
     for each, whole, pairs in zip(same.versions, same.whole(), same.pairs, strict=True):
-        assert whole.statistics == with_accuracy(judge_statistics(pairs, human=same.human))
+        plain = with_accuracy(judge_statistics(pairs, human=same.human))
+        weighted = {} if shown.result is None or each.answers is None else shown.result.graded
+        assert {name for name in plain if whole.statistics[name] != plain[name]} <= weighted.keys()
         assert of_answers(each.statistics).items() <= whole.statistics.items()
-        if shown.result is not None and (each.name, each.n) == (shown.result.title, shown.result.n):
-            assert whole.statistics == of_answers(shown.result.statistics | shown.result.graded)
+        if shown.result is None or each.name != shown.result.title:
+            continue
+        in_all = bool(shown.result.graded)
+        if (each.answers == shown.result.answers) if in_all else (each.n == shown.result.n):
+            assert whole.statistics == of_answers(shown.result.statistics)
 
 
 def of_answers(statistics: Statistics) -> Statistics:

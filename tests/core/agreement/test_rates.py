@@ -255,8 +255,13 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     agreement = measure_agreement(log.store)
     assert (agreement.n, agreement.graded) == (25, {})
     assert agreement.statistics["agreement"].value is not None
-    assert "(only 8 of them are a random sample of all 40 judged answers)" in agreement.sentence
-    assert agreement.sentence.endswith("A figure of all answers needs at least 10 labels of a random sample.")
+    assert agreement.answers is None
+    assert agreement.sentence.startswith(
+        "On the 25 graded answers alone (a figure of all 40 judged answers needs labels of the 32 other answers): "
+    )
+    assert agreement.sentence.endswith(
+        "To label them: `judgeboard queue create sample --plan rate --n 40 --assign NAMES`"
+    )
 
 
 def random_queue(log: GradedLog, ids: Collection[int], **where: Any) -> dict[int, int]:
