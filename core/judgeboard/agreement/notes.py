@@ -379,7 +379,7 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
         return
     # Labels of a part that is reviewed completely cannot become more.
     more = more_pairs(replace(headline, n=in_all.labels - in_all.complete)) or 0
-    of = f"a random sample of {in_all.sampled_from}"
+    of = "a random sample" if in_all.sampled_from == "answers" else f"a random sample of {in_all.sampled_from}"
     if more < in_all.unlabelled:
         yield Note("not_conclusive", f"{start} About {more:,} more labels of {of} {narrower}.")
     else:

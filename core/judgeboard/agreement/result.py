@@ -143,8 +143,8 @@ class AgreementResult:
 
 
 def all_or_graded(answers: int | None) -> str:
-    """Return the answers that figures describe: "all 1,344 answers" or "graded answers alone"."""
-    return "graded answers alone" if answers is None else f"all {counted(answers, 'answer')}"
+    """Return the answers that figures describe: "all 1,344 judged answers" or "graded answers alone"."""
+    return "graded answers alone" if answers is None else f"all {counted(answers, 'judged answer')}"
 
 
 def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:

@@ -100,7 +100,7 @@ def _described(result: AgreementResult) -> str:
     alone = [each.name for each in result.slices if each.answers is None]
     if result.answers is None:
         return f"These are {all_or_graded(None)}."
-    left = f"; of {', '.join(alone)}, the {all_or_graded(None)}" if alone else ""
+    left = f", but {all_or_graded(None)} of {', '.join(alone)}" if alone else ""
     return f"These are {all_or_graded(result.answers)}{left}."
 
 

@@ -188,7 +188,7 @@ class AgreementFigures:
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
             under=(
-                _graded_alone(self.result, shown),
+                _described(self.result, shown),
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 next((each.text for each in self.page.notes if each.code == "slices"), None),
                 f"The CSV file below has {others} more slices with fewer answers." if others else None,
@@ -264,12 +264,12 @@ def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
     return [AgreementSlice("All", result.n, result.statistics, answers=result.answers), *largest]
 
 
-def _graded_alone(result: AgreementResult, slices: Sequence[AgreementSlice]) -> str | None:
-    """Return which slices are of the graded answers alone, if others are of all answers."""
-    alone = [each.name for each in slices if each.answers is None]
-    if result.answers is None or not alone:
+def _described(result: AgreementResult, slices: Sequence[AgreementSlice]) -> str | None:
+    """Return which answers the slices describe, where figures are weighted."""
+    if not result.graded:
         return None
-    return f"Graded answers alone: {', '.join(alone)}."
+    alone = [each.name for each in slices if each.answers is None]
+    return f"All judged answers, but graded answers alone of {', '.join(alone)}." if alone else "All judged answers."
 
 
 def slices_figure(
