@@ -1,0 +1,182 @@
+"""Which answers figures of a judge and people describe: all of them, by weighted labels, or the graded ones alone."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import insert
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.rates import measure_rate
+from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.result import AgreementResult
+from judgeboard.domain import FlagState
+from judgeboard.reports.agreement import result_lines
+from judgeboard.reports.front_page import verdict
+from judgeboard.reports.output import text_lines
+from judgeboard.reports.stats import agreement_table, measure
+from judgeboard.store.tables import FLAG
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def flag(log: GradedLog, ids: Collection[int], rule: str) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN, "severity": 0.5}
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+
+
+def label(log: GradedLog, ids: Collection[int], bad: Collection[int], reviewer: str = "mara") -> None:
+    log.reviews({each: {"label": BAD if each in bad else GOOD, "groundedness": 0.5} for each in ids}, reviewer)
+
+
+@pytest.fixture
+def judged(sqlite_log: GradedLog) -> list[int]:
+    """240 answers. The judge calls the first 80 bad, and a rule flags them; it errs on every fourth of these."""
+    ids = sqlite_log.answers(240)
+    sqlite_log.say(
+        sqlite_log.version(),
+        {each: {"label": BAD if at < 80 else GOOD, "groundedness": 0.9} for at, each in enumerate(ids)},
+    )
+    flag(sqlite_log, ids[:80], "low_groundedness")
+    return ids
+
+
+def truth(ids: list[int]) -> set[int]:
+    """Return the bad answers: three of four that the judge calls bad, and every tenth of the others."""
+    return {each for at, each in enumerate(ids) if (at % 4 if at < 80 else at % 10 == 0)}
+
+
+@pytest.fixture
+def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+    """All flagged answers are labelled, and 40 of the others by lot."""
+    flag(sqlite_log, judged[80:120], "random_sample")
+    label(sqlite_log, judged[:120], truth(judged))
+    return sqlite_log
+
+
+@pytest.fixture
+def worst_first(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+    """The first 30 flagged answers are labelled; a sample is drawn, of which nothing is labelled."""
+    flag(sqlite_log, judged[60:120], "random_sample")
+    label(sqlite_log, judged[:30], truth(judged))
+    return sqlite_log
+
+
+def described(result: AgreementResult) -> list[int | None]:
+    return [result.answers, *(each.answers for each in result.slices)]
+
+
+def test_the_sentence_says_which_labels_it_weights_and_how_many(flagged_and_drawn: GradedLog) -> None:
+    sentence = measure_agreement(flagged_and_drawn.store).sentence
+    assert sentence.startswith("In all 240 judged answers, judge and people agree on ")
+    assert "The figures weight 120 labels: 80 of a part that is reviewed completely, 40 of a random sample" in sentence
+    assert "On the 120 graded answers alone: agreement " in sentence
+
+
+def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
+    result = measure_agreement(flagged_and_drawn.store)
+    missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
+    assert f"misses {100 * (1 - (missed.value or 0)):.0f} % [" in result.sentence
+    assert None not in {missed.low, passed.low}
+    assert result.sentence.count("%") >= 9
+
+
+def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn: GradedLog, judged: list[int]) -> None:
+    gold, majority = (measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority"))
+    assert (gold.sentence, gold.statistics) == (majority.sentence, majority.statistics)
+    flagged_and_drawn.review(judged[1], "lead", label=GOOD, stage="adjudication")
+    gold, majority = (measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority"))
+    assert gold.answers == majority.answers == 240
+    assert (gold.statistics["agreement"].value or 0) < (majority.statistics["agreement"].value or 0)
+
+
+def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
+    result = measure_agreement(flagged_and_drawn.store, human="each")
+    assert result.sentence.startswith(
+        "On the 120 grades of single people alone (for all 240 judged answers, compare with the gold label or the "
+        "majority): judge and people agree on "
+    )
+    assert (result.answers, result.graded) == (None, {})
+
+
+def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
+    sentence = measure_agreement(flagged_and_drawn.store, grade="groundedness").sentence
+    assert sentence.startswith(
+        "On the 120 graded answers alone (a figure of all 240 judged answers needs grades of a random sample only): "
+    )
+
+
+def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn: GradedLog) -> None:
+    result = measure_agreement(flagged_and_drawn.store, by="judge_version")
+    (version,) = result.slices
+    assert (version.answers, version.statistics["kappa"]) == (240, result.statistics["kappa"])
+    with flagged_and_drawn.store.reading() as connection:
+        same = agreement_page(PairSource(connection)).same_answers
+    assert (same.answers, same.versions[0].statistics["kappa"]) == (240, result.statistics["kappa"])
+
+
+def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[70:120], "random_sample")
+    label(sqlite_log, judged[:120], truth(judged))
+    result = measure_agreement(sqlite_log.store, by="query_type")
+    for each in result.slices:
+        assert each.n == each.statistics["agreement"].n
+
+
+def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) -> None:
+    lines = list(result_lines(measure_agreement(flagged_and_drawn.store)))
+    of_all, alone = (
+        lines.index(f"\n{title}") for title in ("In all 240 judged answers", "On the 120 graded answers alone")
+    )
+    for name in ("F1 on bad answers", "Scott's pi", "Gwet's AC1", "Matthews correlation", "Macro recall"):
+        first, second = (at for at, line in enumerate(lines) if line.startswith(name))
+        assert of_all < first < alone < second
+    (calibrated,) = (at for at, line in enumerate(lines) if line.startswith("AUROC"))
+    assert calibrated > alone
+
+
+def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_and_drawn: GradedLog) -> None:
+    (note,) = (each for each in measure_agreement(flagged_and_drawn.store).notes if each.code == "not_conclusive")
+    assert note.text.startswith("With n = 120, kappa lies between ")
+    assert "more labels of a random sample of answers that no rule flagged would narrow" in note.text
+
+
+def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(worst_first: GradedLog) -> None:
+    result = measure_agreement(worst_first.store)
+    assert result.sentence.startswith(
+        "On the 30 graded answers alone (a figure of all 240 judged answers needs about 60 labels of a random sample "
+        "of the 160 answers that no rule flagged): judge and people agree on "
+    )
+    assert result.sentence.count(". ") == 1, "one sentence has all figures, another one the command"
+    assert result.to_label is not None
+    assert "--plan rate --n 90" in result.to_label.command, "only 40 of the sample are not flagged"
+    assert result.to_label.waiting == 40
+    assert verdict(result).startswith(
+        ("As far as the graded answers alone show: ", "Not conclusive: there are too few")
+    )
+
+
+def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
+    lines = [each for each in text_lines(agreement_table(measure(flagged_and_drawn.store))) if " label " in each]
+    assert len(lines) == 2
+    assert "all 240 judged answers" in lines[0]
+    assert "graded answers alone" in lines[1]
+
+
+def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[80:120], "random_sample")
+    label(sqlite_log, judged[:120], judged[:80])
+    sentence = measure_agreement(sqlite_log.store).sentence
+    assert (
+        "The judge misses none of the labelled bad answers and raises a false alarm on none of the labelled" in sentence
+    )
+    assert "agree on 100 % (no interval: all labelled answers have the same value)" in sentence
+
+
+def test_a_rate_with_bounds_names_the_part_without_labels(worst_first: GradedLog, judged: list[int]) -> None:
+    result = measure_rate(worst_first.store)
+    assert result.value is None
+    assert result.reason == "a part of the answers has no label"
