@@ -58,9 +58,17 @@ def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
 
 
 @pytest.fixture
+def flagged_alone(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+    """All flagged answers are labelled; of the others, 40 are drawn, of which nothing is labelled."""
+    flag(sqlite_log, judged[60:120], "random_sample")
+    label(sqlite_log, judged[:80], truth(judged))
+    return sqlite_log
+
+
+@pytest.fixture
 def worst_first(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
     """The first 30 flagged answers are labelled; a sample is drawn, of which nothing is labelled."""
-    flag(sqlite_log, judged[60:120], "random_sample")
+    flag(sqlite_log, judged[60:160], "random_sample")
     label(sqlite_log, judged[:30], truth(judged))
     return sqlite_log
 
@@ -81,7 +89,7 @@ def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLo
     missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
     assert f"misses {100 * (1 - (missed.value or 0)):.0f} % [" in result.sentence
     assert None not in {missed.low, passed.low}
-    assert result.sentence.count("%") >= 9
+    assert result.sentence.count("% [") == 3, "agreement, misses and false alarms"
 
 
 def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn: GradedLog, judged: list[int]) -> None:
@@ -144,19 +152,34 @@ def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_an
     assert "more labels of a random sample of answers that no rule flagged would narrow" in note.text
 
 
-def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(worst_first: GradedLog) -> None:
-    result = measure_agreement(worst_first.store)
+def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
+    result = measure_agreement(flagged_alone.store)
     assert result.sentence.startswith(
-        "On the 30 graded answers alone (a figure of all 240 judged answers needs about 60 labels of a random sample "
+        "On the 80 graded answers alone (a figure of all 240 judged answers needs about 60 labels of a random sample "
         "of the 160 answers that no rule flagged): judge and people agree on "
     )
     assert result.sentence.count(". ") == 1, "one sentence has all figures, another one the command"
     assert result.to_label is not None
     assert "--plan rate --n 90" in result.to_label.command, "only 40 of the sample are not flagged"
     assert result.to_label.waiting == 40
-    assert verdict(result).startswith(
-        ("As far as the graded answers alone show: ", "Not conclusive: there are too few")
+
+
+def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
+    result = measure_agreement(worst_first.store)
+    assert result.sentence.startswith(
+        "On the 30 graded answers alone (a figure of all 240 judged answers needs about 60 labels of a random sample): "
     )
+    assert result.sentence.endswith(
+        "To label them: `judgeboard queue create sample --where rule=random_sample --order random`"
+    )
+    assert result.to_label is not None
+    assert result.to_label.waiting == 100
+
+
+def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
+    label(sqlite_log, judged[60:100], truth(judged))
+    words = verdict(measure_agreement(sqlite_log.store))
+    assert words.startswith("As far as the graded answers alone show: ")
 
 
 def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
@@ -176,7 +199,8 @@ def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log
     assert "agree on 100 % (no interval: all labelled answers have the same value)" in sentence
 
 
-def test_a_rate_with_bounds_names_the_part_without_labels(worst_first: GradedLog, judged: list[int]) -> None:
-    result = measure_rate(worst_first.store)
+def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedLog) -> None:
+    result = measure_rate(flagged_alone.store)
+    assert result.bounds is not None
     assert result.value is None
     assert result.reason == "a part of the answers has no label"
