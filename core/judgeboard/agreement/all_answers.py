@@ -11,13 +11,13 @@ from judgeboard.agreement.answer_pairs import decoded
 from judgeboard.agreement.choice import By, slices_of
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
 from judgeboard.domain import Estimate, Label
-from judgeboard.stats.arrays import BoolArray, among
+from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
 from judgeboard.stats.ratings import SCALES, PeopleValues
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.strata import UNUSABLE, drawn_answers
+from judgeboard.store.strata import UNUSABLE
 
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
@@ -124,13 +124,16 @@ class MajorityLabels(LabelledAnswers):
 
 
 def in_all_answers(
-    connection: Connection,
     loaded: LabelledAnswers,
+    drawn: IntArray,
     inside: BoolArray | None = None,
     target: Target = "app",
     sample: SampledLabels | None = None,
 ) -> InAllAnswers:
-    """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already."""
+    """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already.
+
+    ``drawn`` are the ids of the random sample (`drawn_answers`).
+    """
     if loaded.version is None:
         return InAllAnswers()
     sample = sample or loaded.sample(inside)
@@ -160,7 +163,7 @@ def in_all_answers(
         sample.is_random and not sample.extras and labels >= MIN_PAIRS,
         _words_of(unfinished, counts) if unfinished else "answers",
         sum(each.N - each.n for each in unfinished),
-        what_to_label(connection, loaded, sample, inside, least=MIN_PAIRS),
+        what_to_label(loaded, drawn, sample, inside, least=MIN_PAIRS),
     )
 
 
@@ -174,8 +177,8 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
 
 
 def what_to_label(
-    connection: Connection,
     loaded: LabelledAnswers,
+    drawn: IntArray,
     sample: SampledLabels,
     inside: BoolArray | None = None,
     *,
@@ -197,7 +200,7 @@ def what_to_label(
     # What waits in the random sample of other strata adds no label to these.
     ids = loaded.answers.response_ids if inside is None else loaded.answers.response_ids[inside]
     may_count = np.isin(sample.stratum_of, missing) & ~sample.is_sampled
-    waiting = int((np.isin(ids, drawn_answers(connection)) & may_count).sum())
+    waiting = int((np.isin(ids, drawn) & may_count).sum())
     waiting = max(waiting - int(sample.undecided[missing].sum()), 0)
     size = None
     if waiting < labels:

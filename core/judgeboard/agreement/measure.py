@@ -63,6 +63,7 @@ from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after, dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 from judgeboard.store.response_pages import UNKNOWN, response_facts
+from judgeboard.store.strata import drawn_answers
 from judgeboard.store.verdicts import matching_answers
 from judgeboard.text import counted
 
@@ -320,7 +321,7 @@ def _judge_figures(
     if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
         loaded = weighted_labels(source, version)
         if loaded is not None:
-            in_all = in_all_answers(connection, loaded)
+            in_all = in_all_answers(loaded, drawn_answers(connection))
         elif only is None:
             in_all = _unweighted(source, version)
     of_pairs, graded = for_all(of_pairs, in_all)
@@ -370,6 +371,7 @@ def _slices_of_judge(
 ) -> Iterator[AgreementSlice]:
     """Yield the figures of each slice, for all its answers where their labels came by known chances."""
     whole: dict[str, BoolArray] = {}
+    drawn = no_ints() if loaded is None else drawn_answers(connection)
     if loaded is not None and choice.by not in {None, "judge_version"}:
         whole = dict(slices_of_answers(connection, loaded, choice.by))
     versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
@@ -377,10 +379,10 @@ def _slices_of_judge(
         of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
         in_all = None
         if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
-            in_all = in_all_answers(connection, loaded, whole[name])
-        elif of_pairs.n >= MIN_PAIRS and isinstance(source, AnswerRatings) and name in versions:
+            in_all = in_all_answers(loaded, drawn, whole[name])
+        elif of_pairs.n >= MIN_PAIRS and loaded is not None and isinstance(source, AnswerRatings) and name in versions:
             of_version = weighted_labels(source, versions[name])
-            in_all = None if of_version is None else in_all_answers(connection, of_version)
+            in_all = None if of_version is None else in_all_answers(of_version, drawn)
         part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
         yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.human))
 
@@ -424,7 +426,7 @@ def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers |
         implied_labels=asked.implied_labels,
         scores=grade != "label",
     )
-    in_all = in_all_answers(asked.connection, loaded)
+    in_all = in_all_answers(loaded, drawn_answers(asked.connection))
     if asked.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers)
     return replace(in_all, statistics={}, graded={})

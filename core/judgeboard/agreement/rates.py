@@ -21,7 +21,7 @@ from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, m
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
-from judgeboard.stats.arrays import BoolArray
+from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     interval,
@@ -48,6 +48,7 @@ from judgeboard.stats.rates import (
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import drawn_answers
 from judgeboard.text import counted
 
 ALL = "all"
@@ -187,7 +188,7 @@ def rate_of(
         if is_wrong:
             raise BadInput(message)
     loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
-    measure = _Measure(connection, loaded, target, where or RowFilter())
+    measure = _Measure(drawn_answers(connection), loaded, target, where or RowFilter())
     result = measure.result(ALL, None)
     if labels_from is not None:
         elsewhere = LabelledAnswers(
@@ -202,7 +203,7 @@ def rate_of(
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    connection: Connection
+    drawn: IntArray
     loaded: LabelledAnswers
     target: Target
     where: RowFilter
@@ -217,13 +218,13 @@ class _Measure:
         counts = counts_of(sample)
         between = None
         undecided = int(sample.undecided.sum())
-        to_label = what_to_label(self.connection, self.loaded, sample, inside) if is_label else None
+        to_label = what_to_label(self.loaded, self.drawn, sample, inside) if is_label else None
         if to_label is not None:
             between = bounds(sample.counts)
         elif is_label and _many(undecided, len(sample.response_ids)):
             between = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
-        agreement = in_all_answers(self.connection, self.loaded, inside, self.target, sample)
+        agreement = in_all_answers(self.loaded, self.drawn, inside, self.target, sample)
         result = RateResult(
             name=name,
             grade=grade,
