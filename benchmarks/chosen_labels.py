@@ -1,7 +1,7 @@
 """Measures whether agreement in all answers holds the truth if people label what was flagged and a sample of the rest.
 
 RAGTruth's answers with the verdicts of one judge: all answers that the judge calls bad are labelled, and a random 5 %
-of the others. In each of the draws, the product's interval of agreement, kappa, sensitivity and specificity is compared
+of the others. In each of the draws, the product's interval of each statistic in `FIGURES` is compared
 with the figure of all labels. The same figures on the labelled answers alone, which earlier releases showed, stand
 beside. Exits 1 if an interval holds the figure of all labels in less than 93 % of the draws.
 
@@ -23,7 +23,7 @@ import numpy as np
 from judgeboard.stats.rates import summed, unweighted_agreement, weighted_agreement
 
 SHARE, BOUND = 0.05, 93.0
-FIGURES = ("agreement", "kappa", "sensitivity", "specificity")
+FIGURES = ("agreement", "kappa", "sensitivity", "specificity", "f1", "scott_pi", "ac1", "macro_recall", "mcc")
 
 
 def main() -> int:

@@ -129,9 +129,9 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     need = in_all.to_label
     if need is None:
         return f"not {everything}"
-    others = "other answers" if need.words == "answers" else need.words
     if need.labels == need.answers:
-        return f"a figure of {everything} needs labels of the {need.answers:,} {others}"
+        every = "all of them" if need.words == "answers" else f"all {need.answers:,} {need.words}"
+        return f"a figure of {everything} needs labels of {every}"
     of = "" if need.words == "answers" else f" of the {need.answers:,} {need.words}"
     return f"a figure of {everything} needs about {need.labels:,} labels of a random sample{of}"
 

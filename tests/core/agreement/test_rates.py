@@ -257,7 +257,7 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert agreement.statistics["agreement"].value is not None
     assert agreement.answers is None
     assert agreement.sentence.startswith(
-        "On the 25 graded answers alone (a figure of all 40 judged answers needs labels of the 32 other answers): "
+        "On the 25 graded answers alone (a figure of all 40 judged answers needs labels of all of them): "
     )
     assert agreement.sentence.endswith(
         "To label them: `judgeboard queue create sample --plan rate --n 40 --assign NAMES`"

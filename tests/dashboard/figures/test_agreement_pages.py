@@ -18,8 +18,7 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     app = open_page("agreement")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "On 54 answers that people graded (they are not a random sample of all 113 judged answers), judge and people "
-        "agree on "
+        "On the 54 graded answers alone (a figure of all 113 judged answers needs about 60 labels of a random sample"
     )
     assert "judgeboard queue create sample --plan rate --n 60" in sentence
     assert "[" in sentence
@@ -53,13 +52,13 @@ def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: Figur
 
 
 def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, figures: FiguresLog) -> None:
-    assert "Rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
+    assert "rank correlation" in texts(open_page("agreement", grade="Groundedness"), "jb-say")[0]
     assert "same quality" in texts(open_page("agreement", grade="Quality"), "jb-say")[0]
 
 
 def test_one_reviewer_alone(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", people="Jon")
-    assert texts(app, "jb-say")[0].startswith("On 19 answers")
+    assert texts(app, "jb-say")[0].startswith("On the 19 graded answers alone (")
 
 
 def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -67,7 +66,7 @@ def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenP
     types = next(table.value for table in app.dataframe if "Query type" in table.value)
     assert types["Query type"].tolist()[1:] == ["complex"]
     n = int(next(table.value for table in app.dataframe if "Figure" in table.value)["n"].max())
-    assert texts(app, "jb-say")[0].startswith(f"On {n} answers")
+    assert texts(app, "jb-say")[0].startswith(f"On the {n} graded answers alone (")
     assert n < 54
     assert "Filter: complex." in " ".join(texts(app, "jb-cap"))
     assert texts(app, "jb-rate") == [], "the rate is of the whole log"
