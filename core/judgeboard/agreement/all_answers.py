@@ -197,7 +197,7 @@ def what_to_label(
     strata = [counts[place] for place in missing]
     answers, total = sum(each.N - each.n for each in strata), sum(each.N for each in counts)
     labels = min(answers, _WANTED)
-    # What waits in the random sample of other strata adds no label to these.
+    # The random sample of other strata adds no label to these.
     ids = loaded.answers.response_ids if inside is None else loaded.answers.response_ids[inside]
     may_count = np.isin(sample.stratum_of, missing) & ~sample.is_sampled
     waiting = int((np.isin(ids, drawn) & may_count).sum())

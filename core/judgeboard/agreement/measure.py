@@ -424,7 +424,7 @@ def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers |
         asked.where,
         grade=grade,
         implied_labels=asked.implied_labels,
-        scores=grade != "label",
+        scores=False,
     )
     in_all = in_all_answers(loaded, drawn_answers(asked.connection))
     if asked.reviewer_id is not None:  # the labels are of everybody

@@ -365,15 +365,16 @@ def weighted_agreement(
     why = _without_error(population, n, target)
     labelled = found.sum(axis=1)
     too_small = bool(((labelled < LEAST_OF_STRATUM) & (labelled < answers)).any())
-    rarer_class = min(labels.values.sum(), n - labels.values.sum()) < FEWEST_OF_CLASS
+    rarer = min(labels.values.sum(), n - labels.values.sum())
+    few_of_class = f"a class has fewer than {FEWEST_OF_CLASS} labels" if rarer < FEWEST_OF_CLASS else None
     for name, (statistic, scale) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         if value is None:
             results[name] = unmeasured(n, _NO_CLASS)
             continue
-        few = f"a class has fewer than {FEWEST_OF_CLASS} labels" if name == "macro_recall" and rarer_class else None
-        if too_small or few:
-            results[name] = measured(value, n, reason=f"no interval: {TOO_SMALL if too_small else few}")
+        too_few_labels = TOO_SMALL if too_small else few_of_class if name in _AVERAGES_OF_CLASSES else None
+        if too_few_labels is not None:
+            results[name] = measured(value, n, reason=f"no interval: {too_few_labels}")
             continue
         made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
         results[name] = _estimate(replace(made, value=value), n, scale, "weighted by stratum", why)
@@ -475,6 +476,8 @@ STATISTICS_OF_ALL: Mapping[str, tuple[Callable[[FloatArray], tuple[float | None,
     "mcc": (_of_table(matthews), "Fisher's z"),
 }
 """The statistics of `weighted_agreement`: each takes the shares of the four cells."""
+
+_AVERAGES_OF_CLASSES = {"macro_recall"}
 
 
 @dataclass(frozen=True, slots=True)
