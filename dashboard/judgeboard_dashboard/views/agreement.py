@@ -321,6 +321,7 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
         key="versions",
         under=(
             "Click a row to see that version.",
+            None if same.answers is None else "n counts the labels behind the figures.",
             f"Left out: too few common answers ({left_out})." if left_out else None,
         ),
         csv=lambda: figures_file(grade, ((each.name, "all", each.statistics) for each in same.whole())),
