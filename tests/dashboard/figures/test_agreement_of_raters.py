@@ -127,7 +127,7 @@ def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> No
 
 def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", people="Each person alone")
-    assert texts(app, "jb-say")[0].startswith("On 76 grades of answers by people,")
+    assert texts(app, "jb-say")[0].startswith("On the 76 grades of single people alone (")
     assert any("each person alone" in each for each in texts(app, "jb-cap"))
 
 
