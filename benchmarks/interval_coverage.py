@@ -20,10 +20,10 @@ import math
 import os
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -141,20 +141,20 @@ def _said(rng: np.random.Generator, setting: Setting) -> FloatArray:
 TRUTH = 200_000  # answers of the log whose statistics are the truth
 LIMITS = (0.93, 0.985)
 LEVEL = 0.05
-ALL_ALIKE = 0.1
+ONE_VALUE = 0.1
 
 
 @dataclass(slots=True)
 class Cell:
     """The intervals of one statistic in one world: how many there are, how many hold the truth, their widths' sum.
 
-    ``at_end`` counts those whose value is one of their ends: all rows of such a log are alike.
+    ``values`` counts the intervals by the rounded value.
     """
 
     found: int = 0
     held: int = 0
-    at_end: int = 0
     width: float = 0.0
+    values: Counter[float] = field(default_factory=Counter)
 
     def add(self, estimate: Estimate, truth: float | None) -> None:
         """Count one estimate."""
@@ -162,19 +162,19 @@ class Cell:
             return
         self.found += 1
         self.held += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
-        self.at_end += estimate.value in {estimate.low, estimate.high}
+        self.values[round(estimate.value, 9)] += 1
         self.width += estimate.high - estimate.low
 
     def fails(self, level: float) -> bool:
         """Return whether an exact binomial test shows that the coverage is outside the limits.
 
-        The upper limit is not for shares so near 0 or 1 that many logs have none or all: the interval of such a log has
-        to hold other shares too.
+        The upper limit is not for statistics that have one value in many logs, such as a share near 1, or the order of
+        six generators: an interval holds the truth in all of these logs or in none.
         """
         low, high = LIMITS
-        few = self.at_end <= ALL_ALIKE * self.found
         below = binom.cdf(self.held, self.found, low) < level
-        return bool(below or (few and binom.sf(self.held - 1, self.found, high) < level))
+        above = binom.sf(self.held - 1, self.found, high) < level
+        return bool(below or (above and max(self.values.values()) <= ONE_VALUE * self.found))
 
     def shown(self, draws: int, level: float) -> str:
         """Return the coverage in %, the mean width, and the share of draws with an interval if not all have one."""

@@ -19,7 +19,7 @@ from judgeboard.stats.correlation import correlation_within, slope
 from judgeboard.stats.intervals import mean_estimate, share_intervals
 from judgeboard.stats.means import difference_of_means, mean_change, mean_interval, mean_paired_change, median
 from judgeboard.stats.model_ranking import rank_models
-from judgeboard.stats.monitor import Window, judge_error, window_change
+from judgeboard.stats.monitor import Window, window_change
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.stats.pair_statistics import MEANS_OF_PAIRS, STATISTICS, pair_statistics
 from judgeboard.stats.paired import changes_by_class, paired_shares
@@ -164,7 +164,8 @@ def _rates(
     )
     yield "share of a group", share(values == 1, groups)
     yield "mean by group", mean_estimate(people, groups)
-    hits = int(strata.sum()), n
+    of_strata = np.bincount(strata, minlength=2)
+    hits = of_strata * [0, 1], of_strata
     scored = np.ones(2, dtype=np.bool_)
     yield "judge alone, share", judge_alone(population, scored, hits, None, "app")
     yield "judge alone, mean", judge_alone(population, scored, None, "the logit", "app")
@@ -173,7 +174,7 @@ def _rates(
     yield "change of two windows", window_change(*windows).change
     judged_bad = [0.0, 1.0]
     effect = app_effect(population, labels)
-    yield "judge's error", judge_error(strata_of(population, labels), judged_bad, effect)[0]
+    yield "judge's error", rate(strata_of(population, labels), "app", effect, judged_bad)
     independent = np.arange(n) % groups_size(groups) == 0
     errors = JudgeErrors(
         *(int(each) for each in _error_counts(*(each[~halves & independent] for each in (values, strata))))

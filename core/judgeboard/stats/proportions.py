@@ -77,13 +77,8 @@ def half_credit(
 
 def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
     """Return P(before > after) + ½ P(equal) of pairs of scores, rounded to 1e-9 first; 0.5 is no difference."""
-    n = same_length(before, after)
-    if n == 0:
-        return unmeasured(0, "no pairs")
-    value = float((np.sign(tie_codes(before) - tie_codes(after)) + 1).mean() / 2)
-    low, high = wilson(value, groups.count)
-    method = "Wilson, ties half" if groups.all_distinct else f"Wilson on {groups.count:,} {groups.unit}s, ties half"
-    return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
+    same_length(before, after)
+    return half_credit((np.sign(tie_codes(before) - tie_codes(after)) + 1) / 2, groups, undefined="no pairs")
 
 
 @dataclass(frozen=True, slots=True)
