@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
+from narrow_settings import NARROW_SETTINGS, Interval, ends_of
 from scipy.stats import binom
 from simulated_logs import MISSING, RATERS, WORLDS, world_estimates
 
@@ -71,7 +72,10 @@ def main() -> int:
     parser.add_argument("--resamples", type=int, default=2_000)
     asked = parser.parse_args()
     started = time.perf_counter()
-    failed = statistics_part(asked.draws, asked.resamples, asked.workers, asked.seed) if asked.draws else 0
+    failed = 0
+    if asked.draws:
+        failed += narrow_part(asked.draws, asked.workers, asked.seed)
+        failed += statistics_part(asked.draws, asked.resamples, asked.workers, asked.seed)
     if not asked.sets:
         return int(failed > 0)
     print(
@@ -142,13 +146,14 @@ TRUTH = 200_000  # answers of the log whose statistics are the truth
 LIMITS = (0.93, 0.985)
 LEVEL = 0.05
 ONE_VALUE = 0.1
+WIDEST = 1.15
 
 
 @dataclass(slots=True)
 class Cell:
     """The intervals of one statistic in one world: how many there are, how many hold the truth, their widths' sum.
 
-    ``values`` counts the intervals by the rounded value.
+    ``values`` counts the intervals by their rounded middle.
     """
 
     found: int = 0
@@ -156,14 +161,24 @@ class Cell:
     width: float = 0.0
     values: Counter[float] = field(default_factory=Counter)
 
-    def add(self, estimate: Estimate, truth: float | None) -> None:
-        """Count one estimate."""
-        if estimate.value is None or estimate.low is None or estimate.high is None or truth is None:
+    def add(self, interval: Interval, truth: float | None) -> None:
+        """Count one interval."""
+        if interval is None or truth is None:
             return
+        low, high = interval
         self.found += 1
-        self.held += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
-        self.values[round(estimate.value, 9)] += 1
-        self.width += estimate.high - estimate.low
+        self.held += low - 1e-9 <= truth <= high + 1e-9
+        self.values[round(low + high, 9)] += 1
+        self.width += high - low
+
+    @property
+    def mean_width(self) -> float:
+        """The mean width."""
+        return self.width / self.found
+
+    def holds(self, level: float) -> bool:
+        """Return whether an exact binomial test does not show that the coverage is below the lower limit."""
+        return bool(binom.cdf(self.held, self.found, LIMITS[0]) >= level)
 
     def fails(self, level: float) -> bool:
         """Return whether an exact binomial test shows that the coverage is outside the limits.
@@ -171,10 +186,8 @@ class Cell:
         The upper limit is not for statistics that have one value in many logs, such as a share near 1, or the order of
         six generators: an interval holds the truth in all of these logs or in none.
         """
-        low, high = LIMITS
-        below = binom.cdf(self.held, self.found, low) < level
-        above = binom.sf(self.held - 1, self.found, high) < level
-        return bool(below or (above and max(self.values.values()) <= ONE_VALUE * self.found))
+        above = binom.sf(self.held - 1, self.found, LIMITS[1]) < level
+        return bool(not self.holds(level) or (above and max(self.values.values()) <= ONE_VALUE * self.found))
 
     def shown(self, draws: int, level: float) -> str:
         """Return the coverage in %, the mean width, and the share of draws with an interval if not all have one."""
@@ -182,7 +195,7 @@ class Cell:
             return "none"
         some = f" of {100 * self.found / draws:.0f}%" if self.found < 0.995 * draws else ""
         mark = "!" if self.fails(level) else " "
-        return f"{100 * self.held / self.found:.1f}{mark} {self.width / self.found:.3f}{some}"
+        return f"{100 * self.held / self.found:.1f}{mark} {self.mean_width:.3f}{some}"
 
 
 def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict[str, Cell]]:
@@ -192,8 +205,50 @@ def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict
     cells = defaultdict[str, Cell](Cell)
     for _ in range(draws):
         for key, each in world_estimates(world, world.n, rng, resamples):
-            cells[key].add(each, truth[key])
+            cells[key].add(ends_of(each), truth[key])
     return name, cells
+
+
+def narrow_part(draws: int, workers: int, seed: int) -> int:
+    """Print the coverage and width of each method in the settings of old faults; return how many settings fail.
+
+    A setting fails if the product's intervals do not hold, or if they are over 15 % wider than those of another method
+    that holds in all settings of the statistic.
+    """
+    with ProcessPoolExecutor(workers) as pool:
+        jobs = [pool.submit(narrow_cells, name, draws, seed) for name in NARROW_SETTINGS]
+        results = [job.result() for job in jobs]
+    level, failed = LEVEL / sum(map(len, results)), 0
+    print(f"{draws:,} draws each; coverage in % and mean width of the product's method, then of others")
+    for statistic, settings in zip(NARROW_SETTINGS, results, strict=True):
+        own, *others = next(iter(settings.values()))
+        holding = [
+            each
+            for each in others
+            if all(cells[each].found and cells[each].holds(level) for cells in settings.values())
+        ]
+        for name, cells in settings.items():
+            widest = WIDEST * min((cells[each].mean_width for each in holding), default=math.inf)
+            fails = cells[own].found > 0 and (cells[own].fails(level) or cells[own].mean_width > widest)
+            failed += fails
+            print(f"{statistic}, {name}{' !' if fails else ''}")
+            for method, each in cells.items():
+                print(f"    {each.shown(draws, level):>17}  {method}", flush=True)
+    print(f"settings that fail: {failed} of {sum(map(len, results))}\n")
+    return failed
+
+
+def narrow_cells(statistic: str, draws: int, seed: int) -> dict[str, dict[str, Cell]]:
+    """Return a cell for each method in each setting of a statistic."""
+    results = {}
+    for place, (name, setting) in enumerate(NARROW_SETTINGS[statistic].items()):
+        rng = np.random.default_rng([seed, list(NARROW_SETTINGS).index(statistic), place])
+        cells = defaultdict[str, Cell](Cell)
+        for _ in range(draws):
+            for method, interval in setting.draw(rng).items():
+                cells[method].add(interval, setting.truth)
+        results[name] = dict(cells)
+    return results
 
 
 def statistics_part(draws: int, resamples: int, workers: int, seed: int) -> int:

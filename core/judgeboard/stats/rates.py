@@ -331,8 +331,8 @@ def judge_alone(
     """Return the judge's mean score of the answers in the strata ``scored``, without labels.
 
     The interval covers chance only, not the judge's errors: for the app, the chance which answers it gave; there is
-    none for these answers. ``hits``, the numbers of answers that the judge calls bad and that it judged by stratum, give
-    a share with the Wilson interval, as `rate` of verdicts in place of labels. Other means have Student's t on
+    none for these answers. ``hits``, the numbers of answers of a stratum that the judge calls bad and that it judged,
+    give a share with the Wilson interval, as `rate` of verdicts in place of labels. Other means have Student's t on
     ``scale``. Both are by evidence group.
     """
     answers, total = (float(sums[scored].sum()) for sums in (population.answers, population.scores))
