@@ -20,34 +20,23 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
-from statistics import NormalDist
 
 import numpy as np
+from narrow_settings import NARROW_SETTINGS, Interval, ends_of
 from scipy.stats import binom
+from simulated_logs import MISSING, RATERS, WORLDS, world_estimates
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
+from judgeboard.stats.arrays import FloatArray, Grouping, grouping
 from judgeboard.stats.chance_corrected import alpha, gwet
 from judgeboard.stats.confusion import TableEstimates
-from judgeboard.stats.intervals import mean_estimate
-from judgeboard.stats.pair_statistics import MEANS_OF_PAIRS, STATISTICS, pair_statistics
-from judgeboard.stats.proportions import share
-from judgeboard.stats.rates import (
-    app_effect,
-    predicted_mean,
-    rate,
-    strata_of,
-    summed,
-    weighted_agreement,
-)
-from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings
+from judgeboard.stats.ratings import LABEL, Ratings
 
-RATERS = ("first", "second", "third")
-MISSING = 0.2
 SAME_AS_CLUSTER = 0.5
 BAND = (0.93, 0.97)
 RARE = 0.05  # the sample itself may hold too few bad answers: such rows are shown, and not held to the band
@@ -83,7 +72,10 @@ def main() -> int:
     parser.add_argument("--resamples", type=int, default=2_000)
     asked = parser.parse_args()
     started = time.perf_counter()
-    failed = statistics_part(asked.draws, asked.resamples, asked.workers, asked.seed) if asked.draws else 0
+    failed = 0
+    if asked.draws:
+        failed += narrow_part(asked.draws, asked.workers, asked.seed)
+        failed += statistics_part(asked.draws, asked.resamples, asked.workers, asked.seed)
     if not asked.sets:
         return int(failed > 0)
     print(
@@ -150,136 +142,113 @@ def _said(rng: np.random.Generator, setting: Setting) -> FloatArray:
 # ---- Every statistic of a judge and people, and of rates
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """A simulated log: ``n`` answers in groups of ``size``; a share ``bad`` of them bad, as far apart as ``apart``.
-
-    Answers of a group correlate with ``within``. Scores are rounded to ``levels`` (0: not rounded), so that there are
-    ties. Where questions ``recur``, a group has answers throughout the log; it is then as large as all of them.
-    """
-
-    n: int
-    bad: float
-    apart: float
-    size: int = 1
-    within: float = 0.0
-    levels: int = 0
-
-
-WORLDS: Mapping[str, World] = {
-    "few": World(40, 0.3, 1.5),
-    "rare": World(150, 0.05, 1.5),
-    "extreme": World(120, 0.3, 3.0),
-    "grouped": World(240, 0.3, 1.5, size=6, within=0.4),
-    "recurring": World(300, 0.3, 1.5, size=15, within=0.3),
-    "ties": World(150, 0.4, 1.0, levels=5),
-}
-"""The settings of every statistic, fixed before any was run."""
-
 TRUTH = 200_000  # answers of the log whose statistics are the truth
 LIMITS = (0.93, 0.985)
 LEVEL = 0.05
+ONE_VALUE = 0.1
+WIDEST = 1.15
 
 
-def world_scores(world: World, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return the groundedness by people and by the judge, 0 to 1, and the evidence groups of ``n`` answers."""
-    groups = np.arange(n) // world.size
+@dataclass(slots=True)
+class Cell:
+    """The intervals of one statistic in one world: how many there are, how many hold the truth, their widths' sum.
 
-    def noise() -> FloatArray:
-        common = rng.standard_normal(groups[-1] + 1)[groups]
-        return math.sqrt(world.within) * common + math.sqrt(1 - world.within) * rng.standard_normal(n)
+    ``values`` counts the intervals by their rounded middle.
+    """
 
-    people = noise()
-    judge = (world.apart * people + noise()) / math.hypot(world.apart, 1)
-    cut = NormalDist().inv_cdf(world.bad)
-    scores = [1 / (1 + np.exp(-(each - cut))) for each in (people, judge)]  # below 0.5 with the share ``bad``
-    if world.levels:
-        scores = [np.round(each * world.levels) / world.levels - 1e-6 * (each < 0.5) for each in scores]
-    return np.clip(scores[0], 0, 1), np.clip(scores[1], 0, 1), groups
+    found: int = 0
+    held: int = 0
+    width: float = 0.0
+    values: Counter[float] = field(default_factory=Counter)
 
+    def add(self, interval: Interval, truth: float | None) -> None:
+        """Count one interval."""
+        if interval is None or truth is None:
+            return
+        low, high = interval
+        self.found += 1
+        self.held += low - 1e-9 <= truth <= high + 1e-9
+        self.values[round(low + high, 9)] += 1
+        self.width += high - low
 
-def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: int) -> Iterator[tuple[str, Estimate]]:
-    """Yield every statistic of a judge and people on one log of the world, by grade and name."""
-    people, judge, codes = world_scores(world, n, rng)
-    groups = grouping(codes, n)
-    names = np.array(LABEL.categories)
-    bad = LABEL.categories.index("hallucinated") if LABEL.categories else 0
-    labels = [names[np.where(each < 0.5, bad, 1 - bad)] for each in (judge, people)]
-    qualities = [np.digitize(each, (0.25, 0.5, 0.75)) + 1 for each in (judge, people)]
-    for scale, (of_judge, of_people) in ((LABEL, labels), (QUALITY, qualities), (GROUNDEDNESS, (judge, people))):
-        scores = judge if scale is LABEL else None
-        figures = pair_statistics(of_judge, of_people, scale, groups, scores=scores, resamples=resamples)
-        yield from ((f"{scale.grade} {name}", estimate) for name, estimate in figures.estimates.items())
-    yield from _raters(people, judge, groups, rng)
-    yield from _rates(people, judge, groups, rng)
+    @property
+    def mean_width(self) -> float:
+        """The mean width."""
+        return self.width / self.found
 
+    def holds(self, level: float) -> bool:
+        """Return whether an exact binomial test does not show that the coverage is below the lower limit."""
+        return bool(binom.cdf(self.held, self.found, LIMITS[0]) >= level)
 
-NOT_SIMULATED = {
-    *("accuracy", "missed", "false_alarms", "alpha"),  # other names, or complements, of simulated ones
-    *("self_consistency", "changed_with_order", "first_position", "spread", "agreement_without_ties"),  # of pairs
-    *("accuracy_a_first", "accuracy_b_first", "kappa_a_first", "kappa_b_first", "unusable_verdicts"),  # of orders
-    *("pearson_between", "spearman_between", "kendall_between"),  # of generators
-    *("set_alpha", "span_f1", "word_alpha", "ranking_tau"),  # of fields of a label schema
-    *(f"mean_{name}" for name in MEANS_OF_PAIRS),
-}
-"""Statistics that no simulation here has: a new statistic is simulated, or named here with the reason."""
+    def fails(self, level: float) -> bool:
+        """Return whether an exact binomial test shows that the coverage is outside the limits.
 
+        The upper limit is not for statistics that have one value in many logs, such as a share near 1, or the order of
+        six generators: an interval holds the truth in all of these logs or in none.
+        """
+        above = binom.sf(self.held - 1, self.found, LIMITS[1]) < level
+        return bool(not self.holds(level) or (above and max(self.values.values()) <= ONE_VALUE * self.found))
 
-def _raters(
-    people: FloatArray, judge: FloatArray, groups: Grouping, rng: np.random.Generator
-) -> Iterator[tuple[str, Estimate]]:
-    """Yield every statistic of three raters, of whom a fifth of the ratings is missing."""
-    third = np.clip(people + rng.normal(0, 0.15, len(people)), 0, 1)
-    scores = np.stack([people, judge, third], axis=1)
-    is_rated = rng.random(scores.shape) >= MISSING
-    for scale in (LABEL, QUALITY, GROUNDEDNESS):
-        values = (
-            (scores < 0.5).astype(np.float64)
-            if scale is LABEL
-            else np.digitize(scores, (0.25, 0.5, 0.75)).astype(np.float64)
-            if scale is QUALITY
-            else scores
-        )
-        ratings = Ratings(np.where(is_rated, values, np.nan), RATERS, scale, groups)
-        for name, row in STATISTICS.items():
-            if row.of_raters is not None and row.applies(scale):
-                yield f"raters, {scale.grade} {name}", row.of_raters(ratings)
+    def shown(self, draws: int, level: float) -> str:
+        """Return the coverage in %, the mean width, and the share of draws with an interval if not all have one."""
+        if not self.found:
+            return "none"
+        some = f" of {100 * self.found / draws:.0f}%" if self.found < 0.995 * draws else ""
+        mark = "!" if self.fails(level) else " "
+        return f"{100 * self.held / self.found:.1f}{mark} {self.mean_width:.3f}{some}"
 
 
-def _rates(
-    people: FloatArray, judge: FloatArray, groups: Grouping, rng: np.random.Generator
-) -> Iterator[tuple[str, Estimate]]:
-    """Yield the rates of the app, from the verdicts on all answers and the labels of a random half of them."""
-    n = len(people)
-    values, strata = (people < 0.5).astype(np.float64), (judge < 0.5).astype(np.int64)
-    labelled = rng.random(n) < 0.5
-    population, labels = summed(strata, 1 - judge, groups.codes, 2, labelled, values[labelled])
-    yield "rate", rate(strata_of(population, labels), "app", app_effect(population, labels))
-    yield "predicted share", predicted_mean(population, labels, share=True)
-    of_people = summed(np.zeros(n, dtype=np.int64), judge, groups.codes, 1, labelled, people[labelled])
-    yield "predicted mean", predicted_mean(*of_people, share=False)
-    verdicts = strata[labelled].astype(np.float64)
-    yield from (
-        (f"in all answers: {name}", each) for name, each in weighted_agreement(population, labels, verdicts).items()
-    )
-    yield "share of a group", share(values == 1, groups)
-    yield "mean by group", mean_estimate(people, groups)
-
-
-def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict[str, tuple[int, int, float]]]:
-    """Return for each statistic in a world how many intervals held the truth, how many there were, and their width."""
+def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict[str, Cell]]:
+    """Return a cell for each statistic in a world."""
     world, rng = WORLDS[name], np.random.default_rng([seed, list(WORLDS).index(name)])
     truth = {key: each.value for key, each in world_estimates(world, TRUTH - TRUTH % world.size, rng, 2)}
-    held: dict[str, tuple[int, int, float]] = {}
+    cells = defaultdict[str, Cell](Cell)
     for _ in range(draws):
         for key, each in world_estimates(world, world.n, rng, resamples):
-            hits, found, width = held.get(key, (0, 0, 0.0))
-            true = truth[key]
-            if each.low is not None and each.high is not None and true is not None:
-                inside = each.low - 1e-9 <= true <= each.high + 1e-9
-                hits, found, width = hits + inside, found + 1, width + each.high - each.low
-            held[key] = hits, found, width
-    return name, held
+            cells[key].add(ends_of(each), truth[key])
+    return name, cells
+
+
+def narrow_part(draws: int, workers: int, seed: int) -> int:
+    """Print the coverage and width of each method in the settings of old faults; return how many settings fail.
+
+    A setting fails if the product's intervals do not hold, or if they are over 15 % wider than those of another method
+    that holds in all settings of the statistic.
+    """
+    with ProcessPoolExecutor(workers) as pool:
+        jobs = [pool.submit(narrow_cells, name, draws, seed) for name in NARROW_SETTINGS]
+        results = [job.result() for job in jobs]
+    level, failed = LEVEL / sum(map(len, results)), 0
+    print(f"{draws:,} draws each; coverage in % and mean width of the product's method, then of others")
+    for statistic, settings in zip(NARROW_SETTINGS, results, strict=True):
+        own, *others = next(iter(settings.values()))
+        holding = [
+            each
+            for each in others
+            if all(cells[each].found and cells[each].holds(level) for cells in settings.values())
+        ]
+        for name, cells in settings.items():
+            widest = WIDEST * min((cells[each].mean_width for each in holding), default=math.inf)
+            fails = cells[own].found > 0 and (cells[own].fails(level) or cells[own].mean_width > widest)
+            failed += fails
+            print(f"{statistic}, {name}{' !' if fails else ''}")
+            for method, each in cells.items():
+                print(f"    {each.shown(draws, level):>17}  {method}", flush=True)
+    print(f"settings that fail: {failed} of {sum(map(len, results))}\n")
+    return failed
+
+
+def narrow_cells(statistic: str, draws: int, seed: int) -> dict[str, dict[str, Cell]]:
+    """Return a cell for each method in each setting of a statistic."""
+    results = {}
+    for place, (name, setting) in enumerate(NARROW_SETTINGS[statistic].items()):
+        rng = np.random.default_rng([seed, list(NARROW_SETTINGS).index(statistic), place])
+        cells = defaultdict[str, Cell](Cell)
+        for _ in range(draws):
+            for method, interval in setting.draw(rng).items():
+                cells[method].add(interval, setting.truth)
+        results[name] = dict(cells)
+    return results
 
 
 def statistics_part(draws: int, resamples: int, workers: int, seed: int) -> int:
@@ -288,31 +257,17 @@ def statistics_part(draws: int, resamples: int, workers: int, seed: int) -> int:
         jobs = [pool.submit(covered, name, draws, resamples, seed) for name in WORLDS]
         results = dict(job.result() for job in jobs)
     keys = list(dict.fromkeys(key for each in results.values() for key in each))
-    cells = len(keys) * len(WORLDS)
-    print(
-        f"{draws:,} draws each; coverage in %, mean width; ! fails an exact binomial test at {LEVEL} / {cells:,} cells"
-    )
-    print(f"{'statistic':38} " + "  ".join(f"{name:>15}" for name in WORLDS))
+    n = sum(bool(results[name][key].found) for key in keys for name in WORLDS)
+    level = LEVEL / n
+    print(f"{draws:,} draws each; coverage in %, mean width; ! fails an exact binomial test at {LEVEL} / {n:,} cells")
+    print(f"{'statistic':38} " + "  ".join(f"{name:>17}" for name in WORLDS))
     failed = 0
     for key in keys:
-        shown = []
-        for name in WORLDS:
-            hits, found, width = results[name][key]
-            if not found:
-                shown.append(f"{'none':>15}")
-                continue
-            fails = outside(hits, found, LEVEL / cells)
-            failed += fails
-            shown.append(f"{100 * hits / found:6.1f}{'!' if fails else ' '} {width / found:7.3f}")
-        print(f"{key:38} " + "  ".join(shown), flush=True)
-    print(f"cells that fail: {failed} of {cells:,}")
+        cells = [results[name][key] for name in WORLDS]
+        failed += sum(each.fails(level) for each in cells if each.found)
+        print(f"{key:38} " + "  ".join(f"{each.shown(draws, level):>17}" for each in cells), flush=True)
+    print(f"cells that fail: {failed} of {n:,}")
     return failed
-
-
-def outside(hits: int, n: int, level: float) -> bool:
-    """Return whether an exact binomial test shows that a coverage is outside the limits."""
-    low, high = LIMITS
-    return bool(binom.cdf(hits, n, low) < level or binom.sf(hits - 1, n, high) < level)
 
 
 if __name__ == "__main__":

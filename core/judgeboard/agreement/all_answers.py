@@ -198,17 +198,18 @@ def what_to_label(
     answers, total = sum(each.N - each.n for each in strata), sum(each.N for each in counts)
     labels = min(answers, _WANTED)
     # The random sample of other strata adds no label to these.
-    ids = loaded.answers.response_ids if inside is None else loaded.answers.response_ids[inside]
-    may_count = np.isin(sample.stratum_of, missing) & ~sample.is_sampled
-    waiting = int((np.isin(ids, drawn) & may_count).sum())
-    waiting = max(waiting - int(sample.undecided[missing].sum()), 0)
+    rows = np.arange(len(loaded.labelled)) if inside is None else np.flatnonzero(inside)
+    of_sample = np.isin(loaded.answers.response_ids[rows], drawn) & np.isin(sample.stratum_of, missing)
+    waiting = int((of_sample & ~loaded.labelled[rows]).sum()) - int(sample.undecided[missing].sum())
+    # Its answers that are labelled already count as soon as the others are.
+    has_enough = waiting > 0 and int(of_sample.sum()) >= labels
     size = None
-    if waiting < labels:
+    if not has_enough:
         step = 10 if answers > _WANTED else 1
         size = min(math.ceil(labels * total / answers / step) * step, total)
     kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
     command = f"judgeboard queue create sample {kind}"
-    return ToLabel(_words_of(strata, counts), answers, labels, waiting, size, command)
+    return ToLabel(_words_of(strata, counts), answers, labels, max(waiting, 0), size, command)
 
 
 def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:

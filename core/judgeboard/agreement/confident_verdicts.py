@@ -15,6 +15,7 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, no_ints
 from judgeboard.stats.estimates import percent, percent_as_given, percent_words
+from judgeboard.stats.proportions import share
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     DELTA,
@@ -23,7 +24,6 @@ from judgeboard.stats.thresholds import (
     confidence_threshold,
     labels_to_pass,
     score_grid,
-    share_by_group,
 )
 from judgeboard.store.judge_versions import get_version
 
@@ -149,15 +149,15 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
     other = first.by_lot.at(~first.by_lot.choosing)
     stands = np.isin(other.response_ids, taken)
     right, of_groups = ~np.concatenate(wrong), np.concatenate(groups)
-    agreed = share_by_group(right, grouping(of_groups, len(right)))
-    share = share_by_group(stands, other.grouping)
+    agreed = share(right, grouping(of_groups, len(right)))
+    confident = share(stands, other.grouping)
     sentence = (
         f"{_stages_words(stages, first.alike)}: {len(taken):,} of {judged:,} ({percent(len(taken) / judged)}). "
         f"People agree with at least {percent_as_given(agreement)} of such verdicts, with {percent(1 - delta)} "
         f"confidence. "
         f"Labels that did not choose it (n = {len(right):,}): {percent_words(agreed)}."
     )
-    return replace(result(sentence, stages), confident=len(taken), agreement=agreed, share=share)
+    return replace(result(sentence, stages), confident=len(taken), agreement=agreed, share=confident)
 
 
 def _choosing(sample: ScoredSample) -> ScoredLabels:

@@ -30,12 +30,11 @@ from judgeboard.stats.monitor import (
     detect,
     difference_effect,
     found_changes,
-    judge_error,
     rate_error,
     smallest_change,
     window_change,
 )
-from judgeboard.stats.rates import Stratum, influences, weighted_agreement
+from judgeboard.stats.rates import Stratum, influences, rate, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.significance import holm
 from judgeboard.store.alerts import Alarm, list_alarms
@@ -152,7 +151,7 @@ class DatedAnswers:
         if not judged:
             return None
         strata, shares = zip(*judged, strict=True)
-        return judge_error(strata, shares, window.design_effect)[0], rate_error(strata, judged_bad=shares)
+        return rate(strata, "app", window.design_effect, shares), rate_error(strata, judged_bad=shares)
 
     def change_effect(self, watched: Watched, periods: Sequence[tuple[int, int]], errors: Sequence[float]) -> float:
         """Return `difference_effect` for a figure of these periods (first and last day) with these errors."""

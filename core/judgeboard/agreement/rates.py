@@ -274,7 +274,7 @@ class _Measure:
 def _judge_share(sample: SampledLabels, grade: GradeName, target: Target) -> Estimate:
     scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
     if grade == "label":
-        return judge_alone(sample.population, scored, (sample.judged_bad, sample.judged), None, target)
+        return judge_alone(sample.population, scored, (sample.judged_bad_by, sample.judged_by), None, target)
     if 0 < sample.judged < round(float(sample.population.answers[scored].sum())):
         value = float(sample.population.scores[scored].sum()) / sample.judged
         return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")

@@ -1,8 +1,9 @@
 """Which labels of people are a random sample of all answers, and in which strata.
 
 A label counts as a sample of its stratum in three cases: the stratum is reviewed completely, the answer was drawn by
-the rule `random_sample`, or it was reviewed in a queue in random order whose filter all answers match. Other labels are
-extras: they are counted and shown, never weighted (Horvitz, Thompson, 1952).
+the rule `random_sample`, or it was reviewed in a queue in random order whose filter all answers match. People work
+flagged answers worst first, so drawn answers that another rule flagged count when none of them waits in the stratum.
+Other labels are extras: they are counted and shown, never weighted (Horvitz, Thompson, 1952).
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import GradeName, combined_as, decoded, gold, people_values, person_grades
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
+from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
@@ -197,11 +199,13 @@ class LabelledAnswers:
         self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
         self._picked = np.isin(ids, picked_answers(connection))
         self._drawn = np.isin(ids, drawn_answers(connection))
-        self._by_lot = self._drawn.copy()
+        self._in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._by_lot_within: list[tuple[BoolArray, BoolArray]] = []
         for drawn_from, reviewed in reviewed_in_random_queues(connection):
             if drawn_from in (RowFilter(), where):
-                self._by_lot |= np.isin(ids, reviewed)
+                self._in_random_order |= np.isin(ids, reviewed)
+            elif drawn_from == RowFilter(rules=(RANDOM_SAMPLE,)):
+                self._in_random_order |= np.isin(ids, reviewed) & self._drawn
             elif len(reviewed):
                 matching = np.isin(ids, matching_answers(connection, drawn_from))
                 self._by_lot_within.append((matching, np.isin(ids, reviewed)))
@@ -221,16 +225,24 @@ class LabelledAnswers:
         everything = chosen is None or len(chosen) == len(self.labelled)
         rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
         answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
-        labelled, by_lot, values = self.labelled[rows], self._by_lot[rows], self.values[rows]
+        labelled, values, drawn = self.labelled[rows], self.values[rows], self._drawn[rows]
+        in_random_order = self._in_random_order[rows]
         for matching, reviewed in self._by_lot_within:
             if matching[rows].all():
-                by_lot = by_lot | reviewed[rows]
+                in_random_order = in_random_order | reviewed[rows]
         done = labelled | self._tied[rows] | self._unsure[rows]
+        undecided = (self._tied | self._unsure | self._skipped)[rows]
+        waiting = drawn & ~done & ~undecided
         picked = self._picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
         names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
+        in_other_order = drawn & done & ~in_random_order & (picked == 1)
+        by_severity = np.bincount(strata, weights=in_other_order, minlength=len(names)) > 0
+        by_severity &= np.bincount(strata, weights=waiting, minlength=len(names)) > 0
+        by_lot = in_random_order | drawn
+        by_lot &= ~by_severity[strata]
         sampled = labelled & (by_lot | complete[strata])
         finished = complete[strata]
         into = self._joined(names, strata, sampled, by_lot, complete)
@@ -242,8 +254,6 @@ class LabelledAnswers:
             groups = np.unique(groups, return_inverse=True)[1]
         population, labels = summed(strata, scores, groups, len(kept), sampled, values[sampled])
         verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
-        undecided = (self._tied | self._unsure | self._skipped)[rows]
-        drawn = self._drawn[rows]
         types = answers.query_types.at(sampled)
         left_out = {
             **(self.left_out if everything else {}),
@@ -264,7 +274,7 @@ class LabelledAnswers:
             {reason: n for reason, n in left_out.items() if n},
             np.bincount(strata, weights=undecided & (by_lot | finished), minlength=len(kept)).astype(np.int64),
             int(drawn.sum()),
-            int((drawn & ~labelled & ~undecided).sum()),
+            int(waiting.sum()),
             np.bincount(strata[answers.verdicts == BAD], minlength=len(kept)),
             np.bincount(strata[split != UNUSABLE], minlength=len(kept)),
             values[labelled],

@@ -124,9 +124,8 @@ class ScoredSample:
         )
 
     def labels_of(self, query_type: str | None) -> ScoredLabels:
-        """Return the labels ``by_lot`` of answers of a query type (None: of all)."""
-        labels = self.by_lot
-        return labels if query_type is None else labels.at(labels.query_types == query_type)
+        """Return the labels of answers of a query type (None: of all)."""
+        return self.labels if query_type is None else self.labels.at(self.labels.query_types == query_type)
 
 
 def flag_from(low_groundedness: AnyArray | float) -> AnyArray:

@@ -21,7 +21,7 @@ from judgeboard.agreement.scored_labels import (
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP, Cuts
-from judgeboard.stats.arrays import BoolArray, FloatArray, grouping
+from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.estimates import measured, percent, percent_as_given, percent_words, unmeasured
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
@@ -35,7 +35,7 @@ from judgeboard.stats.thresholds import (
     recall_on_average,
     recall_threshold,
     score_grid,
-    share_by_group,
+    weighted_share,
 )
 from judgeboard.text import counted
 
@@ -111,8 +111,9 @@ class ChosenThreshold:
 
     ``labelled`` and ``labelled_bad`` count the half of the labels that chooses, ``judged`` all answers with a score.
     ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal. ``chosen`` and
-    ``in_force`` are measured on the other half. ``on_average`` is the threshold with the recall on average over sets of
-    labels, without a guarantee. ``curve`` has what twenty thresholds do on all labels, the highest badness first.
+    ``in_force`` are measured on the other half, weighted to all answers. ``on_average`` is the threshold with the
+    recall on average over sets of labels, without a guarantee. ``curve`` has what twenty thresholds do on all labels,
+    the highest badness first.
     """
 
     query_type: str | None
@@ -172,7 +173,7 @@ def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | No
 def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | None) -> ChosenThreshold:
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
-    half, other = labels.at(choosing), labels.at(~choosing)
+    half, other = labels.at(choosing & labels.by_lot), labels.at(~choosing)
     counts = (half.n, int(half.bad.sum()), len(judged.badness))
     if sample.gap is not None:
         return ChosenThreshold(query_type, sample.gap, *counts)
@@ -280,8 +281,8 @@ def _at(setting: float, threshold: float | None, labels: ScoredLabels, judged: J
 
 
 def _share(hits: BoolArray, labels: ScoredLabels, among_rows: BoolArray) -> Estimate:
-    rows = np.flatnonzero(among_rows)
-    return share_by_group(hits[rows], grouping(labels.groups[rows], len(rows)))
+    of_rows = labels.at(among_rows)
+    return weighted_share(hits[among_rows], of_rows.weights, of_rows.grouping)
 
 
 def _change(flagged: BoolArray, all_flagged: BoolArray, labels: ScoredLabels, judged: JudgedScores) -> QueueChange:

@@ -196,6 +196,9 @@ def limit_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping, 
     return influence_estimate(float(apart.mean()) + side * spread, centred + side * moves_spread, groups)
 
 
+_LARGEST_LEVERAGE = 0.99
+
+
 def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
     """Return how much the score rises per unit of length (least squares), with its interval by evidence group."""
     n = len(score)
@@ -205,7 +208,9 @@ def slope(score: FloatArray, length: FloatArray, groups: Grouping) -> Estimate:
         return unmeasured(n, "all answers have the same length" if n else "no answers")
     value = float(np.mean(centred * score)) / spread
     residual = score - score.mean() - value * centred
-    influence = centred * residual / spread
+    # An answer draws the line towards itself. Without it, its residual would be larger (MacKinnon and White, 1985).
+    leverage = 1 / n + centred * centred / (n * spread)
+    influence = centred * residual / (1 - np.minimum(leverage, _LARGEST_LEVERAGE)) / spread
     if groups.count == 1:
         return measured(value, n, reason="no interval: one evidence group only")
     reach = float(t_quantile(groups.count - 1)) * standard_error(influence, groups)

@@ -265,6 +265,29 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArr
     return low, high
 
 
+_SMALL = 50  # rows
+_TAIL = 0.05
+
+
+def modified_wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's bounds, moved outwards if few rows are hits, or few are not; shapes broadcast.
+
+    Wilson's interval of one hit in 15 rows begins above 1 %, so for a true share of 1 % it holds the truth in 91 of 100
+    draws. The bound is then the one of a Poisson variable. Source: L. D. Brown, T. T. Cai, A. DasGupta, "Interval
+    Estimation for a Binomial Proportion" (Statistical Science, 2001), 4.1.1.
+    """
+    from scipy.special import gammaincinv
+
+    p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    low, high = wilson(p, size)
+    few = np.where(size <= _SMALL, 2.5, 3.5)  # two hits, three of more rows
+    hits, misses = p * size, (1 - p) * size
+    of_hits, of_misses = (gammaincinv(np.clip(each, _NO_ERROR, few), _TAIL) / size for each in (hits, misses))
+    low = np.where((hits > 0) & (hits < few), np.minimum(low, of_hits), low)
+    high = np.where((misses > 0) & (misses < few), np.maximum(high, 1 - of_misses), high)
+    return low, high
+
+
 def share_intervals(hits: npt.ArrayLike, n: npt.ArrayLike, design_effect: float = 1.0) -> tuple[Estimate, ...]:
     """Return one estimate per pair of counts: ``hits`` of ``n`` responses, both of shape (points,).
 

@@ -32,7 +32,8 @@ def rate_error(
 ) -> float:
     """Return the standard error of a rate for tests. It is above 0, even if all labels of a stratum are equal.
 
-    With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of `judge_error`.
+    With ``judged_bad``, the share of each stratum that the judge calls bad, it is the error of that share minus the
+    rate.
     """
     answers, labelled, bad = (
         np.array([getattr(each, name) for each in strata if each.answers], dtype=np.float64)
@@ -44,23 +45,6 @@ def rate_error(
     apart = levels - weights @ levels
     variance = weights**2 @ (shares * (1 - shares) / labelled) + weights @ apart**2 / answers.sum()
     return math.sqrt(design_effect * float(variance))
-
-
-def judge_error(
-    strata: Sequence[Stratum], judged_bad: Sequence[float], design_effect: float = 1.0
-) -> tuple[Estimate, float]:
-    """Return the judge's share of bad answers minus the rate, -1 to 1, and its standard error for tests.
-
-    Every stratum has answers and labels. ``judged_bad`` is the share of each stratum that the judge calls bad.
-    """
-    share = rate(strata, "app", design_effect)
-    if share.value is None or share.low is None or share.high is None:
-        return share, math.inf
-    total = sum(each.answers for each in strata)
-    judged = sum(each.answers * part for each, part in zip(strata, judged_bad, strict=True)) / total
-    ends = judged - share.high, judged - share.low
-    estimate = measured(judged - share.value, share.n, ends, method="post-stratified, MOVER", unit="response")
-    return estimate, rate_error(strata, design_effect, judged_bad)
 
 
 def mean_errors(

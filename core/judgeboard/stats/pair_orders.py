@@ -11,8 +11,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, grouping, same_length
+from judgeboard.stats.arrays import AnyArray, BoolArray, Grouping, IntArray, grouping, same_length
 from judgeboard.stats.estimates import complement, unmeasured
+from judgeboard.stats.intervals import share_estimate
 from judgeboard.stats.proportions import share
 
 A, B, TIE = 0, 1, 2
@@ -156,7 +157,13 @@ class OrderVerdicts:
         decided = np.concatenate((self.ab[pairs] != TIE, self.ba[pairs] != TIE))
         if not decided.any():
             return unmeasured(0, "all usable verdicts in both orders are ties")
-        return self._share(first[decided], np.tile(pairs, 2)[decided])
+        hits, rows = first[decided], np.tile(pairs, 2)[decided]
+        if hits.all() or not hits.any():
+            return self._share(hits, rows)
+        # A pair with the same preference in both orders has one verdict for each place: its two verdicts balance.
+        of_pairs = self._grouping(rows)
+        estimate = share_estimate(float(hits.mean()), hits.astype(np.float64), of_pairs)
+        return estimate if estimate.low is not None or of_pairs.count < 2 else self._share(hits, rows)
 
     def leans(self, place: Literal["first", "second"]) -> Estimate:
         """Return the share of pairs whose verdicts differ and prefer the answer shown at this place.
@@ -202,5 +209,9 @@ class OrderVerdicts:
 
     def _share(self, hits: BoolArray, pairs: IntArray) -> Estimate:
         """Return the share of ``hits``, one row per verdict on one of the ``pairs``."""
+        return share(hits, self._grouping(pairs))
+
+    def _grouping(self, pairs: IntArray) -> Grouping:
+        """Return the question of each row, which has a verdict on one of the ``pairs``."""
         group = "question" if len(np.unique(self.questions)) < self.n else "pair"
-        return share(hits, grouping(self.questions[pairs], hits.size, row="pair", group=group))
+        return grouping(self.questions[pairs], pairs.size, row="pair", group=group)

@@ -149,7 +149,18 @@ def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups
     if any(len(np.unique((each, people))) < 2 for each in (first, second)):
         return unmeasured(len(people), "all labels are the same")
     (before, of_before), (after, of_after) = (kappa_influence(each, people) for each in (first, second))
-    return within_range(influence_estimate(after - before, of_after - of_before, groups), -2, 2)
+    change = influence_estimate(after - before, of_after - of_before, groups)
+    if change.value is None or change.low is None or change.high is None:
+        return change
+    # Few rows of a class have most of the weight: Student's t is the one of that class, as for the AUROC.
+    freedom = min(groups.touched(people), groups.touched(~people)) - 1
+    if freedom < 1:
+        return measured(
+            change.value, change.n, reason="no interval: all answers of one class are in one evidence group"
+        )
+    wider = float(t_quantile(freedom) / t_quantile(groups.count - 1))
+    low, high = (change.value + wider * (end - change.value) for end in (change.low, change.high))
+    return within_range(replace(change, low=low, high=high), -2, 2)
 
 
 @dataclass(frozen=True, slots=True)

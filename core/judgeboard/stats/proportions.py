@@ -33,7 +33,7 @@ def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Est
     """Return the share of true ``hits``, one per row; undefined without rows.
 
     The interval is Wilson's. With ``groups`` (ids are evidence groups), the rows count divided by the design effect,
-    with Student's t of the groups.
+    with Student's t of the groups of the rarer class: few groups with a hit tell little, however many have none.
     """
     hit = np.asarray(hits, dtype=np.bool_)
     n, k = hit.size, int(hit.sum())
@@ -44,11 +44,12 @@ def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Est
         return replace(share_intervals(k, n)[0], unit=by_group.unit)
     if k in {0, n}:
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
-    if by_group.count < 2:
-        return measured(k / n, n, reason=f"no interval: one {by_group.group} only")
-    wider = (float(t_quantile(by_group.count - 1)) / Z) ** 2
+    fewest = min(by_group.touched(hit), by_group.touched(~hit))
+    if fewest < 2:
+        return measured(k / n, n, reason=f"no interval: one {by_group.group} has all answers of one kind")
+    wider = (float(t_quantile(fewest - 1)) / Z) ** 2
     low, high = wilson(k / n, n / (design_effect_of_mean(hit, by_group) * wider))
-    method = "Wilson with the design effect, Student's t"
+    method = "Wilson with the design effect, Student's t of the rarer class"
     return measured(k / n, n, (float(low), float(high)), method=method, unit=by_group.unit)
 
 
@@ -77,13 +78,8 @@ def half_credit(
 
 def superiority(before: FloatArray, after: FloatArray, groups: Grouping) -> Estimate:
     """Return P(before > after) + ½ P(equal) of pairs of scores, rounded to 1e-9 first; 0.5 is no difference."""
-    n = same_length(before, after)
-    if n == 0:
-        return unmeasured(0, "no pairs")
-    value = float((np.sign(tie_codes(before) - tie_codes(after)) + 1).mean() / 2)
-    low, high = wilson(value, groups.count)
-    method = "Wilson, ties half" if groups.all_distinct else f"Wilson on {groups.count:,} {groups.unit}s, ties half"
-    return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
+    same_length(before, after)
+    return half_credit((np.sign(tie_codes(before) - tie_codes(after)) + 1) / 2, groups, undefined="no pairs")
 
 
 @dataclass(frozen=True, slots=True)

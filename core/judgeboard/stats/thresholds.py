@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, same_length
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, same_length
 from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.intervals import mean_estimate, wilson
-from judgeboard.stats.sample_size import design_effect_of_mean
+from judgeboard.stats.intervals import mean_estimate, share_estimate, wilson
+from judgeboard.stats.proportions import share
 
 STARTS = 4
 """Places of the sequence at which tests begin, each with an equal part of ``delta``."""
@@ -26,6 +26,9 @@ DELTA = 0.05
 
 FEWEST_FLAGGED = 30
 """Labels at the first threshold that is tested for precision, after the design effect."""
+
+FEWEST_CHANGED = 5
+"""With fewer bad answers that only one of two thresholds flags, the interval held the truth in 84 of 100 draws."""
 
 _MOST_LABELS = 100_000  # no plan asks for more
 
@@ -54,18 +57,18 @@ def wrong_bound(wrong: float, n: float, delta: float, design_effect: float = 1.0
     return float(betaincinv(wrong / design_effect + 1, (n - wrong) / design_effect, 1 - delta))
 
 
-def share_by_group(hits: BoolArray, groups: Grouping) -> Estimate:
-    """Return the share of ``hits`` with Wilson's interval on the rows that the design effect leaves.
+def weighted_share(hits: BoolArray, weights: FloatArray, groups: Grouping) -> Estimate:
+    """Return the share of ``hits`` among all answers, of which each row stands for ``weights``.
 
-    Shares of 0 and 1 have no design effect. Their interval counts each group once.
+    With equal weights it is `share`. Otherwise the interval is on the logit scale, by evidence group.
     """
-    n = same_length(hits, groups.codes)
+    n = same_length(hits, weights, groups.codes)
     if not n:
         return unmeasured(0, "no labelled answers")
-    share = float(hits.mean())
-    rows = groups.count if share in {0.0, 1.0} else n / design_effect_of_mean(hits, groups)
-    low, high = wilson(share, rows)
-    return measured(share, n, (float(low), float(high)), method="Wilson with design effect", unit=groups.unit)
+    if np.ptp(weights) < TIE:
+        return share(hits, groups)
+    value, factors = float(weights @ hits / weights.sum()), weights / weights.mean()
+    return share_estimate(value, factors * (hits - value), groups)
 
 
 def score_grid(scores: FloatArray) -> FloatArray:
@@ -164,7 +167,11 @@ def cost_change(flagged: BoolArray, before: BoolArray, bad: BoolArray, cost: flo
     if not len(bad):
         return unmeasured(0, "no labelled answers")
     change = mistakes(flagged, bad, cost) - mistakes(before, bad, cost)
-    return mean_estimate(change, groups)
+    estimate, changed = mean_estimate(change, groups), int((bad & (flagged != before)).sum())
+    if estimate.low is None or changed >= FEWEST_CHANGED:
+        return estimate
+    few = f"no interval: only {changed} of the changed answers are bad, and at least {FEWEST_CHANGED} are needed"
+    return measured(float(change.mean()), len(change), reason=few)
 
 
 def fewest_labels(risk: float, delta: float = DELTA) -> int:

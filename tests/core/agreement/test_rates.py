@@ -242,9 +242,27 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
         flag(log, [each], "low_groundedness", (30 - place) / 30)
     flag(log, judged[15:])
     label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
+    half_way = measure_rate(log.store)
+    assert half_way.extras == 12 + 10, "the twelve worst, and the drawn ones that were reached before five others"
+    assert half_way.estimate.value is None
+    assert half_way.to_label is not None
+    label(log, judged[20:25])
     result = measure_rate(log.store)
-    assert result.extras == 12, "the twelve worst"
+    assert result.extras == 12, "the twelve worst: no drawn answer waits"
+    assert result.estimate.value is not None
     assert {each[0] for each in strata_in(result)} == {"no", "yes"}
+
+
+@on_sqlite
+def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(log: GradedLog, judged: list[int]) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[15:])
+    items = random_queue(log, judged[15:], rules=["random_sample"])
+    for each in judged[20:36]:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (16, 0)
 
 
 def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(

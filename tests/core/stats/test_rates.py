@@ -461,7 +461,7 @@ def alone(verdicts: FloatArray, groups: IntArray, **more: Any) -> Estimate:
     nothing = np.zeros(len(verdicts), dtype=np.bool_)
     strata = verdicts.astype(np.int64)
     population, _ = summed(strata, verdicts, groups, 2, nothing, np.empty(0))
-    hits = int(verdicts.sum()), len(verdicts)
+    hits = np.bincount(strata, weights=verdicts, minlength=2), np.bincount(strata, minlength=2)
     return judge_alone(population, np.ones(2, dtype=np.bool_), hits, None, more.get("target", "app"))
 
 
