@@ -73,13 +73,13 @@ def mean_errors(
     """Return the standard error of each period's mean for tests, shape (periods,); every period has values.
 
     The variance is the one within periods, with one more value at each of the ``bounds``. It is above 0, even if all
-    values of a period are equal.
+    values of a period are equal. Each period has a mean of its own, which takes one degree of freedom.
     """
     counts, totals, squares = (np.asarray(each, dtype=np.float64) for each in (n, total, total_of_squares))
     within = float((squares - totals**2 / counts).sum())
     mean = float(totals.sum() / counts.sum())
     added = sum((bound - mean) ** 2 for bound in bounds)
-    variance = (max(within, 0.0) + added) / (counts.sum() + 2)
+    variance = (max(within, 0.0) + added) / (counts.sum() - len(counts) + 2)
     errors: FloatArray = np.sqrt(design_effect * variance / counts)
     return errors
 
@@ -88,7 +88,8 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
     """Return how many times larger the variance of a period's change is by evidence group than by answer, at least 1.
 
     The change is the difference between the figure of a period and the mean of the figures of all periods before. What
-    a group adds to both sides cancels out, so questions that recur in each period do not hide a change.
+    a group adds to both sides cancels out, so questions that recur in each period do not hide a change. There is one
+    factor for all periods, because the groups of one period are too few for a variance of their own.
 
     Args:
         influences: What each answer adds to the error of its period's figure.
