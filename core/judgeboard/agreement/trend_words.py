@@ -107,7 +107,7 @@ def _figure(measure: Measure) -> Figure:
 def findings_words(
     findings: Sequence[Finding], changed: Callable[[str, Change], str], figure: Figure, span: str
 ) -> Iterator[str]:
-    """Yield a sentence on all answers (the first finding), then on groups that differ, then on groups too small to tell.
+    """Yield a sentence on all answers (the first finding), then on groups that differ, then on groups that are small.
 
     ``changed`` puts a change of a panel in words. ``span`` are the periods ("in these 3 weeks").
     """

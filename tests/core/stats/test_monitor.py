@@ -303,6 +303,19 @@ def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
     assert least <= alarms / 200 <= most
 
 
+@pytest.mark.parametrize("answers", [1, 2])
+def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answers: int) -> None:
+    rng = np.random.default_rng(8)
+    alarms = 0
+    for _ in range(400):
+        values = rng.beta(2, 1, (26, answers))
+        errors = mean_errors([answers] * 26, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1))
+        alarms += (
+            _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
+        )
+    assert alarms / 400 <= 0.05
+
+
 def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share() -> None:
     rng = np.random.default_rng(7)
     of_groups = np.repeat(rng.normal(0, 1, 40), 5) + rng.normal(0, 0.1, 200)
