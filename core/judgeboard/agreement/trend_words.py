@@ -26,7 +26,9 @@ _MOST_CHANGES = 3  # sentences about groups
 _MOST_NAMES = 4
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
-WOULD_HAVE_BEEN_SEEN = '"Would have been seen" means: a change of this size in the middle is found in 80 % of cases.'
+WOULD_HAVE_BEEN_SEEN = (
+    '"Would have been seen": a change of this size, in the middle of the periods, is found in 80 % of cases.'
+)
 
 
 def period_words(start: int, period: Period, *, year: bool = False) -> str:
