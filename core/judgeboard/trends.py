@@ -24,6 +24,7 @@ from judgeboard.stats.monitor import (
     detect,
     difference_effect,
     found_changes,
+    likeliest_start,
     mean_errors,
     smallest_change,
 )
@@ -236,8 +237,7 @@ class Measure:
         if not changes:
             return None
         clearest = max(changes, key=lambda each: each.evidence)
-        # Evidence can begin to grow by chance before the change: of these periods the one that separates means most.
-        start = max(range(clearest.start, clearest.seen + 1), key=lambda place: _apart(sums, place))
+        start = likeliest_start(rates, clearest)
         from_day = sums.starts[start]
         (before,) = self.estimates(sums.whole(0, start), values.window_effect(end=from_day))
         (after,) = self.estimates(sums.whole(start, len(sums.n)), values.window_effect(first=from_day))
@@ -262,14 +262,6 @@ class Measure:
         """Return the filter of the answers that the measure counts."""
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
         return RowFilter(**(_SCORED[self.score] | whose if self.of_judge else {}), **narrowed)
-
-
-def _apart(sums: PeriodSums, place: int) -> float:
-    """Return the difference of the means before a period and from it on, up to a factor in standard errors."""
-    before, after = sums.whole(0, place), sums.whole(place, len(sums.n))
-    return abs(after.total[0] / after.n[0] - before.total[0] / before.n[0]) / math.hypot(
-        before.n[0] ** -0.5, after.n[0] ** -0.5
-    )
 
 
 _SCORED: Mapping[ScoreName, dict[str, Any]] = {

@@ -450,6 +450,23 @@ def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog,
     assert (widths[0] > 0.5) is shared
 
 
+def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+
+    def fill(weeks: range, groups: int) -> None:
+        for week in weeks:
+            for place in range(24):
+                group = 100 * (week + 50) + place % groups
+                ids = sqlite_log.answers(1, day=MONDAY + 7 * week, group=group)
+                sqlite_log.say_all(version, ids, groundedness=0.4 + 0.5 * (place % 2))
+
+    fill(range(6), 24)
+    seen = shown(sqlite_log).panels[0].seen
+    fill(range(-6, 0), 2)
+    assert shown(sqlite_log, last=6).panels[0].seen == seen
+    assert shown(sqlite_log).panels[0].seen != seen
+
+
 @pytest.mark.parametrize("recurring", [False, True])
 def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log: GradedLog, recurring: bool) -> None:
     version = sqlite_log.version()

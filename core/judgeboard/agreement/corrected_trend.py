@@ -31,6 +31,7 @@ from judgeboard.stats.monitor import (
     difference_effect,
     found_changes,
     judge_error,
+    likeliest_start,
     rate_error,
     smallest_change,
     window_change,
@@ -404,12 +405,12 @@ def _span(answers: DatedAnswers, watched: Watched, start: int, end: int, length:
 class _Read:
     """The spans that the detectors of a figure have read, and the state of each detector after each span.
 
-    ``errors`` are the standard errors of the spans for tests. They count the evidence groups within the spans that were
-    read, and those that these spans share.
+    ``rates`` are pairs of a figure and its standard error for tests. The errors count the evidence groups within the
+    spans that were read, and those that these spans share.
     """
 
     spans: list[_Span]
-    errors: list[float]
+    rates: list[tuple[float, float]]
     states: Mapping[Direction, Sequence[Detected]]
 
 
@@ -420,14 +421,14 @@ def _read(series: _Series, watched: Watched, begin: int, today: int) -> _Read:
         effect = series.answers.change_effect(watched, [(span.start, span.end) for span in spans], errors)
         errors = [error * math.sqrt(effect) for error in errors]
     rates = [(span.figure.value or 0.0, error) for span, error in zip(spans, errors, strict=True)]
-    return _Read(spans, errors, {direction: detect(rates, direction) for direction in DIRECTIONS})
+    return _Read(spans, rates, {direction: detect(rates, direction) for direction in DIRECTIONS})
 
 
 def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float) -> Monitor:
     spans = read.spans
     changes, rates = list[Change](), list[ErrorRates]()
     for found in found_changes(read.states, limit):
-        since = spans[found.start].start
+        since = spans[likeliest_start(read.rates, found)].start
         before = answers.figure(watched, spans[0].start, since - 1)
         after = answers.figure(watched, since, spans[-1].end)
         if before is not None and after is not None:
@@ -441,7 +442,7 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
         limit,
         read.states["rose"][-1].evidence,
         read.states["fell"][-1].evidence,
-        smallest_change(read.errors, limit),
+        smallest_change([error for _, error in read.rates], limit),
         tuple(changes),
         tuple(rates),
     )

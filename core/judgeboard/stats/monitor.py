@@ -215,7 +215,7 @@ def detect(rates: Iterable[tuple[float, float]], direction: Direction) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A change that a detector found. It begins in the period at position ``start``.
+    """A change that a detector found. Its evidence began to grow in the period at position ``start``.
 
     ``evidence`` reached the limit in the period at position ``seen``.
     """
@@ -235,6 +235,25 @@ def found_changes(states: Mapping[Direction, Sequence[Detected]], limit: float) 
             state = of_detector[seen]
             changes.append(Found(direction, state.since + 1, seen, state.evidence))
     return tuple(changes)
+
+
+def likeliest_start(rates: Sequence[tuple[float, float]], change: Found) -> int:
+    """Return the position of the period in which a change most likely began; ``rates`` are those of `detect`.
+
+    Evidence can begin to grow by chance before the change. Of the periods from then until the limit was reached, it is
+    the one from which on the rates differ most from those before, in standard errors.
+    """
+    values, errors = np.asarray(rates, dtype=np.float64).T
+    weights = errors**-2
+
+    def distance(place: int) -> float:
+        (before, of_before), (after, of_after) = (
+            (values[side] @ weights[side] / weights[side].sum(), weights[side].sum())
+            for side in (slice(place), slice(place, None))
+        )
+        return float(abs(after - before) / math.hypot(of_before**-0.5, of_after**-0.5))
+
+    return max(range(change.start, change.seen + 1), key=distance)
 
 
 def alarm_limit(series: int, periods_a_year: int) -> float:

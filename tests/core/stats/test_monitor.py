@@ -19,6 +19,7 @@ from judgeboard.stats.monitor import (
     difference_effect,
     found_changes,
     judge_error,
+    likeliest_start,
     mean_errors,
     rate_error,
     smallest_change,
@@ -145,6 +146,14 @@ def test_a_rise_is_a_fall_of_the_mirrored_rates(values: list[tuple[float, float]
         [math.log(state.evidence) for state in second], abs=1e-6
     )
     assert all(state.evidence > 0 and state.since <= place for place, state in enumerate(first))
+
+
+def test_a_change_is_dated_to_the_period_that_separates_the_rates_most() -> None:
+    values = [0.2, 0.2, 0.2, 0.2, 0.3, 0.2, 0.5, 0.5, 0.5]
+    rates = [(value, 0.08) for value in values]
+    (change,) = found_changes({"rose": detect(rates, "rose")}, LIMIT)
+    assert change.start == 4, "evidence began to grow by chance two periods before"
+    assert likeliest_start(rates, change) == 6
 
 
 def test_an_enormous_change_is_a_number() -> None:
