@@ -1,8 +1,10 @@
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,6 +13,7 @@ from graded_log import GOOD, GradedLog
 from judgeboard.agreement.trend_words import panel_caption, trend_sentence
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
 from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, alarm_limits, start_of, trend
@@ -335,6 +338,22 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
 def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() -> None:
     assert alarm_limits([ALL_ANSWERS], "week") == {ALL_ANSWERS: 104}
     assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {ALL_ANSWERS: 104, "a": 312, "b": 312, "c": 312}
+
+
+def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised() -> None:
+    """A year of independent normal figures of three query types; all answers are their mean."""
+    rng, years = np.random.default_rng(2), 400
+    limits = alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week")
+    alarms = dict.fromkeys(limits, 0)
+    for _ in range(years):
+        types = rng.normal(size=(3, 52))
+        for name, figures in zip(limits, [types.mean(axis=0) * math.sqrt(3), *types], strict=True):
+            rates = [(figure, 1.0) for figure in figures.tolist()]
+            states = {direction: detect(rates, direction) for direction in DIRECTIONS}
+            alarms[name] += len(found_changes(states, limits[name]))
+    whole = alarms.pop(ALL_ANSWERS)
+    assert whole / years < 0.2, "the promise is one a year"
+    assert sum(alarms.values()) / years < 0.2, "one a year for the types together"
 
 
 def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sqlite_log: GradedLog) -> None:
