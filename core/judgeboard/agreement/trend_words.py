@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent_words, two_decimals
-from judgeboard.text import day_words
+from judgeboard.text import counted, day_words
 from judgeboard.trends import (
     ALL_ANSWERS,
     CLEAR,
@@ -50,7 +50,7 @@ class Figure:
 
     def size(self, change: float) -> str:
         """Return "15 points" or "0.15"."""
-        return f"{math.ceil(change * 100):,} points" if self.share else two_decimals(change)
+        return counted(math.ceil(change * 100), "point") if self.share else two_decimals(change)
 
     def is_clear(self, seen: float | None) -> bool:
         """Return whether "no clear change" may be said: whether a change of 15 % of the scale would have been seen."""
@@ -171,7 +171,7 @@ def _sized(groups: Sequence[Finding], figure: Figure, more: str) -> str:
         if not sizes:
             return f"{len(groups)} groups"
         least, most = (figure.size(seen) for seen, _ in (sizes[0], sizes[-1]))
-        between = least if least == most else f"{least.removesuffix(' points')} to {most}"
+        between = least if least == most else f"{least.split()[0]} to {most}"
         return f"{len(groups)} groups ({between}{more} would have been seen)"
     names = [f"{panel} ({figure.size(seen)}{more})" for seen, panel in sizes]
     if names:

@@ -218,7 +218,8 @@ def points_words(estimate: Estimate, *, sign: bool = False) -> str:
         None if each is None else f"{_whole_points(each):{'+' if sign else ''}}"
         for each in (estimate.value, estimate.low, estimate.high)
     )
-    return f"{value} points" + (f" [{ends[0]}, {ends[1]}]" if None not in ends else "")
+    unit = "point" if abs(_whole_points(estimate.value)) == 1 else "points"
+    return f"{value} {unit}" + (f" [{ends[0]}, {ends[1]}]" if None not in ends else "")
 
 
 def _whole_points(difference: float) -> int:
