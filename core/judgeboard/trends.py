@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import FAILED_CHECK
-from judgeboard.stats.arrays import TIE, FloatArray, grouping
+from judgeboard.stats.arrays import TIE, FloatArray, IntArray, grouping, no_floats, no_ints
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.monitor import (
@@ -24,9 +24,11 @@ from judgeboard.stats.monitor import (
     detect,
     difference_effect,
     found_changes,
+    likeliest_start,
     mean_errors,
     smallest_change,
 )
+from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.store.filters import (
     METADATA,
     METADATA_FIELD,
@@ -43,7 +45,6 @@ from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
 from judgeboard.store.overview import (
     DaySums,
     Groups,
-    NewestValues,
     count_responses,
     flagged_sums,
     judged_counts,
@@ -107,32 +108,56 @@ def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> Period
     return PeriodSums(*zip(*((start, *sums) for start, sums in sorted(by_start.items())), strict=True))
 
 
-class GroupEffects(NamedTuple):
-    """How many times larger variances are by evidence group than by answer, at least 1.
+def alarm_limits(panels: Iterable[str], period: Period) -> dict[str, float]:
+    """Return the evidence at which the detectors of each panel find a change.
 
-    ``period`` is for the figure of one period, ``difference`` for its difference from the periods before.
+    All answers have one false alarm a year on average, and all groups together have one. How finely answers are cut
+    into groups does not hide a change of the whole.
+    """
+    names = list(panels)
+    groups = sum(name != ALL_ANSWERS for name in names)
+    return {name: alarm_limit(1 if name == ALL_ANSWERS else groups, PERIODS_A_YEAR[period]) for name in names}
+
+
+class GroupedValues:
+    """Values of answers with their days and evidence groups, for the effects of the groups.
+
+    An effect is how many times larger a variance is by evidence group than by answer, at least 1. Days are UTC days.
     """
 
-    period: float = 1.0
-    difference: float = 1.0
+    def __init__(self, days: IntArray, values: FloatArray, evidence_groups: IntArray) -> None:
+        """Every answer has a day; the arrays have one entry per answer."""
+        self._days, self._values = days, values
+        self._groups = grouping(evidence_groups, len(values))
 
+    def period_effect(self, period: Period) -> float:
+        """Return the effect on the figure of a period, pooled over the periods."""
+        periods, _, apart = self._by_period(period)
+        # Here the same group in two periods counts as two.
+        within = grouping(periods * self._groups.count + self._groups.codes, len(apart)).sums(apart)
+        squares = float(apart @ apart)
+        return max(1.0, float(within @ within) / squares) if squares > TIE else 1.0
 
-def group_effects(values: NewestValues, period: Period) -> GroupEffects:
-    """Return the effects on the mean of each period of the newest values."""
-    dated = values.days >= 0
-    if not dated.any():
-        return GroupEffects()
-    _, periods, counts = np.unique(start_of(values.days[dated], period), return_inverse=True, return_counts=True)
-    of_period = values.values[dated]
-    apart = of_period - (np.bincount(periods, weights=of_period) / counts)[periods]
-    groups = grouping(values.evidence_groups[dated], len(apart))
-    # Here the same group in two periods counts as two.
-    within = grouping(periods * groups.count + groups.codes, len(apart)).sums(apart)
-    squares = float(apart @ apart)
-    return GroupEffects(
-        max(1.0, float(within @ within) / squares) if squares > TIE else 1.0,
-        difference_effect(apart / counts[periods], periods, groups, counts.astype(np.float64)),
-    )
+    def change_effect(self, period: Period) -> float:
+        """Return the effect on the difference of a period's figure from the periods before (`difference_effect`)."""
+        periods, counts, apart = self._by_period(period)
+        return difference_effect(apart / counts[periods], periods, self._groups, counts)
+
+    def window_effect(self, first: float = -math.inf, end: float = math.inf) -> float:
+        """Return the effect on the figure of all days from ``first`` to before ``end``.
+
+        Only the newest answers are read. A window before them has the effect of all answers that are read.
+        """
+        inside = (first <= self._days) & (self._days < end)
+        if not inside.any():
+            inside[:] = True
+        return design_effect_of_mean(self._values[inside], self._groups.at(inside))
+
+    def _by_period(self, period: Period) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return the position of each answer's period, the answers of each period, and deviations from its mean."""
+        _, periods, counts = np.unique(start_of(self._days, period), return_inverse=True, return_counts=True)
+        means = np.bincount(periods, weights=self._values) / counts
+        return periods, counts.astype(np.float64), self._values - means[periods]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,51 +218,50 @@ class Measure:
         low, high = self.bounds or (0.0, 1.0)
         return high - low
 
-    def errors(self, sums: PeriodSums, effects: GroupEffects) -> FloatArray:
+    def errors(self, sums: PeriodSums, change_effect: float) -> FloatArray:
         """Return the standard error of each period for tests."""
-        return mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), effects.difference)
+        if not sums.n:
+            return no_floats()
+        return mean_errors(sums.n, sums.total, sums.squares, self.bounds or (0.0, 1.0), change_effect)
 
-    def change(self, sums: PeriodSums, effects: GroupEffects, limit: float) -> Change | None:
-        """Return the change that a detector found; of a rise and a fall the one with more evidence."""
+    def change(self, sums: PeriodSums, values: GroupedValues, errors: FloatArray, limit: float) -> Change | None:
+        """Return the change that a detector found; of a rise and a fall the one with more evidence.
+
+        ``values`` are those of the answers, and give the intervals of the figure before the change and since it.
+        """
         if not sums.n:
             return None
-        errors = self.errors(sums, effects)
         means = [total / n for n, total in zip(sums.n, sums.total, strict=True)]
         rates = list(zip(means, errors.tolist(), strict=True))
         changes = found_changes({direction: detect(rates, direction) for direction in DIRECTIONS}, limit)
         if not changes:
             return None
         clearest = max(changes, key=lambda each: each.evidence)
-        # Evidence can begin to grow by chance before the change: of these periods the one that separates means most.
-        start = max(range(clearest.start, clearest.seen + 1), key=lambda place: _apart(sums, place))
-        sides = (sums.whole(0, start), sums.whole(start, len(sums.n)))
-        before, after = (self.estimates(side, effects.difference)[0] for side in sides)
-        starts = sums.starts[start], sums.starts[clearest.seen]
-        return Change(clearest.direction, *starts, clearest.evidence, before, after)
+        start = likeliest_start(rates, clearest)
+        from_day = sums.starts[start]
+        (before,) = self.estimates(sums.whole(0, start), values.window_effect(end=from_day))
+        (after,) = self.estimates(sums.whole(start, len(sums.n)), values.window_effect(first=from_day))
+        return Change(clearest.direction, from_day, sums.starts[clearest.seen], clearest.evidence, before, after)
 
-    def effects(self, asked: Asked, period: Period) -> Callable[[str], GroupEffects]:
-        """Return a function that gives the effects of evidence groups on a panel, from the newest answers."""
+    def values(self, asked: Asked, kept_from: int) -> Callable[[str], GroupedValues]:
+        """Return a function that gives the newest values of a panel, from the UTC day ``kept_from`` on."""
         if asked.judge is None:
-            return lambda _panel: GroupEffects()
+            return lambda _panel: GroupedValues(no_ints(), no_floats(), no_ints())
         threshold = asked.threshold if self.of_judge and self.bounds is None else None
         score = self.score if self.of_judge else None
         newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
-        return lambda panel: group_effects(
-            newest if panel == ALL_ANSWERS else newest.at(newest.names.equal(panel)), period
-        )
+        kept = newest.at(newest.days >= max(kept_from, 0))  # -1: without a time
+
+        def of_panel(panel: str) -> GroupedValues:
+            values = kept if panel == ALL_ANSWERS else kept.at(kept.names.equal(panel))
+            return GroupedValues(values.days, values.values, values.evidence_groups)
+
+        return of_panel
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
         whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
         return RowFilter(**(_SCORED[self.score] | whose if self.of_judge else {}), **narrowed)
-
-
-def _apart(sums: PeriodSums, place: int) -> float:
-    """Return the difference of the means before a period and from it on, up to a factor in standard errors."""
-    before, after = sums.whole(0, place), sums.whole(place, len(sums.n))
-    return abs(after.total[0] / after.n[0] - before.total[0] / before.n[0]) / math.hypot(
-        before.n[0] ** -0.5, after.n[0] ** -0.5
-    )
 
 
 _SCORED: Mapping[ScoreName, dict[str, Any]] = {
@@ -357,7 +381,7 @@ class VersionMark:
 class Trend:
     """All panels of one measure: all answers first, then changed groups, from the worst change to the best.
 
-    Unchanged groups follow by number of answers. Where there is one group, it is all answers.
+    Unchanged groups follow by number of answers. One group alone is all answers, and has no panel of its own.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
     rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
@@ -410,25 +434,27 @@ def trend(
     kept_from = min(starts, default=0)
     if last is not None and starts:
         kept_from = max(kept_from, max(starts) - (last - 1) * PERIOD_DAYS[period])
-    rows_of = (
-        {ALL_ANSWERS: [row for row in sums if row.n]} if len({row.group for row in of_groups if row.n}) > 1 else {}
-    )
+    by_group = defaultdict[str, list[DaySums]](list)
     for row in of_groups:
         if row.n:
-            rows_of.setdefault(row.group, []).append(row)
+            by_group[row.group].append(row)
+    whole = [row for row in sums if row.n]
+    rows_of = ({ALL_ANSWERS: whole} if whole else {}) | (by_group if len(by_group) > 1 else {})
     periods = {group: by_period(rows, period, kept_from) for group, rows in rows_of.items()}
-    limit = alarm_limit(sum(bool(each.n) for each in periods.values()), PERIODS_A_YEAR[period])
-    effects_of, panels = shown.effects(asked_groups, period), []
+    limits = alarm_limits((group for group, each in periods.items() if each.n), period)
+    values_of, panels = shown.values(asked_groups, kept_from), []
     for group, of_group in periods.items():
-        effects = effects_of(group)
+        values = values_of(group)
+        errors = shown.errors(of_group, values.change_effect(period))
+        limit = limits.get(group, math.inf)
         panels.append(
             Panel(
                 NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
-                _points(shown, asked.judge, by, group, of_group, period, effects.period),
+                _points(shown, asked.judge, by, group, of_group, period, values.period_effect(period)),
                 tuple(of_group.empty(period)),
                 sum(row.n for row in rows_of[group] if row.day is None),
-                shown.change(of_group, effects, limit),
-                smallest_change(shown.errors(of_group, effects).tolist(), limit) if of_group.n else None,
+                shown.change(of_group, values, errors, limit),
+                smallest_change(errors.tolist(), limit),
             )
         )
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)

@@ -1,8 +1,10 @@
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,9 +13,10 @@ from graded_log import GOOD, GradedLog
 from judgeboard.agreement.trend_words import panel_caption, trend_sentence
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
-from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, start_of, trend
+from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, alarm_limits, start_of, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -235,9 +238,9 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     words = trend_sentence(drawn)
     assert words.startswith("All answers: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.70 [")
     assert " c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
-    assert words.endswith("No clear change: a and b; a change of 0.14 would have been seen.")
+    assert words.endswith("No clear change of a (0.14 would have been seen) and b (0.14).")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert " c: share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %" in low
+    assert " c: the share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %" in low
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
     assert "The judge version changed two weeks after, not in that week." in trend_sentence(shown(sqlite_log))
@@ -249,14 +252,132 @@ def test_no_change_is_said_only_where_a_change_would_have_been_seen(sqlite_log: 
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
         if week == 2:
             few = trend_sentence(shown(sqlite_log))
-            assert few == "Too few answers to show a change in these 3 weeks: only 0.41 or more would have been seen."
-    enough = trend_sentence(shown(sqlite_log))
-    assert enough == "No clear change in these 12 weeks; a change of 0.06 would have been seen."
+            assert few == (
+                "All answers: too few answers to show a change of groundedness in these 3 weeks; only 0.42 or more "
+                "would have been seen."
+            )
+    enough = "All answers: no clear change of groundedness in these 12 weeks; a change of 0.06 would have been seen."
+    assert trend_sentence(shown(sqlite_log)) == enough
     sqlite_log.say_all(version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9)
-    assert trend_sentence(shown(sqlite_log)) == (
-        "No clear change in these 12 weeks: all answers and unspecified; a change of 0.06 would have been seen. "
-        "Too few answers to show a change of rare."
+    assert trend_sentence(shown(sqlite_log)) == f"{enough} Too few answers to tell for rare."
+
+
+def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(12):
+        for query_type, n in (("large", 30), ("small", 4), ("smaller", 3)):
+            for place, id_ in enumerate(sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)):
+                sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
+    drawn = shown(sqlite_log)
+    seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
+    assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 1
+    words = trend_sentence(drawn)
+    assert words.endswith(
+        f"Too few answers to tell for large ({seen['large']:.2f} or more would have been seen), "
+        f"small ({seen['small']:.2f} or more) and smaller ({seen['smaller']:.2f} or more)."
     )
+    assert "no clear change" not in words.lower(), "a change of 0.15 would not have been seen"
+    for number in range(4):
+        id_ = sqlite_log.answers(1, day=MONDAY, query_type=f"single {number}")
+        sqlite_log.say_all(version, id_, groundedness=0.5)
+    assert trend_sentence(shown(sqlite_log)).endswith(" or more would have been seen).")
+    assert " Too few answers to tell for 7 groups (0." in trend_sentence(shown(sqlite_log))
+
+
+def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    changes = {"falls": -0.2, "falls too": -0.2, "falls deep": -0.6, "rises": 0.2}
+    for week in range(10):
+        for query_type, change in changes.items():
+            n = {-0.2: 40, -0.6: 5, 0.2: 8}[change]
+            ids = sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)
+            level = 0.75 + (change if week >= 5 else 0.0)
+            sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
+    drawn = shown(sqlite_log)
+    assert all(panel.change for panel in drawn.panels)
+    whole, *groups = trend_sentence(drawn).split(". ")
+    assert whole.startswith("All answers: groundedness fell in the week of 9 Feb, from 0.77 [")
+    assert [each.split(" in ")[0] for each in groups] == [
+        "falls deep: groundedness fell",
+        "rises: groundedness rose",
+    ], "the two others changed as all answers did"
+
+
+def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(10):
+        for query_type, change in (("falls", -0.2), ("rises", 0.2)):
+            ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
+            level = 0.5 + (change if week >= 5 else 0.0)
+            sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
+    whole, *groups = trend_sentence(shown(sqlite_log)).split(". ")
+    assert whole.startswith("All answers: no clear change of groundedness in these 10 weeks; a change of 0.")
+    assert [each.split(" in ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
+
+
+@pytest.mark.parametrize("query_types", [("FAQ",), ("FAQ", "prices", "returns")])
+def test_all_answers_show_the_same_change_however_many_query_types_they_have(
+    sqlite_log: GradedLog, query_types: tuple[str, ...]
+) -> None:
+    version = sqlite_log.version()
+    for week in range(10):
+        for place in range(30):
+            query_type = query_types[place % len(query_types)]
+            low = place < (6 if week < 5 else 14)
+            (id_,) = sqlite_log.answers(1, day=MONDAY + 7 * week, query_type=query_type)
+            sqlite_log.say_all(version, [id_], groundedness=0.1 if low else 0.9)
+    drawn = shown(sqlite_log, measure="low_share")
+    groups = query_types if len(query_types) > 1 else ()
+    assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
+    assert all(panel.change is None for panel in drawn.panels[1:])
+    assert trend_sentence(drawn).startswith(
+        "All answers: the share of low groundedness rose in the week of 9 Feb, from 20 % ["
+    )
+
+
+def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() -> None:
+    assert alarm_limits([ALL_ANSWERS], "week") == {ALL_ANSWERS: 104}
+    assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {ALL_ANSWERS: 104, "a": 312, "b": 312, "c": 312}
+
+
+def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised() -> None:
+    """A year of independent normal figures of three query types; all answers are their mean."""
+    rng, years = np.random.default_rng(2), 400
+    limits = alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week")
+    alarms = dict.fromkeys(limits, 0)
+    for _ in range(years):
+        types = rng.normal(size=(3, 52))
+        for name, figures in zip(limits, [types.mean(axis=0) * math.sqrt(3), *types], strict=True):
+            rates = [(figure, 1.0) for figure in figures.tolist()]
+            states = {direction: detect(rates, direction) for direction in DIRECTIONS}
+            alarms[name] += len(found_changes(states, limits[name]))
+    whole = alarms.pop(ALL_ANSWERS)
+    assert whole / years < 0.2, "the promise is one a year"
+    assert sum(alarms.values()) / years < 0.2, "one a year for the types together"
+
+
+def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sqlite_log: GradedLog) -> None:
+    """The two intervals are as wide as those of a bootstrap over questions."""
+    random, version = Random(3), sqlite_log.version()
+    shares = [random.betavariate(0.4, 1.2) for _ in range(40)]
+    is_low: dict[bool, list[list[float]]] = {False: [[] for _ in shares], True: [[] for _ in shares]}
+    for week in range(20):
+        ids = {question: sqlite_log.answers(2, day=MONDAY + 7 * week, group=question) for question in range(40)}
+        scores = {}
+        for question, of_question in ids.items():
+            for id_ in of_question:
+                low = random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
+                is_low[week >= 12][question].append(low)
+                scores[id_] = {"groundedness": 0.2 if low else 0.8}
+        sqlite_log.say(version, scores)
+    change = shown(sqlite_log, measure="low_share").panels[0].change
+    assert change is not None
+    assert change.from_day == MONDAY + 7 * 12
+    for side, of_questions in ((change.before, is_low[False]), (change.after, is_low[True])):
+        means = [sum(each) / len(each) for each in of_questions]
+        drawn = sorted(sum(random.choices(means, k=40)) / 40 for _ in range(2_000))
+        width = (side.high or 1.0) - (side.low or 0.0)
+        assert width == pytest.approx(drawn[1_950] - drawn[50], rel=0.15)
 
 
 @on_sqlite
@@ -346,6 +467,23 @@ def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog,
     assert (panel.change is None) is shared, "twelve questions show no change; seventy-two answers do"
     widths = [(point.estimate.high or 1) - (point.estimate.low or 0) for point in panel.points]
     assert (widths[0] > 0.5) is shared
+
+
+def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+
+    def fill(weeks: range, groups: int) -> None:
+        for week in weeks:
+            for place in range(24):
+                group = 100 * (week + 50) + place % groups
+                ids = sqlite_log.answers(1, day=MONDAY + 7 * week, group=group)
+                sqlite_log.say_all(version, ids, groundedness=0.4 + 0.5 * (place % 2))
+
+    fill(range(6), 24)
+    seen = shown(sqlite_log).panels[0].seen
+    fill(range(-6, 0), 2)
+    assert shown(sqlite_log, last=6).panels[0].seen == seen
+    assert shown(sqlite_log).panels[0].seen != seen
 
 
 @pytest.mark.parametrize("recurring", [False, True])

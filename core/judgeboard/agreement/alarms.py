@@ -27,7 +27,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import day_words, unstorable, utc_day
-from judgeboard.trends import Change, Period
+from judgeboard.trends import ALL_ANSWERS, Change, Period
 
 PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters
@@ -240,13 +240,17 @@ def alarm_sentence(alarm: Alarm) -> str:
 
 def promise_words(trend: CorrectedTrend) -> str:
     """Return how rarely the detectors raise a false alarm."""
-    limits = sorted({monitor.limit for _, monitor in trend.monitors})
+    whole, groups = (
+        {monitor.limit for name, monitor in trend.monitors if (name == ALL_ANSWERS) is is_whole}
+        for is_whole in (True, False)
+    )
     words = []
-    if limits:
+    if limits := sorted(whole | groups):
         weeks = " or ".join(f"{limit:,.0f}" for limit in limits)
+        more = " for all answers, and one for all query types together" if groups else ""
         words.append(
-            "While nothing changes, each figure raises at most one false alarm a year on average (each detector: one "
-            f"in {weeks} weeks)."
+            f"While nothing changes, each figure raises at most one false alarm a year on average{more} (each "
+            f"detector: one in {weeks} weeks)."
         )
     if trend.judge is None:
         words.append(f"{NO_JUDGE}.")

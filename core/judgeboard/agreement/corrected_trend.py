@@ -9,27 +9,28 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
-from judgeboard.agreement.trend_words import span_words, unchanged_words, when_words
+from judgeboard.agreement.trend_words import Figure, Finding, changes_words, findings_words, span_words, when_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
-from judgeboard.stats.estimates import number_words, percent, percent_words
+from judgeboard.stats.estimates import complement, percent, percent_words, points_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
     Detected,
     Direction,
     Window,
     WindowChange,
-    alarm_limit,
     detect,
     difference_effect,
     found_changes,
+    likeliest_start,
     rate_error,
     smallest_change,
     window_change,
@@ -43,7 +44,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import ALL_ANSWERS, CLEAR, PERIOD_DAYS, PERIODS_A_YEAR, Change, Period, start_of
+from judgeboard.trends import ALL_ANSWERS, PERIOD_DAYS, Change, Period, alarm_limits, start_of
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -57,6 +58,7 @@ WATCHED_WORDS: Mapping[str, str] = {
     "judge_error": "judge's error",
     "unusable": "share of unusable verdicts",
 }
+BAD_SHARE = Figure("the share of bad answers", "labels")
 NO_DAY = -1
 TO_LABEL = (
     "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
@@ -197,16 +199,16 @@ class DatedAnswers:
 def dated_answers(connection: Connection, version: StoredVersion | None) -> dict[str, DatedAnswers]:
     """Return the answers that a judge version was asked about: all of them, then the largest query type first.
 
-    Where there is one query type, it is all answers.
+    One query type alone is all answers.
     """
     labelled = LabelledAnswers(connection, version)
     ids, names = labelled.answers.response_ids, labelled.answers.query_types
     known, known_days = asked_days(connection)
     days = known_days[np.searchsorted(known, ids)]
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
-    parts = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
-    answers = {ALL_ANSWERS: DatedAnswers(labelled, np.arange(len(ids)), days)} if len(parts) > 1 else {}
-    return answers | {name: DatedAnswers(labelled, rows[name], days[rows[name]]) for name in parts}
+    types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
+    parts = {ALL_ANSWERS: np.arange(len(ids))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
+    return {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
 
 
 def _version(connection: Connection, judge: int | str | None) -> StoredVersion | None:
@@ -272,6 +274,10 @@ class CorrectedPanel:
     without_time: int
     monitors: tuple[Monitor, ...]
 
+    def monitor(self, watched: Watched) -> Monitor | None:
+        """Return the monitor of a figure; None if it has read no period."""
+        return next((monitor for monitor in self.monitors if monitor.watched == watched), None)
+
 
 @dataclass(frozen=True, slots=True)
 class CorrectedTrend:
@@ -308,13 +314,17 @@ def corrected_trend(
     starts = reference_starts(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
     limits = {
-        watched: alarm_limit(sum(bool(each.spans[watched]) for each in series.values()), PERIODS_A_YEAR[period])
+        watched: alarm_limits((name for name, each in series.items() if each.spans[watched]), period)
         for watched in WATCHED
     }
     panels = []
     for name, each in series.items():
-        read = {watched: _read(each.spans[watched], starts.get((watched, name), 0), today) for watched in WATCHED}
-        monitors = (_monitor(each.answers, watched, read[watched], limits[watched]) for watched in WATCHED)
+        read = {watched: _read(each, watched, starts.get((watched, name), 0), today) for watched in WATCHED}
+        monitors = [
+            _monitor(each.answers, watched, read[watched], limits[watched][name])
+            for watched in WATCHED
+            if read[watched].spans
+        ]
         panels.append(_panel(name, each, read["bad_share"], monitors))
     title, id_ = (None, None) if version is None else (version.title, version.id)
     return CorrectedTrend(period, title, id_, tuple(panels))
@@ -332,7 +342,10 @@ def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """One period, or several that were joined, with a figure and its standard error for tests."""
+    """One period, or several that were joined, with a figure and its standard error for tests.
+
+    The error takes each answer as an evidence group of its own.
+    """
 
     start: int
     end: int
@@ -358,17 +371,8 @@ def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
     joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
     shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
     judge_shares = tuple((start, share) for start, share in shares if share is not None)
-    spans = {watched: _with_groups(answers, watched, of_figure) for watched, (of_figure, _) in joined.items()}
+    spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
     return _Series(answers, judge_shares, spans, joined["bad_share"][1])
-
-
-def _with_groups(answers: DatedAnswers, watched: Watched, spans: list[_Span]) -> list[_Span]:
-    """Return the spans with errors that count the evidence groups within them, and those that they share."""
-    if len(spans) < 2:
-        return spans
-    periods = [(span.start, span.end) for span in spans]
-    effect = answers.change_effect(watched, periods, [span.error for span in spans])
-    return [replace(span, error=span.error * math.sqrt(effect)) for span in spans]
 
 
 def _joined(answers: DatedAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
@@ -398,25 +402,32 @@ def _span(answers: DatedAnswers, watched: Watched, start: int, end: int, length:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The spans that the detectors of a figure have read, and the state of each detector after each span."""
+    """The spans that the detectors of a figure have read, and the state of each detector after each span.
+
+    ``rates`` are pairs of a figure and its standard error for tests. The errors count the evidence groups within the
+    spans that were read, and those that these spans share.
+    """
 
     spans: list[_Span]
+    rates: list[tuple[float, float]]
     states: Mapping[Direction, Sequence[Detected]]
 
 
-def _read(spans: Iterable[_Span], begin: int, today: int) -> _Read:
-    ended = [span for span in spans if begin <= span.start and span.end < today]
-    rates = [(span.figure.value or 0.0, span.error) for span in ended]
-    return _Read(ended, {direction: detect(rates, direction) for direction in DIRECTIONS})
+def _read(series: _Series, watched: Watched, begin: int, today: int) -> _Read:
+    spans = [span for span in series.spans[watched] if begin <= span.start and span.end < today]
+    errors = [span.error for span in spans]
+    if spans:
+        effect = series.answers.change_effect(watched, [(span.start, span.end) for span in spans], errors)
+        errors = [error * math.sqrt(effect) for error in errors]
+    rates = [(span.figure.value or 0.0, error) for span, error in zip(spans, errors, strict=True)]
+    return _Read(spans, rates, {direction: detect(rates, direction) for direction in DIRECTIONS})
 
 
-def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float) -> Monitor | None:
+def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float) -> Monitor:
     spans = read.spans
-    if not spans:
-        return None
     changes, rates = list[Change](), list[ErrorRates]()
     for found in found_changes(read.states, limit):
-        since = spans[found.start].start
+        since = spans[likeliest_start(read.rates, found)].start
         before = answers.figure(watched, spans[0].start, since - 1)
         after = answers.figure(watched, since, spans[-1].end)
         if before is not None and after is not None:
@@ -430,13 +441,13 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
         limit,
         read.states["rose"][-1].evidence,
         read.states["fell"][-1].evidence,
-        smallest_change([span.error for span in spans], limit),
+        smallest_change([error for _, error in read.rates], limit),
         tuple(changes),
         tuple(rates),
     )
 
 
-def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor | None]) -> CorrectedPanel:
+def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor]) -> CorrectedPanel:
     rose, fell = (
         dict(zip((span.start for span in read.spans), read.states[direction], strict=True)) for direction in DIRECTIONS
     )
@@ -464,7 +475,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
         series.judge_shares,
         series.waiting,
         series.answers.without_time,
-        tuple(monitor for monitor in monitors if monitor is not None),
+        tuple(monitors),
     )
 
 
@@ -488,30 +499,37 @@ def _side_words(watched: str, side: Estimate | float) -> str:
     return percent_words(side) if isinstance(side, Estimate) else percent(side)
 
 
-def change_sentence(query_type: str, watched: Watched, change: Change, period: Period) -> str:
-    """Return a change in words, with the intervals of both shares."""
-    when = when_words(change.from_day, period, year=True)
-    return changed_words(watched, query_type, change.direction, when, change.before, change.after)
-
-
 def corrected_sentence(trend: CorrectedTrend) -> str:
-    """Return sentences about the changes that the detectors found, or about the changes that they would have found."""
-    sentences = [
-        change_sentence(query_type, monitor.watched, change, trend.period)
-        for query_type, monitor in trend.monitors
-        for change in monitor.changes
-    ]
-    sentences += [rates.sentence for _, monitor in trend.monitors for rates in monitor.rates]
-    shares = {name: monitor for name, monitor in trend.monitors if monitor.watched == "bad_share"}
-    still = [(name, each.seen) for name, each in shares.items() if not each.changes]
-    if all(each.seen is None for each in shares.values()):
-        sentences += [] if trend.judge else [f"{NO_JUDGE}."]
-        sentences.append(f"No answers have sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
-    elif still:
-        starts = [point.start for panel in trend.panels for point in panel.points]
-        span = "" if sentences else f" in {span_words(starts, trend.period)}"
-        sentences += unchanged_words(still, CLEAR, share=True, span=span)
+    """Return what the detectors found, or would have found: in all answers, then in the query types that differ."""
+    sentences = list[str]()
+    for watched in WATCHED:
+        monitors = [(panel.query_type, panel.monitor(watched)) for panel in trend.panels]
+        findings = [
+            Finding(query_type, monitor.changes, monitor.seen) if monitor else Finding(query_type)
+            for query_type, monitor in monitors
+        ]
+        changed = partial(_change_words, watched, dict(monitors), trend.period)
+        if watched != "bad_share":
+            sentences += changes_words(findings, changed)
+        elif all(finding.seen is None for finding in findings):
+            sentences += [] if trend.judge else [f"{NO_JUDGE}."]
+            sentences.append(f"No answers have sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
+        else:
+            starts = [point.start for panel in trend.panels for point in panel.points]
+            sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")
     return " ".join(sentences)
+
+
+def _change_words(
+    watched: Watched, monitors: Mapping[str, Monitor | None], period: Period, query_type: str, change: Change
+) -> str:
+    """Return a change in words, with the intervals of both shares, and whether the judge errs differently."""
+    when = when_words(change.from_day, period, year=True)
+    words = changed_words(watched, query_type, change.direction, when, change.before, change.after)
+    monitor = monitors[query_type]
+    if monitor is None or not monitor.rates:
+        return words
+    return f"{words} {monitor.rates[monitor.changes.index(change)].sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,6 +594,6 @@ def window_sentence(line: WindowLine) -> str:
     if line.p < 0.05:
         verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
-        return f"{line.query_type}: the share of bad answers {verb} {shares}, by {number_words(change, sign=True)}."
-    (unchanged,) = unchanged_words([(line.query_type, seen)], CLEAR, share=True, span=" between the windows")
-    return f"{line.query_type}: {unchanged[0].lower()}{unchanged[1:]}"
+        size = points_words(change if change.value > 0 else complement(change, 0))
+        return f"{line.query_type}: the share of bad answers {verb} {shares}, by {size}."
+    return BAD_SHARE.unchanged(line.query_type, seen, "between the windows")

@@ -211,10 +211,11 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line names the changes that a detector found. Intervals and detectors treat the answers to one question
-    from the same passages as one group. These figures come from the judge alone, so a change of the judge looks like a
-    change of the answers. With --corrected, the first line names only changes that `judgeboard watch` would find. With
-    --before and --after, it compares these two windows.
+    The first line speaks of all answers, then of the groups that differ from them. It names the changes that a detector
+    found. A change that "would have been seen" is found in 80 % of cases. Intervals and detectors treat the answers to
+    one question from the same passages as one group. These figures come from the judge alone, so a change of the judge
+    looks like a change of the answers. With --corrected, the first line names only changes that `judgeboard watch`
+    would find. With --before and --after, it compares these two windows.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines

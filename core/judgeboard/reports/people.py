@@ -6,7 +6,7 @@ from typing import Any
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Format, Table
 from judgeboard.reviews.person_work import PersonWork
-from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.estimates import percent_words, points_words
 from judgeboard.text import day_words
 
 SAME = (
@@ -53,13 +53,10 @@ def over_time_table(everybody: Sequence[PersonWork]) -> Table:
 
 
 def share_words(estimate: Estimate, *, sign: bool = False) -> str | None:
-    """Return "79 % [70, 86], n = 44", with ``sign`` "-12 % …"; None where nothing was compared."""
+    """Return "79 % [70, 86], n = 44", with ``sign`` "-12 points …"; None where nothing was compared."""
     if estimate.value is None:
         return None
-    if sign:
-        low, high = ("" if end is None else f"{end * 100:+.0f}" for end in (estimate.low, estimate.high))
-        return f"{estimate.value * 100:+.0f} points{f' [{low}, {high}]' if low else ''}, n = {estimate.n:,}"
-    return f"{percent_words(estimate)}, n = {estimate.n:,}"
+    return f"{points_words(estimate, sign=True) if sign else percent_words(estimate)}, n = {estimate.n:,}"
 
 
 def seconds_words(estimate: Estimate) -> str | None:

@@ -4,17 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from judgeboard.agreement.alarms import Detector, WatchResult
 from judgeboard.agreement.corrected_trend import (
+    BAD_SHARE,
     WATCHED_WORDS,
     CorrectedPanel,
     CorrectedTrend,
     WindowComparison,
+    WindowLine,
     corrected_sentence,
     window_sentence,
 )
 from judgeboard.agreement.notes import p_words
 from judgeboard.agreement.trend_words import period_words, trend_sentence
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
-from judgeboard.stats.estimates import two_decimals
+from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
 from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend
 
@@ -106,13 +108,18 @@ def windows_table(comparison: WindowComparison) -> Table:
     )
     columns = (
         *(Column("Query type"), Column(before, "share estimate"), Column(after, "share estimate")),
-        *(Column("Change", "estimate"), Column("p (Holm)")),
+        *(Column("Change"), Column("p (Holm)")),
     )
     rows = (
-        (line.query_type, line.before, line.after, line.change.change, None if line.p is None else p_words(line.p))
+        (line.query_type, line.before, line.after, _change_words(line), None if line.p is None else p_words(line.p))
         for line in comparison.lines
     )
     return Table(columns, tuple(rows))
+
+
+def _change_words(line: WindowLine) -> str | None:
+    change = line.change.change
+    return None if change.value is None else points_words(change, sign=True)
 
 
 def detectors_table(result: WatchResult) -> Table:
@@ -124,8 +131,8 @@ def detectors_table(result: WatchResult) -> Table:
         Column("Weeks", "count"): lambda each: each.weeks,
         Column("Evidence"): lambda each: evidence_words(each.evidence),
         Column("Alarm at", "count"): lambda each: round(each.limit),
-        Column("Would have seen", "number"): lambda each: (
-            None if each.seen is None or each.seen >= 1 else each.seen  # a share cannot change by 1 or more
+        Column("Would have seen"): lambda each: (
+            None if each.seen is None or each.seen >= 1 else BAD_SHARE.size(each.seen)  # no share changes by more
         ),
         Column("Open alarm", "integer"): lambda each: each.alarm,
     }

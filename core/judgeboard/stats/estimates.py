@@ -210,6 +210,22 @@ def number_words(estimate: Estimate, *, sign: bool = False) -> str:
     return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
 
 
+def points_words(estimate: Estimate, *, sign: bool = False) -> str:
+    """Return a difference of shares as "15 points [9, 21]", with ``sign`` "+15 points [+9, +21]", or the reason."""
+    if estimate.value is None:
+        return estimate.reason or "unknown"
+    value, *ends = (
+        None if each is None else f"{_whole_points(each):{'+' if sign else ''}}"
+        for each in (estimate.value, estimate.low, estimate.high)
+    )
+    unit = "point" if abs(_whole_points(estimate.value)) == 1 else "points"
+    return f"{value} {unit}" + (f" [{ends[0]}, {ends[1]}]" if None not in ends else "")
+
+
+def _whole_points(difference: float) -> int:
+    return int(math.copysign(_whole_percent(abs(difference)), difference))
+
+
 def _whole_percent(share: float) -> int:
     return int(share * 100 + 0.5 + 1e-9)
 

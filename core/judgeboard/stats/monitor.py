@@ -57,13 +57,13 @@ def mean_errors(
     """Return the standard error of each period's mean for tests, shape (periods,); every period has values.
 
     The variance is the one within periods, with one more value at each of the ``bounds``. It is above 0, even if all
-    values of a period are equal.
+    values of a period are equal. Each period has a mean of its own, which takes one degree of freedom.
     """
     counts, totals, squares = (np.asarray(each, dtype=np.float64) for each in (n, total, total_of_squares))
     within = float((squares - totals**2 / counts).sum())
     mean = float(totals.sum() / counts.sum())
     added = sum((bound - mean) ** 2 for bound in bounds)
-    variance = (max(within, 0.0) + added) / (counts.sum() + 2)
+    variance = (max(within, 0.0) + added) / (counts.sum() - len(counts) + 2)
     errors: FloatArray = np.sqrt(design_effect * variance / counts)
     return errors
 
@@ -72,7 +72,8 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
     """Return how many times larger the variance of a period's change is by evidence group than by answer, at least 1.
 
     The change is the difference between the figure of a period and the mean of the figures of all periods before. What
-    a group adds to both sides cancels out, so questions that recur in each period do not hide a change.
+    a group adds to both sides cancels out, so questions that recur in each period do not hide a change. There is one
+    factor for all periods, because the groups of one period are too few for a variance of their own.
 
     Args:
         influences: What each answer adds to the error of its period's figure.
@@ -198,7 +199,7 @@ def detect(rates: Iterable[tuple[float, float]], direction: Direction) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A change that a detector found. It begins in the period at position ``start``.
+    """A change that a detector found. Its evidence began to grow in the period at position ``start``.
 
     ``evidence`` reached the limit in the period at position ``seen``.
     """
@@ -218,6 +219,25 @@ def found_changes(states: Mapping[Direction, Sequence[Detected]], limit: float) 
             state = of_detector[seen]
             changes.append(Found(direction, state.since + 1, seen, state.evidence))
     return tuple(changes)
+
+
+def likeliest_start(rates: Sequence[tuple[float, float]], change: Found) -> int:
+    """Return the position of the period in which a change most likely began; ``rates`` are those of `detect`.
+
+    Evidence can begin to grow by chance before the change. Of the periods from then until the limit was reached, it is
+    the one from which on the rates differ most from those before, in standard errors.
+    """
+    values, errors = np.asarray(rates, dtype=np.float64).T
+    weights = errors**-2
+
+    def distance(place: int) -> float:
+        (before, of_before), (after, of_after) = (
+            (values[side] @ weights[side] / weights[side].sum(), weights[side].sum())
+            for side in (slice(place), slice(place, None))
+        )
+        return float(abs(after - before) / math.hypot(of_before**-0.5, of_after**-0.5))
+
+    return max(range(change.start, change.seen + 1), key=distance)
 
 
 def alarm_limit(series: int, periods_a_year: int) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
-from judgeboard.agreement.trend_words import trend_sentence
+from judgeboard.agreement.trend_words import WOULD_HAVE_BEEN_SEEN, trend_sentence
 from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -38,7 +38,7 @@ FIELDS = ("show", "by", "verdicts", "last", "split", "table", "type", "value")
 
 
 def trends() -> None:
-    """Show one panel per query type, or per value of a metadata field."""
+    """Show all answers, then one panel per query type, or per value of a metadata field."""
     follow("trends", own=FIELDS)
     with reading() as connection:
         rules, known = rules_in_force(connection), metadata_fields(connection)
@@ -73,10 +73,10 @@ def trends() -> None:
 
 
 def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
-    """Show the corrected share of bad answers, per query type."""
+    """Show the corrected share of bad answers, of all answers and per query type."""
     shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
     if not shown:
-        empty_page("trends", "No period has enough sampled labels.", TO_LABEL)
+        empty_page("corrected_trends", "No period has enough sampled labels.", TO_LABEL)
         return
     sentence(corrected_sentence(figures))
     if as_table:
@@ -88,6 +88,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
             "interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. Click a "
             "point to open its answers.",
             f"Verdicts of {figures.judge}." if figures.judge else None,
+            WOULD_HAVE_BEEN_SEEN,
         )
 
 
@@ -170,7 +171,7 @@ def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
     ]
     legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {figures.judge}, not corrected by labels." if figures.judge and measure.of_judge else None
-    caption(None if as_table else legend, judged)
+    caption(None if as_table else legend, judged, WOULD_HAVE_BEEN_SEEN)
 
 
 def _left_out(figures: Trend) -> None:

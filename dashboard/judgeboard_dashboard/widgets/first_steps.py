@@ -122,8 +122,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "trends": (
         "Groundedness, week of | 5 Oct | 12 Oct | 19 Oct",
+        "All answers | 0.87 [0.84, 0.90] | 0.87 [0.84, 0.90] | 0.75 [0.71, 0.79]",
         "how-to questions | 0.84 [0.80, 0.88] | 0.85 [0.81, 0.89] | 0.61 [0.55, 0.67]",
         "prices | 0.90 [0.86, 0.94] | 0.89 [0.85, 0.93] | 0.90 [0.86, 0.94]",
+    ),
+    "corrected_trends": (
+        "Bad answers, week of | 5 Oct | 12 Oct | 19 Oct",
+        "All answers | 12 % [7, 19] | 13 % [8, 20] | 31 % [23, 40]",
+        "how-to questions | 14 % [7, 25] | 15 % [8, 26] | 50 % [38, 62]",
+        "prices | 10 % [4, 20] | 11 % [5, 21] | 12 % [6, 22]",
     ),
     "agreement": (
         "Figure | All | how-to questions | prices",

@@ -19,6 +19,7 @@ from judgeboard.stats.estimates import (
     percent,
     percent_interval,
     percent_words,
+    points_words,
     t_quantile,
 )
 
@@ -134,3 +135,16 @@ def test_one_large_number_needs_no_scipy_and_gives_the_same_quantile(df: float, 
 
 def test_many_degrees_of_freedom_are_the_normal_distribution():
     assert float(t_quantile(10**9)) == pytest.approx(Z, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("difference", "sign", "words"),
+    [
+        (Estimate(0.15, 0.09, 0.21, n=9), False, "15 points [9, 21]"),
+        (Estimate(-0.011, -0.2, 0.1, n=9), True, "-1 point [-20, +10]"),
+        (Estimate(0.0, n=3), True, "+0 points"),
+        (Estimate(None, n=0, reason="no answers"), False, "no answers"),
+    ],
+)
+def test_a_difference_of_shares_is_in_points(difference: Estimate, sign: bool, words: str) -> None:
+    assert points_words(difference, sign=sign) == words

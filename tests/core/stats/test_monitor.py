@@ -18,6 +18,7 @@ from judgeboard.stats.monitor import (
     detect,
     difference_effect,
     found_changes,
+    likeliest_start,
     mean_errors,
     rate_error,
     smallest_change,
@@ -144,6 +145,14 @@ def test_a_rise_is_a_fall_of_the_mirrored_rates(values: list[tuple[float, float]
         [math.log(state.evidence) for state in second], abs=1e-6
     )
     assert all(state.evidence > 0 and state.since <= place for place, state in enumerate(first))
+
+
+def test_a_change_is_dated_to_the_period_that_separates_the_rates_most() -> None:
+    values = [0.2, 0.2, 0.2, 0.2, 0.3, 0.2, 0.5, 0.5, 0.5]
+    rates = [(value, 0.08) for value in values]
+    (change,) = found_changes({"rose": detect(rates, "rose")}, LIMIT)
+    assert change.start == 4, "evidence began to grow by chance two periods before"
+    assert likeliest_start(rates, change) == 6
 
 
 def test_an_enormous_change_is_a_number() -> None:
@@ -300,6 +309,19 @@ def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
             _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
         )
     assert least <= alarms / 200 <= most
+
+
+@pytest.mark.parametrize("answers", [1, 2])
+def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answers: int) -> None:
+    rng = np.random.default_rng(8)
+    alarms = 0
+    for _ in range(400):
+        values = rng.beta(2, 1, (26, answers))
+        errors = mean_errors([answers] * 26, values.sum(axis=1), np.square(values).sum(axis=1), (0, 1))
+        alarms += (
+            _alarm(list(zip(values.mean(axis=1).tolist(), errors.tolist(), strict=True)), "rose", "fell") is not None
+        )
+    assert alarms / 400 <= 0.05
 
 
 def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share() -> None:

@@ -182,3 +182,14 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
 def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page: OpenPage, figures: FiguresLog) -> None:
     page = open_page("trends", show="Bad, corrected")
     assert any("random_share" in each for each in texts(page, "jb-empty"))
+    (example,) = texts(page, "jb-example")
+    assert example.startswith("ExampleBad answers, week of")
+    assert "All answers12 % [7, 19]" in example
+
+
+def test_all_answers_come_first_in_the_sentence_and_would_have_been_seen_is_explained(
+    open_page: OpenPage, figures: FiguresLog
+) -> None:
+    app = open_page("trends")
+    assert texts(app, "jb-say")[0].startswith("All answers: groundedness ")
+    assert any('"Would have been seen": a change of this size' in each for each in texts(app, "jb-cap"))
