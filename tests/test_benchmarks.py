@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from interval_coverage import NOT_SIMULATED, WORLDS, world_estimates
+from simulated_logs import NOT_SIMULATED, WORLDS, world_estimates
 
 from judgeboard.stats.pair_statistics import STATISTICS
 

@@ -7,16 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import decoded
 from judgeboard.agreement.choice import By, slices_of
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
-from judgeboard.domain import Estimate, Label
-from judgeboard.stats.arrays import BoolArray, IntArray, among
+from judgeboard.domain import Estimate
+from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
-from judgeboard.stats.ratings import SCALES, PeopleValues
-from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import UNUSABLE
 
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
@@ -35,14 +31,16 @@ class StratumCount:
 
 @dataclass(frozen=True, slots=True)
 class ToLabel:
-    """What to label so that the rate becomes available: ``labels`` of the ``answers`` that have none.
+    """What to label so that the rate becomes available: ``labels`` of the ``answers`` whose labels are missing.
 
-    ``waiting`` counts those of them in the random sample that nobody has reviewed. If they are fewer than ``labels``,
-    a queue of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
+    ``unlabelled`` counts the answers among them that have no label at all; the labels of others are no sample.
+    ``waiting`` counts those of them in the random sample that nobody has reviewed. If they are too few, a queue of
+    ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
     """
 
     words: str
     answers: int
+    unlabelled: int
     labels: int
     waiting: int
     queue: int | None
@@ -102,38 +100,13 @@ class InAllAnswers:
         return self.answers if self.is_weighted or self.is_complete or self.is_random else None
 
 
-class MajorityLabels(LabelledAnswers):
-    """Answers with the majority of people's labels, which a lead's gold label does not replace."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        version: StoredVersion,
-        where: RowFilter,
-        majority: PeopleValues,
-        *,
-        implied_labels: bool,
-    ) -> None:
-        super().__init__(connection, version, where, implied_labels=implied_labels, scores=False)
-        ids = self.answers.response_ids
-        self.labelled = among(ids, majority.response_ids)
-        labels = decoded(majority.values, SCALES["label"])[np.searchsorted(majority.response_ids, ids[self.labelled])]
-        self.values = np.full(len(ids), np.nan)
-        self.values[self.labelled] = labels == Label.HALLUCINATED.value
-        self._tied = np.isin(ids, self._grades.response_ids) & ~self.labelled
-
-
 def in_all_answers(
     loaded: LabelledAnswers,
-    drawn: IntArray,
     inside: BoolArray | None = None,
     target: Target = "app",
     sample: SampledLabels | None = None,
 ) -> InAllAnswers:
-    """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already.
-
-    ``drawn`` are the ids of the random sample (`drawn_answers`).
-    """
+    """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already."""
     if loaded.version is None:
         return InAllAnswers()
     sample = sample or loaded.sample(inside)
@@ -163,7 +136,7 @@ def in_all_answers(
         sample.is_random and not sample.extras and labels >= MIN_PAIRS,
         _words_of(unfinished, counts) if unfinished else "answers",
         sum(each.N - each.n for each in unfinished),
-        what_to_label(loaded, drawn, sample, inside, least=MIN_PAIRS),
+        what_to_label(sample, least=MIN_PAIRS),
     )
 
 
@@ -176,17 +149,11 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
         yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
 
 
-def what_to_label(
-    loaded: LabelledAnswers,
-    drawn: IntArray,
-    sample: SampledLabels,
-    inside: BoolArray | None = None,
-    *,
-    least: int = 1,
-) -> ToLabel | None:
+def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
     """Return what to label so that figures of all answers become available; None if they are.
 
-    They need a label of every stratum of the answers ``inside``, and ``least`` labels of all.
+    They need a label of every stratum, and ``least`` labels of all. The answers of the random sample come first, if
+    they are enough for a figure. Otherwise a plan draws from all answers without a label.
     """
     counts = counts_of(sample)
     missing = [place for place, each in enumerate(counts) if not each.n]
@@ -194,22 +161,19 @@ def what_to_label(
         missing = [place for place, each in enumerate(counts) if each.n < each.N]
     if not missing:
         return None
-    strata = [counts[place] for place in missing]
-    answers, total = sum(each.N - each.n for each in strata), sum(each.N for each in counts)
-    labels = min(answers, _WANTED)
-    # The random sample of other strata adds no label to these.
-    rows = np.arange(len(loaded.labelled)) if inside is None else np.flatnonzero(inside)
-    of_sample = np.isin(loaded.answers.response_ids[rows], drawn) & np.isin(sample.stratum_of, missing)
-    waiting = int((of_sample & ~loaded.labelled[rows]).sum()) - int(sample.undecided[missing].sum())
-    # Its answers that are labelled already count as soon as the others are.
-    has_enough = waiting > 0 and int(of_sample.sum()) >= labels
-    size = None
-    if not has_enough:
-        step = 10 if answers > _WANTED else 1
-        size = min(math.ceil(labels * total / answers / step) * step, total)
+    answers = sum(counts[place].N - counts[place].n for place in missing)
+    unlabelled, waiting = (int(of_strata[missing].sum()) for of_strata in (sample.unlabelled, sample.waiting))
+    labels, size = min(unlabelled, _WANTED), None
+    if waiting and (waiting >= labels or int(sample.drawn[missing].sum()) >= MIN_PAIRS):
+        labels = min(labels, waiting)
+    else:
+        step = 10 if unlabelled > _WANTED else 1
+        size = math.ceil(labels * int(sample.unlabelled.sum()) / max(unlabelled, 1) / step) * step
+        size = min(size, int(sample.unlabelled.sum()))
     kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
     command = f"judgeboard queue create sample {kind}"
-    return ToLabel(_words_of(strata, counts), answers, labels, max(waiting, 0), size, command)
+    words = _words_of([counts[place] for place in missing], counts)
+    return ToLabel(words, answers, unlabelled, labels, waiting, size, command)
 
 
 def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:

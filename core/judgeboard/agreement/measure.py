@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import InAllAnswers, MajorityLabels, in_all_answers, slices_of_answers
+from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
 from judgeboard.agreement.notes import (
@@ -63,7 +63,6 @@ from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after, dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 from judgeboard.store.response_pages import UNKNOWN, response_facts
-from judgeboard.store.strata import drawn_answers
 from judgeboard.store.verdicts import matching_answers
 from judgeboard.text import counted
 
@@ -321,7 +320,7 @@ def _judge_figures(
     if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
         loaded = weighted_labels(source, version)
         if loaded is not None:
-            in_all = in_all_answers(loaded, drawn_answers(connection))
+            in_all = in_all_answers(loaded)
         elif only is None:
             in_all = _unweighted(source, version)
     of_pairs, graded = for_all(of_pairs, in_all)
@@ -371,7 +370,6 @@ def _slices_of_judge(
 ) -> Iterator[AgreementSlice]:
     """Yield the figures of each slice, for all its answers where their labels came by known chances."""
     whole: dict[str, BoolArray] = {}
-    drawn = no_ints() if loaded is None else drawn_answers(connection)
     if loaded is not None and choice.by not in {None, "judge_version"}:
         whole = dict(slices_of_answers(connection, loaded, choice.by))
     versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
@@ -379,10 +377,10 @@ def _slices_of_judge(
         of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
         in_all = None
         if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
-            in_all = in_all_answers(loaded, drawn, whole[name])
+            in_all = in_all_answers(loaded, whole[name])
         elif of_pairs.n >= MIN_PAIRS and loaded is not None and isinstance(source, AnswerRatings) and name in versions:
             of_version = weighted_labels(source, versions[name])
-            in_all = None if of_version is None else in_all_answers(of_version, drawn)
+            in_all = None if of_version is None else in_all_answers(of_version)
         part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
         yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.human))
 
@@ -407,10 +405,14 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     asked = source.source
     if source.grade != "label" or asked.reviewer_id is not None or asked.human not in {"gold", "majority"}:
         return None
-    if asked.human == "majority":
-        people = asked.people("label")
-        return MajorityLabels(asked.connection, version, asked.where, people, implied_labels=asked.implied_labels)
-    return LabelledAnswers(asked.connection, version, asked.where, implied_labels=asked.implied_labels, scores=False)
+    return LabelledAnswers(
+        asked.connection,
+        version,
+        asked.where,
+        implied_labels=asked.implied_labels,
+        majority=asked.people("label") if asked.human == "majority" else None,
+        scores=False,
+    )
 
 
 def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
@@ -426,7 +428,7 @@ def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers |
         implied_labels=asked.implied_labels,
         scores=False,
     )
-    in_all = in_all_answers(loaded, drawn_answers(asked.connection))
+    in_all = in_all_answers(loaded)
     if asked.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers)
     return replace(in_all, statistics={}, graded={})

@@ -132,6 +132,9 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     if need.labels == need.answers:
         every = "all of them" if need.words == "answers" else f"all {need.answers:,} {need.words}"
         return f"a figure of {everything} needs labels of {every}"
+    if need.labels == need.unlabelled:
+        of = "" if need.words == "answers" else f" of {need.words}"
+        return f"a figure of {everything} needs {counted(need.labels, 'more label')}{of}"
     of = "" if need.words == "answers" else f" of the {need.answers:,} {need.words}"
     return f"a figure of {everything} needs about {need.labels:,} labels of a random sample{of}"
 

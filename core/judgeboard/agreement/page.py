@@ -31,7 +31,7 @@ from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.strata import UNUSABLE, drawn_answers
+from judgeboard.store.strata import UNUSABLE
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.trends import PeriodSums, start_of
 
@@ -213,8 +213,7 @@ def _in_all_of_each(ratings: AnswerRatings, versions: Sequence[StoredVersion], n
         return nothing
     judged = [each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each]
     common = reduce(np.intersect1d, judged)
-    drawn = drawn_answers(ratings.source.connection)
-    in_all = [in_all_answers(each, drawn, np.isin(each.answers.response_ids, common)) for each in of_each]
+    in_all = [in_all_answers(each, np.isin(each.answers.response_ids, common)) for each in of_each]
     return in_all if all(each.described is not None for each in in_all) else nothing
 
 

@@ -21,7 +21,7 @@ from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, m
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
-from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     interval,
@@ -48,7 +48,6 @@ from judgeboard.stats.rates import (
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.strata import drawn_answers
 from judgeboard.text import counted
 
 ALL = "all"
@@ -188,7 +187,7 @@ def rate_of(
         if is_wrong:
             raise BadInput(message)
     loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
-    measure = _Measure(drawn_answers(connection), loaded, target, where or RowFilter())
+    measure = _Measure(loaded, target, where or RowFilter())
     result = measure.result(ALL, None)
     if labels_from is not None:
         elsewhere = LabelledAnswers(
@@ -203,7 +202,6 @@ def rate_of(
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    drawn: IntArray
     loaded: LabelledAnswers
     target: Target
     where: RowFilter
@@ -218,13 +216,13 @@ class _Measure:
         counts = counts_of(sample)
         between = None
         undecided = int(sample.undecided.sum())
-        to_label = what_to_label(self.loaded, self.drawn, sample, inside) if is_label else None
+        to_label = what_to_label(sample) if is_label else None
         if to_label is not None:
-            between = bounds(sample.counts)
+            between = bounds(sample.counts, self.target, sample.app_effect)
         elif is_label and _many(undecided, len(sample.response_ids)):
             between = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
-        agreement = in_all_answers(self.loaded, self.drawn, inside, self.target, sample)
+        agreement = in_all_answers(self.loaded, inside, self.target, sample)
         result = RateResult(
             name=name,
             grade=grade,
@@ -363,9 +361,9 @@ def _warnings(
             f"People agree with each other by alpha {two_decimals(people.value)} only (n = {people.n:,}). The rate is "
             "about their majority.",
         )
-    from_the_rule = sample.drawn - sample.waiting
-    if n and sample.waiting > _MOST_UNDECIDED * sample.drawn and from_the_rule >= n / 2:
-        yield Note("waiting", f"{sample.waiting:,} of {sample.drawn:,} sampled answers are not reviewed yet.")
+    drawn, waiting = int(sample.drawn.sum()), int(sample.waiting.sum())
+    if n and waiting > _MOST_UNDECIDED * drawn and drawn - waiting >= n / 2:
+        yield Note("waiting", f"{waiting:,} of {drawn:,} sampled answers are not reviewed yet.")
     if (
         grade == "label"
         and n
@@ -411,6 +409,8 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     do = "Label all of them."
     if need.labels < need.answers:
         do = f"Label about {need.labels:,} of them for a first figure."
+    if need.labels == need.unlabelled < need.answers:
+        do = f"Label the {need.unlabelled:,} of them that have no label at all."
     if need.queue is None:
         do = f"Label the random sample: {need.waiting:,} of its answers have no label."
     return f"The share of bad answers {known}: {none} {has}. {do}"

@@ -21,7 +21,7 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
-from judgeboard.stats.ratings import SCALES, ratings_of
+from judgeboard.stats.ratings import SCALES, PeopleValues, ratings_of
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
@@ -66,9 +66,10 @@ class SampledLabels:
 
     ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. The other arrays have the rows of
     ``labels``: ``verdicts`` are 1 (bad), 0 (good) or NaN (none), ``badness`` is 1 - groundedness, NaN if there is none.
-    ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. ``undecided`` counts by
-    stratum the sampled answers about which people were unsure, tied, or which they skipped; ``waiting`` counts answers
-    of the random sample of ``drawn`` that nobody has reviewed. ``judged_by`` and ``judged_bad_by`` count the answers of
+    ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. The next counts are by
+    stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they skipped,
+    ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed, ``unlabelled`` all
+    answers without a label. ``judged_by`` and ``judged_bad_by`` count the answers of
     each stratum with a usable verdict (with a score, if the grade is one), and those that the judge calls bad.
     ``all_values`` and ``all_verdicts`` are the labels and verdicts of every labelled answer, extras too.
     ``stratum_of`` has the stratum of every answer, ``is_sampled`` whether it has a row in ``labels``. ``is_random``:
@@ -86,8 +87,9 @@ class SampledLabels:
     extras: int
     left_out: dict[str, int]
     undecided: IntArray
-    drawn: int
-    waiting: int
+    drawn: IntArray
+    waiting: IntArray
+    unlabelled: IntArray
     judged_bad_by: IntArray
     judged_by: IntArray
     all_values: FloatArray
@@ -152,7 +154,10 @@ def sampled_labels(
 
 
 class LabelledAnswers:
-    """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them."""
+    """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
+
+    ``picked`` are the answers that a rule other than the random sample flagged, ``drawn`` those of the random sample.
+    """
 
     def __init__(
         self,
@@ -162,12 +167,14 @@ class LabelledAnswers:
         *,
         grade: GradeName = "label",
         implied_labels: bool = True,
+        majority: PeopleValues | None = None,
         scores: bool = True,
         groups: bool = True,
     ) -> None:
-        """Load them; without ``scores`` or evidence ``groups``, these are not read, which is faster.
+        """Load them with people's labels: gold labels, else people combined; or the ``majority`` in place of both.
 
-        Scores are not needed for a share; groups are not needed for ``sample(by_group=False)``.
+        Without ``scores`` or evidence ``groups``, these are not read, which is faster. Scores are not needed for a
+        share; groups are not needed for ``sample(by_group=False)``.
         """
         self.grade = grade
         self.version = version
@@ -175,8 +182,9 @@ class LabelledAnswers:
         scale = SCALES[grade]
         reviews = graded_reviews(connection, implied_labels=implied_labels)
         self._grades = person_grades(reviews, scale)
-        graded = self._grades.response_ids, gold(reviews, scale).response_ids
-        people = people_values(reviews, scale)
+        of_gold = no_ints() if majority is not None else gold(reviews, scale).response_ids
+        graded = self._grades.response_ids, of_gold
+        people = people_values(reviews, scale) if majority is None else majority
         cuts = thresholds(connection).cuts
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
         of_version = None if version is None else version.id
@@ -197,15 +205,15 @@ class LabelledAnswers:
         self._tied = np.isin(ids, tied) & ~self.labelled
         self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
         self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
-        self._picked = np.isin(ids, picked_answers(connection))
-        self._drawn = np.isin(ids, drawn_answers(connection))
+        self.picked: BoolArray = np.isin(ids, picked_answers(connection))
+        self.drawn: BoolArray = np.isin(ids, drawn_answers(connection))
         self._in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._by_lot_within: list[tuple[BoolArray, BoolArray]] = []
         for drawn_from, reviewed in reviewed_in_random_queues(connection):
             if drawn_from in (RowFilter(), where):
                 self._in_random_order |= np.isin(ids, reviewed)
             elif drawn_from == RowFilter(rules=(RANDOM_SAMPLE,)):
-                self._in_random_order |= np.isin(ids, reviewed) & self._drawn
+                self._in_random_order |= np.isin(ids, reviewed) & self.drawn
             elif len(reviewed):
                 matching = np.isin(ids, matching_answers(connection, drawn_from))
                 self._by_lot_within.append((matching, np.isin(ids, reviewed)))
@@ -225,7 +233,7 @@ class LabelledAnswers:
         everything = chosen is None or len(chosen) == len(self.labelled)
         rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
         answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
-        labelled, values, drawn = self.labelled[rows], self.values[rows], self._drawn[rows]
+        labelled, values, drawn = self.labelled[rows], self.values[rows], self.drawn[rows]
         in_random_order = self._in_random_order[rows]
         for matching, reviewed in self._by_lot_within:
             if matching[rows].all():
@@ -233,7 +241,7 @@ class LabelledAnswers:
         done = labelled | self._tied[rows] | self._unsure[rows]
         undecided = (self._tied | self._unsure | self._skipped)[rows]
         waiting = drawn & ~done & ~undecided
-        picked = self._picked[rows].astype(np.int64)
+        picked = self.picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
         names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
@@ -273,8 +281,9 @@ class LabelledAnswers:
             int((labelled & ~sampled).sum()),
             {reason: n for reason, n in left_out.items() if n},
             np.bincount(strata, weights=undecided & (by_lot | finished), minlength=len(kept)).astype(np.int64),
-            int(drawn.sum()),
-            int(waiting.sum()),
+            np.bincount(strata[drawn], minlength=len(kept)),
+            np.bincount(strata[waiting], minlength=len(kept)),
+            np.bincount(strata[~done], minlength=len(kept)),
             np.bincount(strata[answers.verdicts == BAD], minlength=len(kept)),
             np.bincount(strata[split != UNUSABLE], minlength=len(kept)),
             values[labelled],
