@@ -10,6 +10,7 @@ from judgeboard.agreement.all_answers import InAllAnswers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
+from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
@@ -54,6 +55,12 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
+_NOT_REPLACED = {
+    Reliance.DO_NOT: "judge and people agree too little",
+    Reliance.NOT_CONCLUSIVE: "how far judge and people agree is not conclusive",
+    Reliance.HELPS: "judge and people may agree only moderately",
+}
+"""Why a judge that passed the test replaces nobody."""
 _NAMES = {"spearman": "rank correlation", "alpha": "Krippendorff's alpha"}
 
 
@@ -154,21 +161,24 @@ def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
     return start if alpha.value is None else f"{start} {_alpha_sentence(alpha, True)}"
 
 
-def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
-    """Return the result of the alternative annotator test."""
+def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
+    """Return the result of the alternative annotator test; it never says more than how far people may rely on a judge.
+
+    ``allowed`` is the conclusion from all figures of the judge.
+    """
     if test.omega.value is None:
         return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
-    tested = [person for person in test.people if person.p is not None]
-    passed = sum(person.rejected for person in tested)
-    people = "1 person" if len(tested) == 1 else f"{len(tested)} people"
-    start = f"The judge passed the test for {passed} of {people} (ε = {test.epsilon:g})."
-    untested = len(test.people) - len(tested)
+    everybody, passed = len(test.people), sum(person.rejected for person in test.people)
+    untested = sum(person.p is None for person in test.people)
+    left = f"; {untested:,} could not be tested" if untested else ""
+    people = "1 person" if everybody == 1 else f"{everybody:,} people"
+    start = f"The judge passed the test for {passed:,} of {people} (ε = {test.epsilon:g}{left})."
     if not test.passed:
         return f"{start} It cannot replace a person here."
-    if passed < len(tested) or untested:
-        left = f", and {counted(untested, 'person')} could not be tested" if untested and untested == 1 else ""
-        left = left or (f", and {untested:,} people could not be tested" if untested else "")
-        return f"{start} That is not enough to replace a person: it did not pass for everybody{left}."
+    if passed < everybody:
+        return f"{start} That is not enough to replace a person."
+    if allowed is not Reliance.CAN:
+        return f"{start} That alone is not enough to replace a person: {_NOT_REPLACED[allowed]}."
     return f"{start} It may replace a person here, as far as this test shows."
 
 

@@ -140,7 +140,10 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
         log.reviews(truth, reviewer)
     app = open_page("agreement", epsilon="0.1: a crowd")
     words = " ".join(texts(app, "jb-cap"))
-    assert "The judge passed the test for 3 of 3 people (ε = 0.1). It may replace a person here" in words
+    assert (
+        "The judge passed the test for 3 of 3 people (ε = 0.1). That alone is not enough to replace a person: how far "
+        "judge and people agree is not conclusive."
+    ) in words
     assert "the judge may win on up to 10 fewer answers per 100 than the person" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
