@@ -187,10 +187,18 @@ class LabelPlan:
     so_far: OutcomeSoFar | None = None
     made_prompt: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether the answers are so few that labels of all of them would show nothing."""
+        of_figure = self.question != "outcome" and (self.question != "judges" or self.by_lot is not None)
+        return of_figure and not self.enough and (self.shows is None or self.shows >= SHOWS_NOTHING)
+
 
 def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
     """Return what a plan means: how many labels, what the judge saves, what was assumed, and when to stop."""
     parts: tuple[str | None, ...]
+    if plan.shows_nothing:  # one advice: more answers, and no labels before these are there
+        return tuple(part for part in (_first(plan), *_of_prompts(plan)) if part is not None)
     if plan.question == "outcome":
         parts = (_of_outcome(plan), None if plan.so_far is None else plan.so_far.sentence, _of_pilot(plan))
     else:
@@ -210,7 +218,7 @@ def _first(plan: LabelPlan) -> str | None:
     goal += "" if is_interval or wanted.startswith("under") else " or more"
     if not plan.enough:
         few = f"{goal}, {counted(plan.answers, 'answer')} {_are(plan.answers)} too few, even if all "
-        if plan.shows is None or plan.shows >= SHOWS_NOTHING:
+        if plan.shows_nothing:
             return f"{few}are labelled. So few labels show nothing. Log and judge more answers."
         return (
             f"{few}are labelled. Labelling all shows {'' if is_interval else 'a difference of '}{shows}. "

@@ -33,8 +33,9 @@ from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
-from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both
+from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both, dimensions_scored, graded_reviews
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.verdicts import current_verdicts
 from judgeboard.text import counted
 
 EMPTY = (
@@ -145,7 +146,8 @@ def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
     """Return how far several raters (``who``: people, judge versions) agree on ``rows``, both in the plural."""
     n, agreement = result.n, result.statistics.get("agreement")
     if n == 0:
-        return f"No {rows.removesuffix('s')} has a {result.grade} by two {who}, so their agreement is not available."
+        row = rows.removesuffix("s")
+        return f"No two {who} gave a {result.grade} to the same {row}, so their agreement is not available."
     if n < MIN_PAIRS:
         return f"{rows.capitalize()} that two {who} or more rated: {too_few(n)}."
     same = "" if agreement is None else f" two of them agree on {percent_words(agreement)}."
@@ -215,7 +217,8 @@ def _alpha_sentence(alpha: Estimate, begins: bool) -> str:
 
 def _labels_sentence(statistics: PairStatistics) -> str:
     parts = [f"judge and people agree on {percent_words(statistics.agreement)}."]
-    if statistics.kappa.value is not None:
+    classes = [each for name in ("sensitivity", "specificity") if (each := statistics.estimates.get(name))]
+    if statistics.kappa.value is not None and all(each.value is not None for each in classes):
         word = kappa_word(statistics.kappa.value)
         parts.append(f"Cohen's kappa is {number_words(statistics.kappa)} ({word}).")
     errors = []
@@ -500,13 +503,33 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )
-    if dimensions:
-        by_people, by_judge = (_listed(sorted({names[side] for names in dimensions})) for side in (0, 1))
+    by_people, by_judge = ({names[side] for names in dimensions} for side in (0, 1))
+    if not dimensions:
+        by_people, by_judge = _grades_of_both(source, version)
+    if by_people and by_judge and not by_people & by_judge:
         return (
-            f"On the same answers, people gave {by_people} and the judge gave {by_judge}. Grades are compared by name: "
-            "import both under one name."
+            f"On the same answers, people gave {_listed(sorted(by_people))} and the judge gave "
+            f"{_listed(sorted(by_judge))}. Grades are compared by name: import both under one name."
         )
     return None
+
+
+def _grades_of_both(source: PairSource, version: StoredVersion | None) -> tuple[set[str], set[str]]:
+    """Return what people and the judge (None: any) gave on the answers that both graded, under whatever name."""
+    judged = current_verdicts(
+        source.connection, of_reviewed=True, version_ids=None if version is None else {version.id}
+    )
+    reviews: dict[str, GradedReviews] = {
+        **dict.fromkeys(GRADES, source.graded.reviews),
+        **{name: graded_reviews(source.connection, name) for name in dimensions_scored(source.connection)},
+    }
+    people = {name: each.response_ids[is_given(column_of(each.grades, name))] for name, each in reviews.items()}
+    common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
+    grades, ids = judged.grades.at(common), judged.response_ids[common]
+    return (
+        {name for name, of_people in people.items() if np.isin(of_people, ids).any()},
+        {str(name) for name in GRADES if is_given(column_of(grades, name)).any()},
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -249,12 +249,13 @@ def stats_command() -> None:
     Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
     from judgeboard.reports.output import text_lines
-    from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, measure
+    from judgeboard.reports.stats import agreement_table, flags_table, judgments_table, left_out_lines, measure
 
     stats = measure(options.seen(options.open_store()))
     tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
     lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
-    options.show(stats, [*lines, *(line for table in tables if table.rows for line in ("", *text_lines(table)))])
+    lines += [line for table in tables if table.rows for line in ("", *text_lines(table))]
+    options.show(stats, [*lines, *left_out_lines(stats)])
 
 
 @options.command(

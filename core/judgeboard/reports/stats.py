@@ -1,18 +1,18 @@
 """The figures of ``judgeboard stats``, typed, with their tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.result import AgreementResult
+from judgeboard.agreement.result import AgreementResult, left_out_sentence
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
 from judgeboard.store.engine import Readable
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.overview import (
     Grader,
     count_flags,
@@ -52,7 +52,10 @@ class FlagCounts:
 
 @dataclass(frozen=True, slots=True)
 class VersionAgreement:
-    """Agreement of a judge version with people on one grade, in one query type or (None) in all."""
+    """Agreement of a judge version with people on one grade, in one query type or (None) in all.
+
+    ``left_out`` counts answers that people graded and that the figures leave out, by reason; empty in a query type.
+    """
 
     judge: str
     judge_version: str
@@ -60,6 +63,7 @@ class VersionAgreement:
     query_type: str | None
     n: int
     statistics: Mapping[str, Estimate]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ def judgments_table(stats: Stats) -> Table:
     columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
     rows = (
         (
-            f"{version.name} v{version.number}",
+            version_title(version.name, version.number),
             *(version.counts[status] for status in map(str, Status)),
             None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
@@ -128,10 +132,23 @@ def flags_table(stats: Stats) -> Table:
 
 def agreement_table(stats: Stats) -> Table:
     """Return the leading statistics of each judge version and grade that people graded, over all query types."""
-    rows = [
-        ((row.judge, row.grade), row.n, row.statistics) for row in stats.agreement if row.query_type is None and row.n
-    ]
-    return statistics_table(("Judge", "Grade"), rows)
+    rows = [((title, row.grade), row.n, row.statistics) for title, row in _in_all(stats)]
+    return statistics_table(("Judge version", "Grade"), rows)
+
+
+def left_out_lines(stats: Stats) -> Iterator[str]:
+    """Yield which graded answers each judge version and grade leaves out."""
+    for title, row in _in_all(stats):
+        if (sentence := left_out_sentence(row.left_out)) is not None:
+            yield f"{title}, {row.grade}: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:
+    """Yield the agreement over all query types that people graded, with the title of the judge version."""
+    titles = {each.fingerprint: version_title(each.name, each.number) for each in stats.judge_versions}
+    for row in stats.agreement:
+        if row.query_type is None and row.n:
+            yield titles[row.judge_version], row
 
 
 def _version(version: StoredVersion, totals: Counts | None) -> VersionCounts:
@@ -150,6 +167,6 @@ def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
 def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:
     fingerprint = result.judge_versions[0].fingerprint
     judge = next(version.name for version in versions if version.fingerprint == fingerprint)
-    yield VersionAgreement(judge, fingerprint, result.grade, None, result.n, result.statistics)
+    yield VersionAgreement(judge, fingerprint, result.grade, None, result.n, result.statistics, result.left_out)
     for part in result.slices:
         yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics)

@@ -1,7 +1,7 @@
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.measure import every_judge, measure_agreement
 from judgeboard.agreement.notes import shares_of, stand_in_sentence
 from judgeboard.agreement.reliance import Reliance, reliance
 from judgeboard.domain import Estimate
@@ -58,7 +58,11 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
     ("passed", "allowed", "said"),
     [
         ((True, True, True), Reliance.CAN, "3 of 3 people (ε = 0.2). It may replace a person here, as far as this"),
-        ((True, True, True), Reliance.HELPS, "(ε = 0.2). That alone is not enough to replace a person: judge and people"),
+        (
+            (True, True, True),
+            Reliance.HELPS,
+            "(ε = 0.2). That alone is not enough to replace a person: judge and people",
+        ),
         ((True, True, True), Reliance.NOT_CONCLUSIVE, "a person: how far judge and people agree is not conclusive."),
         ((True, True, True), Reliance.DO_NOT, "a person: judge and people agree too little."),
         (
@@ -88,3 +92,13 @@ def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Re
 def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, high, allowed: Reliance) -> None:
     assert reliance({"kappa": Estimate(0.5, low, high, n=50)}) is allowed
     assert reliance({}) is Reliance.NOT_CONCLUSIVE
+
+
+@pytest.mark.parametrize("people", [GOOD, BAD])
+def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(sqlite_log: GradedLog, people) -> None:
+    version, ids = sqlite_log.version(), sqlite_log.answers(20)
+    sqlite_log.say(version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)})
+    sqlite_log.review_all(ids, label=people)
+    result = measure_agreement(sqlite_log.store)
+    assert "kappa" not in result.sentence
+    assert any("kappa is not meaningful" in note.text for note in result.notes)

@@ -72,7 +72,7 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
 def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
     log = busy_log(store)
     rows = report(log)["agreement"]
-    assert list(rows[0]) == ["judge", "judge_version", "grade", "query_type", "n", "statistics"]
+    assert list(rows[0]) == ["judge", "judge_version", "grade", "query_type", "n", "statistics", "left_out"]
     assert [(row["judge"], row["grade"], row["query_type"]) for row in rows] == [
         (judge, grade, query_type)
         for judge in ("nli", "rag")

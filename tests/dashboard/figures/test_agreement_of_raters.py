@@ -103,7 +103,9 @@ def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store)
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(3), label=GOOD)
     app = open_page("agreement", compare=PEOPLE)
-    assert texts(app, "jb-say") == ["No answer has a label by two people, so their agreement is not available."]
+    assert texts(app, "jb-say") == [
+        "No two people gave a label to the same answer, so their agreement is not available."
+    ]
 
 
 def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
