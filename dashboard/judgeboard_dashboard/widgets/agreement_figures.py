@@ -16,6 +16,7 @@ from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
     headline_name,
+    headline_words,
     shown_statistics,
 )
 from judgeboard.domain import Estimate
@@ -222,7 +223,8 @@ class AgreementFigures:
             instead("These answers have no time. To import a column of times: `--map YOURS=asked_at`")
             return
         share = self.page.grade != "groundedness"
-        kappa = STATISTICS[headline_name(SCALES[self.page.grade])].name
+        scale = SCALES[self.page.grade]
+        kappa = STATISTICS[headline_name(scale)].name
         missing = self.page.without_time
         title = "Same grade" if share else "Mean difference"
         columns: Columns[TimePoint] = {
@@ -244,7 +246,7 @@ class AgreementFigures:
         if not known:
             caption(f"{kappa}: no week has enough different grades (at least {MIN_PAIRS} answers needed).")
             return
-        few = f"{counted(left_out, 'week')} without {kappa.lower()}: too few answers, or no different grades."
+        few = f"{counted(left_out, 'week')} without {headline_words(scale)}: too few answers, or no different grades."
         lowest = min(point.estimate.low or 0.0 for point in known)
         self._weeks(
             kappa, known, columns, (CHANCE, few if left_out else None), share=False, low=-1.0 if lowest < 0 else 0.0

@@ -155,6 +155,20 @@ def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, f
     assert names[:3] == ["Gold label, else majority of people", "Majority of people", "Each person alone"]
 
 
+def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for week, n in ((0, 40), (1, 9)):
+        ids = log.answers(n, day=20_003 + 7 * week)
+        log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
+    weeks = table(open_page("agreement", tables="true"), "Week of")
+    assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %"]
+    assert weeks["Cohen's kappa"][0].startswith("0.50 [")
+    words = " ".join(texts(open_page("agreement"), "jb-cap"))
+    assert "1 week without kappa: too few answers, or no different grades." in words
+
+
 def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(40)
