@@ -244,8 +244,8 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
     out = capsys.readouterr().out
-    assert "Judge    Grade   n  Same grade" in out
-    assert "lexical  label  12  92 % [" in out
+    assert "Judge version  Grade   n  Same grade" in out
+    assert "lexical v1     label  12  92 % [" in out
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
