@@ -7,7 +7,7 @@ figure of all labels. The same figure on the labelled answers alone, which earli
 In the last setting, the flagged answers are worked worst first, and left after a third. These labels came by no known
 chance, so no figure of all answers may rest on them.
 
-    python benchmarks/chosen_labels.py --data FOLDER [--draws 200] [--seed 0]
+    python benchmarks/chosen_labels.py --data FOLDER [--draws 2000] [--seed 0]
 
 FOLDER contains ``ragtruth.responses.jsonl.gz``, ``ragtruth.human.jsonl.gz`` and ``ragtruth.judgements.jsonl.gz``. Exits
 1 if an interval holds the figure of all labels in less than 93 % of the draws, or if the last setting has a figure.
@@ -41,7 +41,7 @@ def main() -> int:
     """Draw and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the RAGTruth files")
-    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--draws", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     print(f"{asked.draws} draws: intervals that hold the figure of all labels, in %; draws with an interval, in %;")

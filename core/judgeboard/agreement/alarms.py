@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from sqlalchemy import Connection
@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.corrected_trend import (
     TO_LABEL,
     CorrectedTrend,
+    ErrorRates,
     Monitor,
     Watched,
     changed_words,
@@ -79,9 +80,9 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
         alarms = open_alarms(connection)
     numbers = _numbers(alarms)
     changes = (
-        _row(trend.version_id, query_type, monitor, change) | {"by": by, "at": at}
+        _row(trend.version_id, query_type, monitor, change, rates) | {"by": by, "at": at}
         for query_type, monitor in trend.monitors
-        for change in monitor.changes
+        for change, rates in zip_longest(monitor.changes, monitor.rates)
         if (monitor.watched, change.direction, query_type, trend.version_id) not in numbers
     )
     new = list[int]()
@@ -113,7 +114,9 @@ def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], 
     return {(each.measure, each.direction, each.query_type, each.judge_version_id): each.id for each in alarms}
 
 
-def _row(version_id: int | None, query_type: str, monitor: Monitor, change: Change) -> dict[str, Any]:
+def _row(
+    version_id: int | None, query_type: str, monitor: Monitor, change: Change, rates: ErrorRates | None
+) -> dict[str, Any]:
     return {
         "measure": monitor.watched,
         "direction": change.direction,
@@ -125,6 +128,7 @@ def _row(version_id: int | None, query_type: str, monitor: Monitor, change: Chan
         "evidence_limit": monitor.limit,
         "rate_before": change.before.value,
         "rate_after": change.after.value,
+        "explanation": None if rates is None else rates.sentence,
     }
 
 
@@ -172,7 +176,7 @@ def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str,
             days = {"from_day": utc_day(model.first_at), "seen_day": utc_day(at)}
             evidence = {"evidence": float(model.judgments), "evidence_limit": 1.0}
             rates = {"rate_before": 0.0, "rate_after": model.judgments / sum(each.judgments for each in models)}
-            rows.append({**row, **days, **evidence, **rates, "by": by, "at": at})
+            rows.append({**row, **days, **evidence, **rates, "explanation": None, "by": by, "at": at})
     return rows
 
 
@@ -235,7 +239,8 @@ def alarm_sentence(alarm: Alarm) -> str:
             return changed
         return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
     when = f"in the week of {day_words(alarm.from_day)}"
-    return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
+    words = changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
+    return words if alarm.explanation is None else f"{words} {alarm.explanation}"
 
 
 def promise_words(trend: CorrectedTrend) -> str:

@@ -485,11 +485,7 @@ def changed_words(
     """Return for example "The share of bad answers in query type QA rose in the week of 2 Mar, from 26 % to 58 %."."""
     first, last = (_side_words(watched, each) for each in (before, after))
     where = "" if query_type == ALL_ANSWERS else f" in query type {query_type}"
-    words = f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
-    if watched != "judge_error":
-        return words
-    more = "more" if direction == "rose" else "fewer"
-    return f"{words} Compared with people, it calls {more} answers bad than before."
+    return f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
 
 
 def _side_words(watched: str, side: Estimate | float) -> str:

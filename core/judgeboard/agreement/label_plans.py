@@ -5,8 +5,8 @@ leaves out the bound would find differences by luck. A confidence sequence (Waud
 times. It needs the labels in the order in which the answers were drawn.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -159,7 +159,8 @@ class LabelPlan:
     it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
     variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
     ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
-    ``so_far`` tells whether an outcome is decided already.
+    ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because
+    a judge's prompt was made with them, by the judge.
     """
 
     question: Question
@@ -184,16 +185,25 @@ class LabelPlan:
     strata: tuple[PlannedStratum, ...] = ()
     sentences: tuple[str, ...] = ()
     so_far: OutcomeSoFar | None = None
+    made_prompt: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether the answers are so few that labels of all of them would show nothing."""
+        of_figure = self.question != "outcome" and (self.question != "judges" or self.by_lot is not None)
+        return of_figure and not self.enough and (self.shows is None or self.shows >= SHOWS_NOTHING)
 
 
 def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
     """Return what a plan means: how many labels, what the judge saves, what was assumed, and when to stop."""
     parts: tuple[str | None, ...]
+    if plan.shows_nothing:  # one advice: more answers, and no labels before these are there
+        return tuple(part for part in (_first(plan), *_of_prompts(plan)) if part is not None)
     if plan.question == "outcome":
         parts = (_of_outcome(plan), None if plan.so_far is None else plan.so_far.sentence, _of_pilot(plan))
     else:
         parts = (_first(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan), *plan.sentences)
-    parts = (*parts, _stopping(plan))
+    parts = (*parts, *_of_prompts(plan), _stopping(plan))
     return tuple(part for part in parts if part is not None)
 
 
@@ -208,7 +218,7 @@ def _first(plan: LabelPlan) -> str | None:
     goal += "" if is_interval or wanted.startswith("under") else " or more"
     if not plan.enough:
         few = f"{goal}, {counted(plan.answers, 'answer')} {_are(plan.answers)} too few, even if all "
-        if plan.shows is None or plan.shows >= SHOWS_NOTHING:
+        if plan.shows_nothing:
             return f"{few}are labelled. So few labels show nothing. Log and judge more answers."
         return (
             f"{few}are labelled. Labelling all shows {'' if is_interval else 'a difference of '}{shows}. "
@@ -284,6 +294,11 @@ def _of_groups(plan: LabelPlan) -> str | None:
         "Answers to one question from the same passages are alike. Too few labels show how much, so the plan "
         f"{taken or f'assumes {correlation}'}."
     )
+
+
+def _of_prompts(plan: LabelPlan) -> Iterator[str]:
+    for judge, n in plan.made_prompt.items():
+        yield f"The prompt of {judge} was made with {counted(n, 'answer')}, which the plan leaves out."
 
 
 def _stopping(plan: LabelPlan) -> str | None:

@@ -11,6 +11,7 @@ from judgeboard.agreement.all_answers import InAllAnswers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
+from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
@@ -32,8 +33,9 @@ from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
-from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both
+from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both, dimensions_scored, graded_reviews
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.verdicts import current_verdicts
 from judgeboard.text import counted
 
 EMPTY = (
@@ -54,6 +56,12 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
+_NOT_REPLACED = {
+    Reliance.DO_NOT: "judge and people agree too little",
+    Reliance.NOT_CONCLUSIVE: "how far judge and people agree is not conclusive",
+    Reliance.HELPS: "judge and people may agree only moderately",
+}
+"""Why a judge that passed the test replaces nobody."""
 _NAMES = {"spearman": "rank correlation", "alpha": "Krippendorff's alpha"}
 
 
@@ -167,7 +175,8 @@ def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
     """Return how far several raters (``who``: people, judge versions) agree on ``rows``, both in the plural."""
     n, agreement = result.n, result.statistics.get("agreement")
     if n == 0:
-        return f"No {rows.removesuffix('s')} has a {result.grade} by two {who}, so their agreement is not available."
+        row = rows.removesuffix("s")
+        return f"No two {who} gave a {result.grade} to the same {row}, so their agreement is not available."
     if n < MIN_PAIRS:
         return f"{rows.capitalize()} that two {who} or more rated: {too_few(n)}."
     same = "" if agreement is None else f" two of them agree on {percent_words(agreement)}."
@@ -183,21 +192,24 @@ def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
     return start if alpha.value is None else f"{start} {_alpha_sentence(alpha, True)}"
 
 
-def stand_in_sentence(test: AlternativeAnnotatorTest) -> str:
-    """Return the result of the alternative annotator test."""
+def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
+    """Return the result of the alternative annotator test; it never says more than how far people may rely on a judge.
+
+    ``allowed`` is the conclusion from all figures of the judge.
+    """
     if test.omega.value is None:
         return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
-    tested = [person for person in test.people if person.p is not None]
-    passed = sum(person.rejected for person in tested)
-    people = "1 person" if len(tested) == 1 else f"{len(tested)} people"
-    start = f"The judge passed the test for {passed} of {people} (ε = {test.epsilon:g})."
-    untested = len(test.people) - len(tested)
+    everybody, passed = len(test.people), sum(person.rejected for person in test.people)
+    untested = sum(person.p is None for person in test.people)
+    left = f"; {untested:,} could not be tested" if untested else ""
+    people = "1 person" if everybody == 1 else f"{everybody:,} people"
+    start = f"The judge passed the test for {passed:,} of {people} (ε = {test.epsilon:g}{left})."
     if not test.passed:
         return f"{start} It cannot replace a person here."
-    if passed < len(tested) or untested:
-        left = f", and {counted(untested, 'person')} could not be tested" if untested and untested == 1 else ""
-        left = left or (f", and {untested:,} people could not be tested" if untested else "")
-        return f"{start} That is not enough to replace a person: it did not pass for everybody{left}."
+    if passed < everybody:
+        return f"{start} That is not enough to replace a person."
+    if allowed is not Reliance.CAN:
+        return f"{start} That alone is not enough to replace a person: {_NOT_REPLACED[allowed]}."
     return f"{start} It may replace a person here, as far as this test shows."
 
 
@@ -236,7 +248,8 @@ def _clauses(statistics: PairStatistics) -> Iterator[str]:
 
 def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
     yield f"judge and people agree on {_with_reason(percent_words(statistics.agreement), statistics.agreement)}"
-    if statistics.kappa.value is not None:
+    classes = [each for name in ("sensitivity", "specificity") if (each := statistics.estimates.get(name))]
+    if statistics.kappa.value is not None and all(each.value is not None for each in classes):
         yield f"Cohen's kappa is {number_words(statistics.kappa)} ({kappa_word(statistics.kappa.value)})"
     errors = []
     if "sensitivity" in statistics.estimates:
@@ -543,13 +556,33 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )
-    if dimensions:
-        by_people, by_judge = (_listed(sorted({names[side] for names in dimensions})) for side in (0, 1))
+    by_people, by_judge = ({names[side] for names in dimensions} for side in (0, 1))
+    if not dimensions:
+        by_people, by_judge = _grades_of_both(source, version)
+    if by_people and by_judge and not by_people & by_judge:
         return (
-            f"On the same answers, people gave {by_people} and the judge gave {by_judge}. Grades are compared by name: "
-            "import both under one name."
+            f"On the same answers, people gave {_listed(sorted(by_people))} and the judge gave "
+            f"{_listed(sorted(by_judge))}. Grades are compared by name: import both under one name."
         )
     return None
+
+
+def _grades_of_both(source: PairSource, version: StoredVersion | None) -> tuple[set[str], set[str]]:
+    """Return what people and the judge (None: any) gave on the answers that both graded, under whatever name."""
+    judged = current_verdicts(
+        source.connection, of_reviewed=True, version_ids=None if version is None else {version.id}
+    )
+    reviews: dict[str, GradedReviews] = {
+        **dict.fromkeys(GRADES, source.graded.reviews),
+        **{name: graded_reviews(source.connection, name) for name in dimensions_scored(source.connection)},
+    }
+    people = {name: each.response_ids[is_given(column_of(each.grades, name))] for name, each in reviews.items()}
+    common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
+    grades, ids = judged.grades.at(common), judged.response_ids[common]
+    return (
+        {name for name, of_people in people.items() if np.isin(of_people, ids).any()},
+        {str(name) for name in GRADES if is_given(column_of(grades, name)).any()},
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -80,12 +80,14 @@ class SameAnswers:
 class TimePoint:
     """Agreement on the answers of one week, from UTC day ``start``.
 
-    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness.
+    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness. ``kappa``
+    is the (weighted) kappa of the same labels or qualities; without a value, it has the reason.
     """
 
     start: int
     estimate: Estimate
     segment: int
+    kappa: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +225,18 @@ def over_time(pairs: AnswerPairs, human: Human = "gold") -> tuple[TimePoint, ...
     starts = np.unique(weeks).tolist()
     segments = PeriodSums(tuple(starts)).segments("week")
     return tuple(
-        TimePoint(start, _same_or_apart(pairs.at(weeks == start), human), segment)
+        TimePoint(start, _same_or_apart(in_week, human), segment, _kappa(in_week, human))
         for start, segment in zip(starts, segments, strict=True)
+        for in_week in (pairs.at(weeks == start),)
     )
+
+
+def _kappa(pairs: AnswerPairs, human: Human) -> Estimate | None:
+    """Return the kappa of grades in categories; None for scores."""
+    if pairs.scale.categories is None:
+        return None
+    name = headline_name(pairs.scale)
+    return judge_statistics(pairs, human=human, only=(name,)).estimates[name]
 
 
 def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:

@@ -151,6 +151,7 @@ def plan_labels(
         target,
         tuple(version.title for version in versions),
         seconds_per_review=median_review_seconds(connection),
+        made_prompt=_made_prompt(sources),
     )
     if question == "outcome":
         start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter()))
@@ -159,7 +160,7 @@ def plan_labels(
         positions = [source.answers.query_types.positions() for source in sources]
         none = np.empty(0, dtype=np.int64)
         plans += [
-            _plan(replace(start, name=name), sources, [each.get(name, none) for each in positions])
+            _plan(replace(start, name=name, made_prompt={}), sources, [each.get(name, none) for each in positions])
             for name in positions[0]
         ]
     return tuple(plans)
@@ -182,11 +183,18 @@ def plans_for_rate(
         target,
         () if version is None else (version.title,),
         seconds_per_review=median_review_seconds(connection),
+        made_prompt=_made_prompt([source]),
     )
     left = pilot.answers - pilot.n
     numbers = [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
     plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in numbers]
     return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
+
+
+def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
+    """Return how many answers are left out because a judge's prompt was made with them, by the judge."""
+    counts = ((each.version, each.left_out["prompt_examples"]) for each in sources)
+    return {version.title: n for version, n in counts if version is not None and n}
 
 
 def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers], rows: Sequence[IntArray | None]) -> LabelPlan:

@@ -36,7 +36,7 @@ from judgeboard.store.response_pages import response_facts
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import Columns
-from judgeboard.store.verdicts import current_verdicts, load_graded, matching_answers, prompt_answers
+from judgeboard.store.verdicts import answers_of_prompts, current_verdicts, load_graded, matching_answers
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
 """The names of rows and of the groups that an interval resamples."""
@@ -265,13 +265,12 @@ class AnswerRatings:
         """Return the rating pairs of a judge version's current verdicts, and how many answers are left out."""
         pairs = self.source.pairs(version.id, self.grade)
         people = self.source.people(self.grade, pairs.scale)
-        in_prompt = prompt_answers(self._connection).get(version.id, no_ints())
-        developed = int(among(people.response_ids, in_prompt).sum())
+        in_prompt = answers_of_prompts(self._connection, [version.id]).counts(people.response_ids)
         counts = {
             "ties": people.ties,
             "only_gold": people.only_gold,
-            "prompt_examples": developed,
-            "without_verdict": len(people.response_ids) - pairs.n - developed,
+            **in_prompt,
+            "without_verdict": len(people.response_ids) - pairs.n - sum(in_prompt.values()),
         }
         return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
 
@@ -316,9 +315,13 @@ class AnswerRatings:
             {each.id: each.title for each in versions},
         )
 
-    def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:  # noqa: ARG002 - as for pairs
-        """Count the answers that only one of these judge versions rated."""
-        return {"one_judge": int((rated.ratings.per_item == 1).sum())}
+    def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
+        """Count the answers that made the prompt of one of these judge versions, and those that only one rated."""
+        made = answers_of_prompts(self._connection, [each.id for each in versions])
+        alone = (rated.ratings.per_item == 1) & ~among(rated.ids, made.both)
+        everything = self.source.where == RowFilter()
+        matching = made.both if everything else matching_answers(self._connection, self.source.where)
+        return {**made.counts(matching), "one_judge": int(alone.sum())}
 
     @cached_property
     def _names(self) -> dict[int, str]:

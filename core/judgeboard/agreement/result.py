@@ -34,7 +34,8 @@ Statistics = dict[str, Estimate]
 _LEFT_OUT = {
     "ties": "people tied",
     "only_gold": "graded by a lead only",
-    "prompt_examples": "the judge's prompt was made with them",
+    "prompt_examples": "examples in a judge's prompt",
+    "develop": "develop answers, whose labels made a judge's prompt",
     "without_verdict": "no usable verdict of this judge version",
     "inconsistent": "contradictory verdicts in the two orders",
     "unusable": "unusable verdict",
@@ -44,6 +45,8 @@ _LEFT_OUT = {
     "one_judge": "judged by one judge only",
     "incomplete": "no usable verdict in some repeat",
     "no_value": "no usable verdict in any repeat",
+    "labelled_but_judged_by_one": "judged by one version only",
+    "verdicts_are_equal": "both versions give the same verdict",
 }
 
 
@@ -139,7 +142,12 @@ class AgreementResult:
     @property
     def left_out_sentence(self) -> str | None:
         """What was left out: "Left out: people tied (3)."."""
-        return left_out_words((_LEFT_OUT[reason], n) for reason, n in self.left_out.items())
+        return left_out_sentence(self.left_out)
+
+
+def left_out_sentence(left_out: Mapping[str, int]) -> str | None:
+    """Return what was left out, for counts by reason; None if there are none."""
+    return left_out_words((_LEFT_OUT[reason], n) for reason, n in left_out.items())
 
 
 def all_or_graded(answers: int | None) -> str:

@@ -1,13 +1,15 @@
 """Two judge versions on the answers that people labelled: is the second one better?"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import people_values
+from judgeboard.agreement.result import left_out_sentence
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
@@ -23,8 +25,11 @@ from judgeboard.stats.paired import (
     conclusion,
     paired_shares,
 )
-from judgeboard.store.judge_versions import get_version
+from judgeboard.stats.ratings import SCALES
+from judgeboard.store.grades import graded_reviews
+from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.strata import BAD, UNUSABLE
+from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 
 _UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
@@ -40,7 +45,8 @@ class VersionsCompared:
     version, by title. ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many.
     ``differing`` is the number of all answers, labelled or not, on which the verdicts differ. If people labelled these
     answers more or less often than others, ``counts`` are of them ``alone``, and the change is weighted by their share
-    of all answers; how often each version is right is then not known. JSON has the same fields.
+    of all answers; how often each version is right is then not known. ``left_out`` counts labelled answers by reason.
+    JSON has the same fields.
     """
 
     first: str
@@ -59,6 +65,11 @@ class VersionsCompared:
     left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    @property
+    def left_out_sentence(self) -> str | None:
+        """What was left out: "Left out: people tied (3)."."""
+        return left_out_sentence(self.left_out)
+
 
 def compare_versions(
     connection: Connection, first: int | str, second: int | str, *, within: float = WITHIN
@@ -74,7 +85,7 @@ def compare_versions(
         raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
     loaded = [LabelledAnswers(connection, version) for version in versions]
     one, other = (each.answers.response_ids for each in loaded)
-    ids, *places = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    _, *places = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     sides = [each.answers.verdicts[at] for each, at in zip(loaded, places, strict=True)]
     groups = loaded[0].answers.evidence_groups[places[0]]
     return compare_verdicts(
@@ -84,14 +95,24 @@ def compare_versions(
         bad=loaded[0].values[places[0]] == 1,
         groups=groups,
         within=within,
-        left_out=_left_out(loaded, ids),
+        left_out=_left_out(connection, versions, loaded, places[0]),
     )
 
 
-def _left_out(loaded: list[LabelledAnswers], ids: IntArray) -> dict[str, int]:
-    labelled = [set(each.answers.response_ids[each.labelled].tolist()) for each in loaded]
-    of_one = set.union(*labelled) - set(ids.tolist())
-    return {"labelled_but_judged_by_one": len(of_one)} if of_one else {}
+def _left_out(
+    connection: Connection, versions: Sequence[StoredVersion], loaded: Sequence[LabelledAnswers], both: IntArray
+) -> dict[str, int]:
+    """Count the answers with grades that are not compared; ``both`` are the first version's rows that both judged."""
+    ties = loaded[0].sample(np.sort(both), by_group=False).left_out.get("ties", 0) if len(both) else 0
+    graded = people_values(graded_reviews(connection), SCALES["label"]).response_ids
+    made = answers_of_prompts(connection, [each.id for each in versions])
+    labelled = [each.answers.response_ids[each.labelled] for each in loaded]
+    of_one = np.setdiff1d(np.union1d(*labelled), loaded[0].answers.response_ids[both])
+    return {
+        "ties": ties,
+        **made.counts(graded),
+        "labelled_but_judged_by_one": len(np.setdiff1d(of_one, made.both)),
+    }
 
 
 def compare_verdicts(
@@ -127,13 +148,16 @@ def compare_verdicts(
     by_group = grouping(groups[rows], counts.n)
     if alone:
         counts = _weighted(counts, part, int(usable.sum()))
+    if counts.n and by_group.count < MIN_GROUPS:
+        counts = _without_interval(counts, by_group.count)
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     asked = int(labelled.sum())
     apart = not alone and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
     changes = {}
-    if counts.n and not alone:
+    enough = by_group.count >= MIN_GROUPS
+    if counts.n and not alone and enough and differ.any():
         changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
-    reached = conclusion(counts.change, within) if by_group.count >= MIN_GROUPS else Conclusion.NOT_SHOWN
+    reached = conclusion(counts.change, within) if enough else Conclusion.NOT_SHOWN
     if failed[0].any() or failed[1].any():
         left_out = {**left_out, "unusable": int((labelled & ~usable).sum())}
     if alone:
@@ -175,6 +199,16 @@ def _weighted(counts: PairedShares, part: float, answers: int) -> PairedShares:
         value, change.n, ends, method=f"{change.method}, weighted by the share that differs", unit=change.unit
     )
     return replace(counts, change=weighted, differing_needed=counts.labels_needed)
+
+
+def _without_interval(counts: PairedShares, groups: int) -> PairedShares:
+    """Return a comparison of too few evidence groups: its counts stand, but no interval or plan rests on them."""
+    change = measured(counts.change.value or 0.0, counts.change.n, reason=_few_groups(groups))
+    return replace(counts, change=change, p=None, labels_needed=None, differing_needed=None, as_good_needed=None)
+
+
+def _few_groups(groups: int) -> str:
+    return f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
 
 
 def _warnings(
@@ -254,7 +288,9 @@ def _sentence(
             "apart."
         )
     if not counts.n:
-        return f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
+        nothing = f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
+        same = f" They give the same verdict on {both - differing:,} of the {both:,} answers that both judged."
+        return nothing + (same if both else "")
     start = (
         f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "
         f"{counted(counts.n, 'labelled answer')}{' on which they differ' if alone else ''}."
@@ -264,7 +300,8 @@ def _sentence(
     if reached is not Conclusion.NOT_SHOWN:
         return start
     if groups < MIN_GROUPS:
-        return f"{start} The labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed."
+        few = _few_groups(groups)
+        return f"{start} {few[0].upper()}{few[1:]}."
     if counts.labels_needed is not None:
         where = "on such answers" if alone else f"in all, {counts.differing_needed:,} of them where the two differ"
         are = "is" if counts.labels_needed == 1 else "are"

@@ -163,11 +163,11 @@ def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Itera
 
 
 def _figures(report: "SelfReferenceReport") -> Iterator[str]:
-    from judgeboard.methods.self_reference_report import CONDITION_WORDS, samples_sentence
+    from judgeboard.methods.self_reference_report import CONDITION_WORDS, agreeing_words, samples_sentence
 
     yield (
-        f"{counted(report.items, 'item')} with {report.k} samples each. The gate (at least {report.needed} of "
-        f"{report.k} samples agree) is on for {percent_words(report.gate.on_rate)} of the items. On these, the "
+        f"{counted(report.items, 'item')} with {counted(report.k, 'sample')} each. The gate ({agreeing_words(report)}) "
+        f"is on for {percent_words(report.gate.on_rate)} of the items. On these, the "
         f"judge's own answer is right for {percent_words(report.gate.precision)}."
     )
     if (of_samples := samples_sentence(report)) is not None:
@@ -186,8 +186,10 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
             f"{counted(each.n, 'item')}{''.join(known)}"
         )
     for level in report.calibration:
-        right = f", right on {percent_words(level.share)}" if level.n else ""
-        yield f"{level.agree} of {report.k} agree: {counted(level.n, 'item')}{right}"
+        if level.n:
+            agree = "agrees" if report.k == 1 else "agree"
+            words = f"{counted(level.n, 'item')}, right on {percent_words(level.share)}"
+            yield f"{level.agree} of {report.k} {agree}: {words}"
 
 
 def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:

@@ -108,6 +108,7 @@ def agreement_command(
     from judgeboard.agreement.fields import field_agreement
     from judgeboard.agreement.measure import measure_agreement
     from judgeboard.agreement.notes import stand_in_sentence
+    from judgeboard.agreement.reliance import reliance
     from judgeboard.agreement.result import shortened
     from judgeboard.reports.agreement import fields_table, result_lines
     from judgeboard.reports.output import text_lines
@@ -123,7 +124,9 @@ def agreement_command(
         with options.seen(options.open_store()).reading() as connection:
             fields = field_agreement(connection, schema, epsilon=tested, **of_schema)
         tests = [
-            f"{each.field}, {title}: {stand_in_sentence(test)}" for each in fields for title, test in each.tests.items()
+            f"{each.field}, {title}: {stand_in_sentence(test, reliance(each.judges[title]))}"
+            for each in fields
+            for title, test in each.tests.items()
         ]
         where = of_schema["where"]
         filtered = [] if where == RowFilter() else [f"Filter: {describe(where)}."]
@@ -247,13 +250,20 @@ def stats_command() -> None:
     Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
     from judgeboard.reports.output import text_lines
-    from judgeboard.reports.stats import agreement_table, agreement_words, flags_table, judgments_table, measure
+    from judgeboard.reports.stats import (
+        agreement_table,
+        agreement_words,
+        flags_table,
+        judgments_table,
+        left_out_lines,
+        measure,
+    )
 
     stats = measure(options.seen(options.open_store()))
     tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
     lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
     lines += [line for table in tables if table.rows for line in ("", *text_lines(table))]
-    options.show(stats, [*lines, *agreement_words(stats)])
+    options.show(stats, [*lines, *left_out_lines(stats), *agreement_words(stats)])
 
 
 @options.command(
@@ -309,13 +319,14 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 
 
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
-    from judgeboard.agreement.alarms import alarm_sentence
+    from judgeboard.agreement.alarms import PERIOD, alarm_sentence
     from judgeboard.reports.output import text_lines
-    from judgeboard.reports.trends import detectors_table
+    from judgeboard.reports.trends import detectors_table, evidence_sentence
 
     yield result.promise
     if result.detectors:
         yield from text_lines(detectors_table(result))
+        yield evidence_sentence(PERIOD)
     for alarm in reversed(result.alarms):
         yield f"{'New alarm' if alarm.id in result.new else 'Alarm'} {alarm.id}: {alarm_sentence(alarm)}"
     if not result.alarms and result.detectors:

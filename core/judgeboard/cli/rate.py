@@ -133,7 +133,7 @@ def plan_command(
         )
     first = plans[0]
     options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
-    if first.more and question != "versions":
+    if first.more and question != "versions" and not first.shows_nothing:
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         assigned = ("--assign", "NAMES")
@@ -148,7 +148,7 @@ def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
         yield from plan.sentences
     else:
         yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
-    if plan.more:
+    if plan.more and not plan.shows_nothing:
         for stratum in plan.strata:
             title, labelled = stratum_title(stratum, plan.strata), f"({stratum.labelled:,} labelled)"
             yield f"  {title}: {stratum.labels:,} of {counted(stratum.answers, 'answer')} {labelled}"

@@ -149,13 +149,19 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
 
     yield result.sentence
     yield from result.warnings
+    if result.left_out_sentence is not None:
+        yield result.left_out_sentence
     if not result.counts.n:
         return
     yield _counts_line(result, result.counts)
     named = {"kappa": "Cohen's kappa", "sensitivity": "recall of bad answers", "specificity": "specificity"}
-    yield "change: " + ", ".join(
-        f"{named[name]} {number_words(each, sign=True)}" for name, each in result.changes.items()
-    )
+    if result.changes:
+        yield "change: " + ", ".join(
+            f"{named[name]} {number_words(each, sign=True)}"
+            if each.value is not None
+            else f"{named[name]} not available ({each.reason})"
+            for name, each in result.changes.items()
+        )
     if any(result.unusable.values()):
         yield "unusable verdicts: " + ", ".join(f"{title} {n:,}" for title, n in result.unusable.items())
     if result.as_wrong is not None:
@@ -236,13 +242,19 @@ def align_command(
     from judgeboard.methods.alignment import accept_latest, align
     from judgeboard.runs.addresses import last_address
     from judgeboard.store.judge_versions import get_version
+    from judgeboard.store.overview import count_judgments
+    from judgeboard.store.runs import Counts
 
     if accept is not None:
         context = click.get_current_context()
         unread = {each.name for each in context.command.params if each.name} - {"judge_version", "accept", "db", "json"}
         refuse_given(context, "--accept makes no model calls", unread)
-        accepted = accept_latest(options.open_store(), judge_version, accept, options.actor())
-        options.show(accepted, [f"{accept} is accepted: it is {accepted.title}, which has judged nothing yet."])
+        store = options.open_store()
+        accepted = accept_latest(store, judge_version, accept, options.actor())
+        with store.reading() as connection:
+            judgments = sum(count_judgments(connection).get(accepted.id, Counts()).by_status.values())
+        has = f"has {counted(judgments, 'judgment')}" if judgments else "has judged nothing yet"
+        options.show(accepted, [f"{accept} is accepted: it is {accepted.title}, which {has}."])
         options.suggest("prompt", accepted.title)
         return 0
     if chosen["model"] is None:

@@ -24,7 +24,7 @@ from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
-from judgeboard.store.grades import GradeOf, insert_grades, one_spelling, several_of_spelling
+from judgeboard.store.grades import GradeOf, author_spellings, insert_grades, one_spelling, several_of_spelling
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
@@ -81,6 +81,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._spellings: dict[str, set[str]] = {}
+        self._stored: dict[str, set[str]] | None = None  # the reviewers before this import, by their spelling
         self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
 
     @classmethod
@@ -133,6 +134,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     ) -> Stored:
         """Store the grades and preferences whose response or pair is stored."""
         rows = RowOutcomes(len(records))
+        self._stored = author_spellings(connection) if self._stored is None else self._stored
         grades = {index: record for index, record in enumerate(records) if isinstance(record, ImportedGrade)}
         preferences = {index: record for index, record in enumerate(records) if isinstance(record, ImportedPreference)}
         named = {index: (record.response_id, record.annotator) for index, record in grades.items()}
@@ -173,9 +175,11 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return stored
 
     def messages(self) -> Iterator[str]:
-        """Yield the names that are written in several ways, which are one reviewer."""
-        for names in self._spellings.values():
-            if len(names) > 1:
+        """Yield the names that are written in several ways, here or in earlier imports, which are one reviewer."""
+        for spelling, written in self._spellings.items():
+            stored = (self._stored or {}).get(spelling, set())
+            names = written | stored
+            if len(names) > 1 and len(stored) < 2:  # people who are stored in two spellings are two people
                 yield f"one reviewer: {' and '.join(map(repr, sorted(names)))}"
 
     def _annotator(self, cells: Cells) -> str:

@@ -10,7 +10,7 @@ from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Prefer
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, checked, chosen, parsed_json
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
-from judgeboard.imports.values import NO_VERDICT, spelled_number
+from judgeboard.imports.values import NO_VERDICT, spelled_number, word_of
 from judgeboard.text import MAX_NAME, as_utc
 
 _ANSWERS = ("answer", "response", "output", "model", "assistant", "completion", "candidate")
@@ -66,7 +66,7 @@ def verdict_in(
     value = list_or_object(cells, field)
     if isinstance(value, str) and (scores := _TWO_NUMBERS.fullmatch(value)):
         value = [float(scores[1]), float(scores[2])]
-    if value is None or (isinstance(value, str) and value.strip().casefold() in NO_VERDICT):
+    if value is None or (isinstance(value, str) and word_of(value) in NO_VERDICT):
         return {}
     if isinstance(value, list):
         return {} if value == [-1, -1] else {OVERALL: higher(field, value)}

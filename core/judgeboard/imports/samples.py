@@ -37,6 +37,7 @@ from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.text import counted
 
 Value = TypeVar("Value")
+Item = TypeVar("Item")
 _CONDITIONS = {"A": "plain", "B": "reference"}
 NO_NAME = "recorded samples"
 
@@ -51,7 +52,29 @@ class ImportedSamples:
     comparisons: tuple[NewComparison, ...] = ()
 
 
-class SampleImport(RecordedImport[ImportedSamples]):
+class ListImport(RecordedImport[Value]):
+    """Rows with a list of samples, and further lists beside it, with one item for each sample."""
+
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
+        self._other_length: Counter[str] = Counter()
+
+    def messages(self) -> Iterator[str]:
+        """Yield the columns that are left out because the length of their list differs from that of the samples."""
+        for column, rows in self._other_length.items():
+            left_out = f"{column!r} is left out in {counted(rows, 'row')}"
+            yield f"{left_out}: the length of its list differs from that of the samples"
+
+    def beside(self, cells: Cells, field: str, read: Callable[[Any], Item], length: int) -> list[Item] | None:
+        """Return a list beside the samples; None if it is absent, or if it has another length, which is counted."""
+        values = listed(cells, field, read)
+        if values is not None and len(values) != length:
+            self._other_length[cells.taken.get(field, field)] += 1
+            return None
+        return values
+
+
+class SampleImport(ListImport[ImportedSamples]):
     """Sampled answers and their model's comparisons, with one judge version and one run per model and file.
 
     A null in ``samples`` is a sample without a readable answer. ``correct`` tells which samples are right. ``verdicts``
@@ -74,21 +97,35 @@ class SampleImport(RecordedImport[ImportedSamples]):
     left_over = "kept with the question"
     brings_answers = True
 
-    def __init__(self, source: str | None, actor: str = "library") -> None:
-        super().__init__(source, actor)
-        self._other_length: Counter[str] = Counter()
-
-    def messages(self) -> Iterator[str]:
-        """Yield the columns that are left out because the length of their list differs from that of the samples."""
-        for column, rows in self._other_length.items():
-            left_out = f"{column!r} is left out in {counted(rows, 'row')}"
-            yield f"{left_out}: the length of its list differs from that of the samples"
-
     def build(self, cells: Cells) -> ImportedSamples:
         """Return the question and the sampled answers of a row."""
         judge = RecordedJudge(cells.name("judge") or NO_NAME, cells.name("judge_version"))
-        pair, samples = pair_in(cells, self.source or "", answers=False), _samples(cells, self._other_length)
+        pair, samples = pair_in(cells, self.source or "", answers=False), self._samples(cells)
         return ImportedSamples(pair, judge, samples, _comparisons(cells))
+
+    def _samples(self, cells: Cells) -> tuple[NewSample, ...]:
+        answers = listed(cells, "samples", _answer)
+        if not answers:
+            raise Unusable(
+                "samples", "no samples: give a list of answers, with null for an answer that could not be read"
+            )
+        n = len(answers)
+        named = self.beside(cells, "models", lambda value: value if isinstance(value, str) else None, n)
+        models = named or [None] * n
+        rights = self.beside(cells, "correct", _correct, n) or [None] * n
+        raws = self.beside(cells, "raw", json_text, n) or [None] * n
+        listed_statuses = self.beside(cells, "statuses", _status, n)
+        statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
+        if any(
+            answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)
+        ):
+            raise Unusable("statuses", "only a sample with the status ok has an answer")
+        return tuple(
+            NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model), correct=right)
+            for number, (answer, model, raw, status, right) in enumerate(
+                zip(answers, models, raws, statuses, rights, strict=True)
+            )
+        )
 
     def store(self, connection: Connection, records: Sequence[ImportedSamples], now: datetime) -> Stored:
         """Store what is new. Reject a row if the stored answer of a sample differs."""
@@ -122,48 +159,14 @@ class SampleImport(RecordedImport[ImportedSamples]):
         return rows.stored()
 
 
-def listed(cells: Cells, field: str, read: Callable[[Any], Value], length: int | None = None) -> list[Value] | None:
+def listed(cells: Cells, field: str, read: Callable[[Any], Item]) -> list[Item] | None:
     """Return a list of the results of ``read`` for its items; None if the list is absent."""
     value = cells.json(field)
     if value is None:
         return None
     if not isinstance(value, list):
         raise Unusable(field, f"expected a list, found {json_kind(value)}")
-    if length is not None and len(value) != length:
-        raise Unusable(field, f"{counted(len(value), 'item')}, but {counted(length, 'sample')}")
     return [read(item) for item in value]
-
-
-def _beside(
-    cells: Cells, field: str, read: Callable[[Any], Value], length: int, other_length: Counter[str]
-) -> list[Value] | None:
-    """Return a list beside the samples; None if it is absent, or if it has another length, which is counted."""
-    values = listed(cells, field, read)
-    if values is not None and len(values) != length:
-        other_length[cells.taken.get(field, field)] += 1
-        return None
-    return values
-
-
-def _samples(cells: Cells, other_length: Counter[str]) -> tuple[NewSample, ...]:
-    answers = listed(cells, "samples", _answer)
-    if not answers:
-        raise Unusable("samples", "no samples: give a list of answers, with null for an answer that could not be read")
-    n = len(answers)
-    named = _beside(cells, "models", lambda value: value if isinstance(value, str) else None, n, other_length)
-    models = named or [None] * n
-    rights = _beside(cells, "correct", _correct, n, other_length) or [None] * n
-    raws = _beside(cells, "raw", json_text, n, other_length) or [None] * n
-    listed_statuses = _beside(cells, "statuses", _status, n, other_length)
-    statuses = listed_statuses or [Status.UNPARSABLE if answer is None else Status.OK for answer in answers]
-    if any(answer is not None and status is not Status.OK for answer, status in zip(answers, statuses, strict=True)):
-        raise Unusable("statuses", "only a sample with the status ok has an answer")
-    return tuple(
-        NewSample(0, number, answer, StepRecord(status, raw=raw, model_reported=model), correct=right)
-        for number, (answer, model, raw, status, right) in enumerate(
-            zip(answers, models, raws, statuses, rights, strict=True)
-        )
-    )
 
 
 def _answer(value: Any) -> str | None:
@@ -225,7 +228,7 @@ class ImportedRepeats:
     raws: tuple[str | None, ...]
 
 
-class RepeatImport(RecordedImport[ImportedRepeats]):
+class RepeatImport(ListImport[ImportedRepeats]):
     """Answers with repeated scores. Each score becomes a judgment; each rubric and scale has its own judge version.
 
     A null in ``samples`` is a repeat without a usable score. The answers are stored as candidates.
@@ -268,7 +271,7 @@ class RepeatImport(RecordedImport[ImportedRepeats]):
             kind=ResponseKind.CANDIDATE,
         )
         judge, rubric = cells.required_name("judge"), cells.required_text("rubric")
-        raws = listed(cells, "raw", json_text, len(scores)) or [None] * len(scores)
+        raws = self.beside(cells, "raw", json_text, len(scores)) or [None] * len(scores)
         if not self.seen.add(f"{response.source}\0{response.external_id}\0{judge}\0{rubric}"):
             raise Unusable(
                 "external_id",

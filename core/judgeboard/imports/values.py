@@ -16,8 +16,13 @@ Meanings = Mapping[str, Mapping[str, str]]
 MISSING = frozenset({"nan", "n/a", "na", "null", "none", "<na>"})
 """Words, in lower case, that tables write for a missing value."""
 
-NO_VERDICT = frozenset({"", "error", "invalid", "unparsable", "na", *MISSING})
-"""Words, in lower case, with which judges say that they gave no usable verdict."""
+NO_VERDICT = frozenset(
+    {
+        *("", "-", "?", "abstain", "error", "failed to judge", "invalid", "no verdict", "not available", "parse error"),
+        *("refused", "timeout", "unknown", "unparsable", *MISSING),
+    }
+)
+"""Words (`word_of`) with which judges say that they gave no usable verdict. "failed" may be the verdict bad."""
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _JOINED = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")

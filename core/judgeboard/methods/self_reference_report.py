@@ -415,9 +415,16 @@ def compare_command(report: SelfReferenceReport) -> str:
     return f"`judgeboard ssr --pairs FILE --model {model} --conditions A,B,C`"
 
 
+def agreeing_words(report: SelfReferenceReport, *, whose: str = "") -> str:
+    """Return when the gate is on: "at least 3 of its 4 samples agree", with ``whose`` samples."""
+    if report.k == 1:
+        return f"{whose or 'the '}only sample has an answer"
+    return f"at least {report.needed} of {whose}{report.k} samples agree"
+
+
 def _conditions(report: SelfReferenceReport) -> str:
     accuracies = {name: scores.accuracy for name, scores in report.conditions.items()}
-    gate = f"at least {report.needed} of its {report.k} samples agree"
+    gate = agreeing_words(report, whose="its ")
     if accuracies["C"].value is None:
         why = accuracies["C"].reason or "unknown"
         return f"Accuracy with the judge's own answer is not available: {why}."

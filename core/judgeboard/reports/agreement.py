@@ -13,6 +13,7 @@ from judgeboard.agreement.choice import AgreementChoice, Of
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import epsilon_sentence, p_words, stand_in_sentence
+from judgeboard.agreement.reliance import Reliance, reliance
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
@@ -260,9 +261,9 @@ def stand_in_table(test: AlternativeAnnotatorTest) -> Table:
     return Table(columns, tuple(rows))
 
 
-def stand_in_words(test: AlternativeAnnotatorTest) -> Iterator[str]:
+def stand_in_words(test: AlternativeAnnotatorTest, allowed: Reliance) -> Iterator[str]:
     """Yield the result of the alternative annotator test, the meaning of ε, both measures, and what was left out."""
-    yield stand_in_sentence(test)
+    yield stand_in_sentence(test, allowed)
     yield epsilon_sentence(test.epsilon)
     if test.omega.value is not None:
         omega, rho = two_decimals(test.omega.value), number_words(test.rho)
@@ -318,21 +319,23 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
 
 
 def _tests_of_slices(result: AgreementResult) -> Iterator[str]:
+    allowed = reliance(result.statistics)
     for part in result.slices:
         if part.alt_test is not None:
-            yield f"{part.name}: {stand_in_sentence(part.alt_test)}"
+            yield f"{part.name}: {stand_in_sentence(part.alt_test, min(allowed, reliance(part.statistics)))}"
 
 
 def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
+    allowed = reliance(result.statistics)
     moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
     yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
     yield "Each class", (), classes_table(result.classes)
     yield "Calibration", (), None if calibration is None else calibration_table(calibration)
     yield (
         "May the judge replace a person?",
-        () if test is None else stand_in_words(test),
+        () if test is None else stand_in_words(test, allowed),
         None if test is None else stand_in_table(test),
     )
     yield "Pair by pair", _shortened_words(result, "rater_pairs"), pairs_table(result.rater_pairs)

@@ -7,6 +7,7 @@ from html import escape
 
 from sqlalchemy import Connection
 
+from judgeboard.agreement.reliance import Reliance, headline, reliance
 from judgeboard.agreement.result import AgreementResult, all_or_graded, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
@@ -29,7 +30,6 @@ _RATED = {
 }
 """The words after the value of a figure, in the order of importance."""
 
-_SURE, _HELPFUL = 0.6, 0.4  # substantial and moderate agreement
 CHART_STYLE = """
 svg{width:100%;max-width:46rem;height:auto;font:12px system-ui,sans-serif;fill:var(--ink)}
 svg .axis{stroke:var(--line)}svg .mark{stroke:var(--bar);stroke-width:2;fill:none}svg .dot{fill:var(--bar)}
@@ -106,21 +106,21 @@ def _described(result: AgreementResult) -> str:
 
 def verdict(result: AgreementResult) -> str:
     """Return sentences on how far people may rely on the judge, or on the agreement of other raters."""
-    names = ("kappa", "weighted_kappa", "spearman") if result.of == "judge" else ()
-    figure = next((result.statistics[name] for name in names if name in result.statistics), None)
+    figure = headline(result.statistics) if result.of == "judge" else None
     if figure is None:
         return result.sentence
     if figure.value is None or figure.low is None or figure.high is None:
         return f"Not conclusive: there are too few grades by people. {result.sentence}"
-    if figure.low >= _SURE:
-        words = "People can rely on the judge for this grade."
-    elif figure.high < _HELPFUL:
-        words = "Do not rely on the judge for this grade."
-    elif figure.low >= _HELPFUL:
-        words = "The judge helps to choose the answers that people review, but it does not replace their review."
-    else:
-        low, high = kappa_word(figure.low), kappa_word(figure.high)
-        words = f"Not conclusive: agreement is between {low} and {high}. Let people grade more answers."
+    low, high = kappa_word(figure.low), kappa_word(figure.high)
+    verdicts = {
+        Reliance.CAN: "People can rely on the judge for this grade.",
+        Reliance.HELPS: "The judge helps to choose the answers that people review, but it does not replace their "
+        "review.",
+        Reliance.NOT_CONCLUSIVE: f"Not conclusive: agreement is between {low} and {high}. Let people grade more "
+        "answers.",
+        Reliance.DO_NOT: "Do not rely on the judge for this grade.",
+    }
+    words = verdicts[reliance(result.statistics)]
     if result.to_label is not None:
         words = f"As far as the graded answers alone show: {words[:1].lower()}{words[1:]}"
     return f"{words} {result.sentence}"

@@ -1,18 +1,18 @@
 """The figures of ``judgeboard stats``, typed, with their tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.result import AgreementResult, all_or_graded
+from judgeboard.agreement.result import AgreementResult, all_or_graded, left_out_sentence
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
 from judgeboard.store.engine import Readable
-from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.overview import (
     Grader,
     count_flags,
@@ -57,6 +57,7 @@ class VersionAgreement:
     If labels came by known chances, the figures are for all ``answers`` with a verdict, and ``n`` counts these labels.
     If not all of these answers are graded, ``graded`` has the same figures on the graded answers alone (for all query
     types only). Without known chances, ``answers`` is None, and the figures are about the graded answers alone.
+    ``left_out`` counts answers that people graded and that the figures leave out, by reason; empty in a query type.
     """
 
     judge: str
@@ -67,6 +68,7 @@ class VersionAgreement:
     statistics: Mapping[str, Estimate]
     answers: int | None
     graded: Mapping[str, Estimate]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def judgments_table(stats: Stats) -> Table:
     columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
     rows = (
         (
-            f"{version.name} v{version.number}",
+            version_title(version.name, version.number),
             *(version.counts[status] for status in map(str, Status)),
             None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
@@ -136,19 +138,33 @@ def flags_table(stats: Stats) -> Table:
 def agreement_table(stats: Stats) -> Table:
     """Return the leading statistics of each judge version and grade that people graded, over all query types."""
     rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]] = []
-    for row in stats.agreement:
-        if row.query_type is None and row.n:
-            rows.append(((row.judge, row.grade, all_or_graded(row.answers)), row.n, row.statistics))
-            if row.graded:
-                alone = (row.judge, row.grade, all_or_graded(None))
-                rows.append((alone, row.graded["agreement"].n, row.graded))
-    return statistics_table(("Judge", "Grade", ANSWERS), rows)
+    for title, row in _in_all(stats):
+        rows.append(((title, row.grade, all_or_graded(row.answers)), row.n, row.statistics))
+        if row.graded:
+            alone = (title, row.grade, all_or_graded(None))
+            rows.append((alone, row.graded["agreement"].n, row.graded))
+    return statistics_table(("Judge version", "Grade", ANSWERS), rows)
 
 
 def agreement_words(stats: Stats) -> Iterator[str]:
     """Yield how to get figures of all answers, if some are of the graded answers alone."""
-    if any(row.answers is None and row.n for row in stats.agreement if row.query_type is None):
+    if any(row.answers is None for _, row in _in_all(stats)):
         yield "Figures of the graded answers alone may differ from those of all answers: see `judgeboard agreement`."
+
+
+def left_out_lines(stats: Stats) -> Iterator[str]:
+    """Yield which graded answers each judge version and grade leaves out."""
+    for title, row in _in_all(stats):
+        if (sentence := left_out_sentence(row.left_out)) is not None:
+            yield f"{title}, {row.grade}: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:
+    """Yield the agreement over all query types that people graded, with the title of the judge version."""
+    titles = {each.fingerprint: version_title(each.name, each.number) for each in stats.judge_versions}
+    for row in stats.agreement:
+        if row.query_type is None and row.n:
+            yield titles[row.judge_version], row
 
 
 def _version(version: StoredVersion, totals: Counts | None) -> VersionCounts:
@@ -169,6 +185,8 @@ def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> It
     judge = next(version.name for version in versions if version.fingerprint == fingerprint)
     n = result.statistics["agreement"].n if result.graded else result.n
     leading = {name: result.graded[name] for name in leading_statistics() if name in result.graded}
-    yield VersionAgreement(judge, fingerprint, result.grade, None, n, result.statistics, result.answers, leading)
+    yield VersionAgreement(
+        judge, fingerprint, result.grade, None, n, result.statistics, result.answers, leading, result.left_out
+    )
     for part in result.slices:
         yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics, part.answers, {})

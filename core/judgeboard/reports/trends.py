@@ -18,7 +18,7 @@ from judgeboard.agreement.trend_words import period_words, trend_sentence
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Trend
+from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Period, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
@@ -53,6 +53,7 @@ def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
     panels = [panel for panel in trend.panels if panel.points]
     if panels:
         yield from text_lines(corrected_table(trend, panels))
+        yield evidence_sentence(trend.period)
     for panel in trend.panels:
         if panel.waiting:
             yield (
@@ -86,6 +87,14 @@ def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> 
 
 
 _MOST_EVIDENCE = 1_000  # more makes nobody surer
+
+
+def evidence_sentence(period: Period) -> str:
+    """Return what evidence means: how rarely chance alone reaches it."""
+    return (
+        f"Evidence tells how rarely chance alone reaches it: evidence of 100 at most once in 100 {period}s on average, "
+        "while nothing changes."
+    )
 
 
 def evidence_words(evidence: float | None) -> str | None:

@@ -11,6 +11,7 @@ from judgeboard.stats.estimates import measured, t_quantile, unmeasured, within_
 from judgeboard.stats.intervals import TRANSFORMS, influence_estimate, mean_estimate, share_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
+ALL_EQUAL = "no interval: all scores are equal"
 
 
 def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
@@ -28,7 +29,7 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
     if variance is None:
         return measured(value, n, reason="no interval: all answers of one class are in one evidence group")
     if variance < 1e-18:
-        return measured(value, n, reason=SEPARATED)
+        return measured(value, n, reason=ALL_EQUAL if np.ptp(score) <= TIE else SEPARATED)
     slope, to, back = TRANSFORMS["the logit"](value)
     reach = float(t_quantile(min(map(groups.touched, (bad, ~bad))) - 1)) * math.sqrt(variance) / slope
     method = "DeLong" if groups.all_distinct else "DeLong, clustered (Obuchowski)"

@@ -346,7 +346,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "accuracy_b_first": Statistic("Accuracy, B shown first", share=True),
     "kappa_a_first": Statistic("Cohen's kappa, A shown first"),
     "kappa_b_first": Statistic("Cohen's kappa, B shown first"),
-    "unusable_verdicts": Statistic("Unusable verdicts, both orders", share=True),
+    "unusable_verdicts": Statistic("Unusable verdicts", share=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
     "scott_pi": Statistic("Scott's pi", _categorical, _coefficient(scott_of_tables, ONE_CATEGORY), symmetric=True),
     "linear_kappa": Statistic(

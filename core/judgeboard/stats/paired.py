@@ -140,8 +140,12 @@ def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, gro
     """
     gains = (second == people).astype(np.float64) - (first == people).astype(np.float64)
     changes = {"kappa": _kappa_change(first, second, people, groups)}
-    for name, inside in (("sensitivity", people), ("specificity", ~people)):
-        changes[name] = within_range(change_of_shares(gains[inside], groups.at(inside)), -1, 1)
+    for name, inside, kind in (("sensitivity", people, "bad"), ("specificity", ~people, "good")):
+        changes[name] = (
+            within_range(change_of_shares(gains[inside], groups.at(inside)), -1, 1)
+            if inside.any()
+            else unmeasured(0, f"people found no {kind} answer")
+        )
     return changes
 
 

@@ -417,6 +417,14 @@ def several_of_spelling(connection: Connection) -> set[str]:
     return {spelling for spelling, ids in by_spelling.items() if len(ids) > 1}
 
 
+def author_spellings(connection: Connection) -> dict[str, set[str]]:
+    """Return the names of authors by their common spelling (`one_spelling`)."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for name, _ in authors(connection):
+        names[one_spelling(name)].add(name)
+    return dict(names)
+
+
 def one_spelling(name: str) -> str:
     """Return the name of an author without blanks around it, with single blanks, in lower case."""
     return " ".join(name.split()).casefold()

@@ -1,6 +1,6 @@
 """Verdicts on the same answers by several judges, by repeats and by rubric judges; and graded answers."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -282,8 +282,8 @@ def current_verdicts(
 ) -> CurrentVerdicts:
     """Return the current verdicts of judge versions on the log, with the score on ``dimension`` if one is named.
 
-    ``of_reviewed`` reads the verdicts on reviewed answers from an index instead of the whole log. It leaves out the
-    answers with which the judge version's prompt was made.
+    The answers with which a judge version's prompt was made are left out for this version. ``of_reviewed`` reads the
+    verdicts on reviewed answers from an index instead of the whole log.
     """
     query = select(
         CURRENT.c.judge_version_id,
@@ -303,7 +303,8 @@ def current_verdicts(
         )
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
     current = CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
-    return current.at(~_in_prompts(connection, versions, responses)) if of_reviewed else current
+    in_prompts = _in_prompts(connection, versions, responses)
+    return current.at(~in_prompts) if in_prompts.any() else current
 
 
 def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
@@ -372,21 +373,55 @@ def load_graded(
     )
 
 
-def prompt_answers(connection: Connection) -> dict[int, IntArray]:
-    """Return the ids, ascending, of the answers with which a judge version's prompt was made, by the version's id.
+@dataclass(frozen=True, slots=True, eq=False)
+class MadePrompt:
+    """Ids, ascending, of the answers with which prompts were made: their ``examples``, and ``develop`` answers.
 
-    They are examples in the prompt, or labelled answers that shaped or chose it. No figure of the version counts them.
+    The labels of develop answers shaped or chose a prompt. Those that are examples too are not among them. No figure
+    of the judge counts either.
     """
+
+    examples: IntArray
+    develop: IntArray
+
+    @property
+    def both(self) -> IntArray:
+        """All these answers."""
+        return np.union1d(self.examples, self.develop)
+
+    def counts(self, response_ids: IntArray) -> dict[str, int]:
+        """Count those of the answers (ascending) that made a prompt, by how they did."""
+        kinds = {"prompt_examples": self.examples, "develop": self.develop}
+        return {kind: int(among(response_ids, ids).sum()) for kind, ids in kinds.items()}
+
+
+def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> MadePrompt:
+    """Return the answers with which the prompts of judge versions were made."""
+    made = [each for version_id, each in _prompts(connection) if version_id in version_ids]
+    return _made_prompt(*(set().union(*(getattr(each, kind).tolist() for each in made)) for kind in _KINDS))
+
+
+def prompt_answers(connection: Connection) -> dict[int, IntArray]:
+    """Return the ids, ascending, of the answers with which a judge version's prompt was made, by the version's id."""
+    return {version_id: made.both for version_id, made in _prompts(connection)}
+
+
+_KINDS = ("examples", "develop")
+
+
+def _prompts(connection: Connection) -> Iterator[tuple[int, MadePrompt]]:
     aligned = shown_answers(connection)
-    answers: dict[int, IntArray] = {}
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples") and version_id not in aligned:
             continue
         from judgeboard.judges.prompt import example_responses  # loads pydantic's types
 
-        of_version = sorted(example_responses(params) | aligned.get(version_id, frozenset()))
-        answers[version_id] = np.array(of_version, dtype=np.int64)
-    return answers
+        yield version_id, _made_prompt(example_responses(params), aligned.get(version_id, frozenset()))
+
+
+def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePrompt:
+    both = (sorted(examples), sorted(set(develop) - set(examples)))
+    return MadePrompt(*(np.array(ids, dtype=np.int64) for ids in both))
 
 
 def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:

@@ -14,6 +14,7 @@ from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.reliance import reliance
 from judgeboard.agreement.result import Note
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
@@ -393,7 +394,7 @@ def _single_people(figures: AgreementFigures) -> None:
     with reading() as connection:
         test = stand_in_test(connection, version, grade, epsilon, **kept)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, version.id, grade, people, **kept)
+    stand_in(test, reliance(figures.result.statistics), version.id, grade, people, **kept)
     after_they_saw(figures.result.anchoring, figures.page.differing, version.id, whose.where)
 
 

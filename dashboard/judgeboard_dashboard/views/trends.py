@@ -7,7 +7,7 @@ import streamlit as st
 
 from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
 from judgeboard.agreement.trend_words import WOULD_HAVE_BEEN_SEEN, trend_sentence
-from judgeboard.reports.trends import corrected_table, trend_table
+from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
@@ -81,6 +81,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     sentence(corrected_sentence(figures))
     if as_table:
         show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
+        caption(evidence_sentence(figures.period))
     else:
         corrected_charts(figures, shown)
         caption(

@@ -11,10 +11,12 @@ from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint
 from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
     headline_name,
+    headline_words,
     shown_statistics,
 )
 from judgeboard.domain import Estimate
@@ -34,12 +36,13 @@ from judgeboard.reports.agreement import (
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
+from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
-from judgeboard.text import day_words
+from judgeboard.text import counted, day_words
 from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
@@ -221,39 +224,65 @@ class AgreementFigures:
         )
 
     def over_time(self) -> None:
-        """Show agreement by week of the answers."""
+        """Show agreement by week of the answers; for labels and qualities also kappa, where a week has enough."""
         heading("Over time")
         points = self.page.over_time
         if not points:
             instead("These answers have no time. To import a column of times: `--map YOURS=asked_at`")
             return
         share = self.page.grade != "groundedness"
-        title = "Same grade" if share else "Mean difference"
+        scale = SCALES[self.page.grade]
+        kappa = STATISTICS[headline_name(scale)].name
         missing = self.page.without_time
-        axis = trend.TrendAxis.over(title, points, days=WEEK, share=share)
+        title = "Same grade" if share else "Mean difference"
         columns: Columns[TimePoint] = {
             Column("Week of"): lambda point: day_words(point.start),
             Column("n", "count"): lambda point: point.estimate.n,
             Column(title, "share estimate" if share else "estimate"): lambda point: point.estimate,
+            **({Column(kappa, "estimate"): lambda point: point.kappa} if share else {}),
         }
+        timeless = f"Left out: no time ({missing:,})." if missing else None
+        under = (self._alone, "Weeks (UTC) of the questions.", timeless)
+        self._weeks(title, points, columns, under, share=share)
+        if not share or self.as_tables:  # the table has both
+            return
+        known = [
+            replace(point, estimate=point.kappa)
+            for point in points
+            if point.kappa is not None and point.kappa.value is not None
+        ]
+        left_out = len(points) - len(known)
+        if not known:
+            caption(f"{kappa}: no week has enough different grades (at least {MIN_PAIRS} answers needed).")
+            return
+        few = f"{counted(left_out, 'week')} without {headline_words(scale)}: too few answers, or no different grades."
+        lowest = min(point.estimate.low or 0.0 for point in known)
+        self._weeks(
+            kappa, known, columns, (CHANCE, few if left_out else None), share=False, low=-1.0 if lowest < 0 else 0.0
+        )
+
+    def _weeks(
+        self,
+        title: str,
+        points: Sequence[TimePoint],
+        columns: Columns[TimePoint],
+        under: Sequence[str | None],
+        *,
+        share: bool,
+        low: float = 0.0,
+    ) -> None:
+        """Show the estimates of these weeks on an axis that begins at ``low``."""
+        axis = trend.TrendAxis.over(title, points, days=WEEK, share=share, low=low)
+        days = [(str(as_date(point.start)), str(as_date(point.start + WEEK - 1))) for point in points]
         figure(
             lambda: trend.trend_chart(points, (), axis),
             260,
             Table.of(points, columns),
-            [
-                self.rows(
-                    self.cell(), **{"from": str(as_date(point.start)), "to": str(as_date(point.start + WEEK - 1))}
-                )
-                for point in points
-            ],
-            key=f"over_time_{self.page.grade}",
+            [self.rows(self.cell(), **{"from": first, "to": last}) for first, last in days],
+            key=f"over_time_{self.page.grade}_{title.split(' ', 1)[0].lower()}",
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
-            under=(
-                self._alone,
-                "Weeks (UTC) of the questions.",
-                f"Left out: no time ({missing:,})." if missing else None,
-            ),
+            under=under,
             drawn=("Click a point to open its answers.",),
             listed=LISTED,
         )
@@ -417,6 +446,7 @@ def epsilon_field() -> float:
 
 def stand_in(
     test: AlternativeAnnotatorTest,
+    allowed: Reliance,
     version_id: int,
     grade: GradeName,
     people: Mapping[str, int],
@@ -424,8 +454,8 @@ def stand_in(
     implied_labels: bool,
     where: RowFilter,
 ) -> None:
-    """Show the alternative annotator test; ``people`` maps names to ids."""
-    result, epsilon, *rest = stand_in_words(test)
+    """Show the alternative annotator test, and how far people may rely on the judge; ``people`` maps names to ids."""
+    result, epsilon, *rest = stand_in_words(test, allowed)
     caption(result, epsilon)
     if test.omega.value is None:
         caption("The test needs two people per answer, and 30 answers per person.", *rest)

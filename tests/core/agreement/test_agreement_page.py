@@ -138,6 +138,27 @@ def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
     assert shown.without_time == 2
 
 
+def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(sqlite_log: GradedLog) -> None:
+    log = sqlite_log
+    version = log.version()
+    for week, n in ((0, 40), (1, 9)):
+        ids = log.answers(n, day=MONDAY + 7 * week)
+        log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
+    first, second = page(log).over_time
+    assert (first.estimate.value, first.kappa.value) == (0.75, 0.5)
+    assert first.kappa.low < 0.5 < first.kappa.high
+    assert (second.kappa.value, second.kappa.reason) == (None, "too few (n = 9, at least 10 needed)")
+    assert second.estimate.value is not None
+
+
+def test_groundedness_over_time_has_no_kappa(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(10, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.4)
+    sqlite_log.review_all(ids, groundedness=0.7)
+    assert [point.kappa for point in page(sqlite_log, grade="groundedness").over_time] == [None]
+
+
 def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) -> None:
     ids = sqlite_log.answers(10, day=MONDAY)
     sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.4)

@@ -1,5 +1,11 @@
+import pytest
+
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.measure import every_judge, measure_agreement
+from judgeboard.agreement.notes import stand_in_sentence
+from judgeboard.agreement.reliance import Reliance, reliance
+from judgeboard.domain import Estimate
+from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, PersonTest
 
 
 def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
@@ -21,3 +27,64 @@ def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
     said = quality
     assert said.startswith("On all 20 judged answers, judge and people give the same quality on 65 % [")
     assert "and are at most one level apart on 90 %. Weighted kappa is 0.61 [" in said
+
+
+def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
+    """A test in which the judge passed for these people, not for those, and not at all for None."""
+    people = tuple(
+        PersonTest(f"person {place}", 40, 0.9, None if each is None else 0.01, None, rejected=bool(each))
+        for place, each in enumerate(passed)
+    )
+    tested = [each for each in passed if each is not None]
+    omega = Estimate(sum(tested) / len(tested), n=len(tested))
+    return AlternativeAnnotatorTest(0.2, omega, omega, people, 40, (), len(tested), sum(tested) * 2 >= len(tested))
+
+
+@pytest.mark.parametrize(
+    ("passed", "allowed", "said"),
+    [
+        ((True, True, True), Reliance.CAN, "3 of 3 people (ε = 0.2). It may replace a person here, as far as this"),
+        (
+            (True, True, True),
+            Reliance.HELPS,
+            "(ε = 0.2). That alone is not enough to replace a person: judge and people",
+        ),
+        ((True, True, True), Reliance.NOT_CONCLUSIVE, "a person: how far judge and people agree is not conclusive."),
+        ((True, True, True), Reliance.DO_NOT, "a person: judge and people agree too little."),
+        (
+            (True, True, None, None, None),
+            Reliance.CAN,
+            "2 of 5 people (ε = 0.2; 3 could not be tested). That is not enough to replace a person.",
+        ),
+        ((True, False), Reliance.CAN, "1 of 2 people (ε = 0.2). That is not enough to replace a person."),
+        ((False, False), Reliance.CAN, "0 of 2 people (ε = 0.2). It cannot replace a person here."),
+        ((True,), Reliance.CAN, "1 of 1 person (ε = 0.2). It may replace a person here"),
+    ],
+)
+def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Reliance, said: str) -> None:
+    assert said in stand_in_sentence(a_test_of(*passed), allowed)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "allowed"),
+    [
+        (0.6, 0.9, Reliance.CAN),
+        (0.4, 0.9, Reliance.HELPS),
+        (0.39, 0.9, Reliance.NOT_CONCLUSIVE),
+        (0.1, 0.39, Reliance.DO_NOT),
+        (None, None, Reliance.NOT_CONCLUSIVE),
+    ],
+)
+def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, high, allowed: Reliance) -> None:
+    assert reliance({"kappa": Estimate(0.5, low, high, n=50)}) is allowed
+    assert reliance({}) is Reliance.NOT_CONCLUSIVE
+
+
+@pytest.mark.parametrize("people", [GOOD, BAD])
+def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(sqlite_log: GradedLog, people) -> None:
+    version, ids = sqlite_log.version(), sqlite_log.answers(20)
+    sqlite_log.say(version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)})
+    sqlite_log.review_all(ids, label=people)
+    result = measure_agreement(sqlite_log.store)
+    assert "kappa" not in result.sentence
+    assert any("kappa is not meaningful" in note.text for note in result.notes)

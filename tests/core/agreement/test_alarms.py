@@ -99,12 +99,13 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
-    assert alarm_sentence(alarm) == (
-        "The judge's error rose in the week of 4 Nov 2024, from +0 points to +40 points. "
-        "Compared with people, it calls more answers bad than before."
-    )
     with store.reading() as connection:
-        words = corrected_sentence(corrected_trend(connection, now=LATER))
+        trend = corrected_trend(connection, now=LATER)
+    words = corrected_sentence(trend)
+    ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
+    assert alarm_sentence(alarm) == (
+        f"The judge's error rose in the week of 4 Nov 2024, from +0 points to +40 points. {explained.sentence}"
+    )
     assert "The judge errs differently than before (sensitivity " in words
     assert "specificity 100 % before, 56 % [" in words
     acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
@@ -126,6 +127,9 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         words = corrected_sentence(corrected_trend(connection, now=LATER))
     assert "The judge's error fell in the week of 4 Nov 2024" in words
     assert "The judge is not shown to err differently on bad or on good answers" in words
+    (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
+    assert "The judge is not shown to err differently on bad or on good answers" in alarm_sentence(alarm)
+    assert "it calls fewer answers bad" not in alarm_sentence(alarm)
 
 
 @on_sqlite

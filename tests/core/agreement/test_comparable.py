@@ -48,6 +48,17 @@ def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> Non
 
 
 @on_sqlite
+def test_grades_that_are_never_under_one_name_are_named(log: GradedLog, bring_grades) -> None:
+    ids = log.answers(12)
+    log.say_all(log.version("lexical"), ids, groundedness=0.5)
+    bring_grades(
+        [{"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"} for n in range(1, 13)]
+    )
+    with pytest.raises(NotFound, match="people gave score and the judge gave groundedness"):
+        measure_agreement(log.store)
+
+
+@on_sqlite
 def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
     ids = log.answers(3)
     log.say_all(log.version(), ids, quality=3, label=GOOD)
@@ -72,6 +83,6 @@ def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> N
         log.review_all(ids, reviewer, label=GOOD)
     result = measure_agreement(log.store, of="people", grade="quality")
     assert result.sentence == (
-        "No answer has a quality by two people, so their agreement is not available. Two people or more rated label "
-        "(12 answers): choose it with --grade."
+        "No two people gave a quality to the same answer, so their agreement is not available. Two people or more "
+        "rated label (12 answers): choose it with --grade."
     )

@@ -278,6 +278,7 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
     plan = LabelPlan(question, 0.05, "app", ("rag v1",), answers=1, labels=1, more=1, enough=False, shows=shows)
     sentence, *_ = sentences_of(plan)
     assert words in sentence
+    assert ("Plan again" in " ".join(sentences_of(plan))) == (not plan.shows_nothing)
     assert ("±98" in sentence, "1 answer is too few" in sentence) == (False, True)
 
 

@@ -274,7 +274,11 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
         assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
-        assert "at least 10 are needed" in result.sentence
+        assert result.sentence == (
+            "Not shown yet whether new v1 is better or worse than old v1: the share of right verdicts changes by "
+            "+100.0 points, on 9 labelled answers. The labels are in 9 evidence groups; at least 10 are needed."
+        )
+        assert (result.counts.change.low, result.counts.labels_needed, result.changes) == (None, None, {})
         nothing = compare_versions(connection, "old", "third")
         assert (nothing.counts.n, nothing.conclusion) == (0, Conclusion.NOT_SHOWN)
         assert nothing.left_out == {"labelled_but_judged_by_one": 9}
@@ -382,3 +386,43 @@ def test_two_judges_that_never_differ_without_labels_ask_for_none(
     with sqlite_log.store.reading() as connection:
         compared = compare_versions(connection, "one v1", "two v1")
     assert f"give the same verdict on {every} that both judged" in compared.sentence
+
+
+@on_sqlite
+def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> None:
+    two_judges(log, [GOOD] * 40, [BAD] + [GOOD] * 39, [None] * 40)
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert result.sentence == (
+        "No answer has a label of people and usable verdicts of both old v1 and new v1. They give the same verdict on "
+        "39 of the 40 answers that both judged."
+    )
+
+
+@on_sqlite
+def test_answers_on_which_people_tie_are_named(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = two_judges(log, [GOOD] * 30, [BAD] * 10 + [GOOD] * 20, [BAD] * 10 + [GOOD] * 20)
+    log.reviews({each: {"label": BAD} for each in ids[28:]}, "jon")
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.counts.n, result.left_out) == (28, {"ties": 2})
+    run(["versus", "--db", address(log.store), "--judge-version", "old", "--judge-version", "new"])
+    assert "Left out: people tied (2)." in capsys.readouterr().out
+
+
+@on_sqlite
+def test_changes_that_nothing_can_show_are_not_printed(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    versus = ["versus", "--db", address(log.store), "--judge-version", "old", "--judge-version", "new"]
+    ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
+    run(versus)
+    assert "change: " not in capsys.readouterr().out
+    log.reviews({each: {"label": GOOD} for each in ids[1:30]})
+    run(versus)
+    assert "recall of bad answers not available (people found no bad answer)" in capsys.readouterr().out
+
+
+@on_sqlite
+def test_two_judges_that_never_differ_have_no_change_of_recall(log: GradedLog) -> None:
+    two_judges(log, [GOOD] * 40, [GOOD] * 40, [BAD] * 10 + [GOOD] * 30)
+    with log.store.reading() as connection:
+        assert compare_versions(connection, "old", "new").changes == {}

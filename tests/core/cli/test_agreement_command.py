@@ -52,7 +52,7 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "Compared with: gold label, else majority of people.",
         "Cohen's kappa",
         "By query type",
-        "The judge passed the test for 2 of 2 people (ε = 0.1). It may replace a person here",
+        "The judge passed the test for 2 of 2 people (ε = 0.1). That alone is not enough to replace a person: ",
         "the judge may win on up to 10 fewer answers per 100 than the person",
         "Note: People gave 'hallucinated' to only 10 of these answers",
     ):

@@ -121,3 +121,11 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
         "Nothing matches"
         in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
     )
+
+
+def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: pytest.CaptureFixture[str]) -> None:
+    GradedLog(sqlite_store).answers(1)
+    assert run(["plan", "--reach", "0.05", "--db", address(sqlite_store)]) == 0
+    printed = capsys.readouterr()
+    assert "So few labels show nothing. Log and judge more answers." in printed.out
+    assert ("Plan again" in printed.out, "queue create" in printed.err) == (False, False)

@@ -189,3 +189,18 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
+
+
+def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_listed(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(Solver({0: TORN})) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3))
+        assert run(command) == 0
+        out = capsys.readouterr().out
+        assert "5 of 5 agree: 2 items, right on" in out
+        assert "of 5 agree: 0 items" not in out
+        assert run([*command, "--k", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "3 items with 1 sample each. The gate (the only sample has an answer) is on for" in out
+    assert "1 of 1 agrees: 3 items" in out

@@ -292,6 +292,17 @@ def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_
 
 
 @on_sqlite
+def test_a_second_file_says_that_its_reviewer_is_one_of_the_first(store, bring) -> None:
+    GradedLog(store).answers(3)
+    first, second, third = (
+        bring({"response_id": f"a{n}", "annotator": name, "label": "grounded"}, kind="grades")
+        for n, name in enumerate(("Mara", "mara\N{NO-BREAK SPACE}", "Mara"), 1)
+    )
+    assert (first.messages, third.messages) == ((), ())
+    assert second.messages == (r"one reviewer: 'Mara' and 'mara\xa0'",)
+
+
+@on_sqlite
 def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, bring) -> None:
     GradedLog(store).answers(2)
     marks = [("Mara", "a1", 0.2), (" mara  ", "a1", 0.9), ("MARA", "a2", 0.4), ("Jon", "a1", 0.5)]

@@ -85,7 +85,6 @@ def test_an_answer_scored_three_times(one):
         ({"samples": ["5"]}, "samples"),
         ({"samples": [True]}, "samples"),
         ({"samples": []}, "samples"),
-        ({"samples": [5], "raw": []}, "raw"),
         ({"samples": [5], "scale": "five"}, "scale"),
         ({"samples": [5], "scale": "5-1"}, "scale"),
         ({"samples": [5], "scale": None}, "scale"),
@@ -101,3 +100,12 @@ def test_a_judge_scores_an_answer_once_by_a_rubric_in_a_file(reading):
     rows = [{**REPEAT, "samples": [5]}, {**REPEAT, "samples": [4]}, {**REPEAT, "samples": [4], "rubric": "another"}]
     first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="repeats")
     assert (first.scores, again.field, other.scores) == ((5,), "external_id", (4,))
+
+
+def test_a_list_of_another_length_is_left_out_of_repeated_scores(sqlite_store, tmp_path) -> None:
+    file = tmp_path / "repeats.jsonl"
+    row = {"id": "r", "question": "q", "answer": "a", "judge": "j", "rubric": "clear?", "scale": "1-5"}
+    file.write_text(json.dumps({**row, "samples": [1, 2, 3], "raw": ["one", "two"]}))
+    summary = import_file(sqlite_store, file, kind="repeats", source="log")
+    assert (summary.new, summary.rejected) == (1, 0)
+    assert summary.messages == ("'raw' is left out in 1 row: the length of its list differs from that of the samples",)

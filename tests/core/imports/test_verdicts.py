@@ -50,12 +50,23 @@ def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="verdicts")[0] == field
 
 
-@pytest.mark.parametrize("word", ["Invalid", "N/A", " error ", "unparsable"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("Invalid", "N/A", " error ", "unparsable", "timeout", "parse error", "Parse_Error", "refused", "unknown"),
+        *("?", "-", "not available", "abstain", "failed to judge", "null", "nan", "NaN"),
+    ],
+)
 def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(one, word):
     verdict = one({**ROW, "label": word}, kind="verdicts").verdict
     assert (verdict.status, verdict.label, verdict.raw) == (Status.UNPARSABLE, None, word)
     scored = one({**ROW, "label": word, "groundedness": 0.2}, kind="verdicts").verdict
     assert (scored.status, scored.label, scored.groundedness) == (Status.OK, None, 0.2)
+
+
+def test_failed_is_a_verdict_and_not_a_missing_one(one):
+    verdict = one({**ROW, "label": "failed"}, kind="verdicts").verdict
+    assert (verdict.status, verdict.label) == (Status.OK, Label.HALLUCINATED)
 
 
 @pytest.mark.parametrize("word", ["none", " None "])

@@ -26,6 +26,7 @@ from aligned_log import (
 from engines import on_sqlite
 from graded_log import BAD
 from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.plans import plan_labels
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import compare_versions
 from judgeboard.cli.app import run
@@ -110,8 +111,18 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     assert compared.counts.n == 80 - len(look.look.shown)
     agreement = measure_agreement(store, judge_versions=["rag v2"])
     assert agreement.n == 80 - len(look.look.shown)
-    assert agreement.left_out["prompt_examples"] == len(look.look.shown)
-    assert "the judge's prompt was made with them" in (agreement.left_out_sentence or "")
+    developed = len(look.look.shown)
+    assert agreement.left_out == {"develop": developed}
+    words = f"develop answers, whose labels made a judge's prompt ({developed})"
+    assert words in (agreement.left_out_sentence or "")
+    assert compared.left_out == {"develop": developed}
+    assert words in (compared.left_out_sentence or "")
+    judges = measure_agreement(store, of="judges")
+    assert (judges.n, judges.left_out) == (80 - developed, {"develop": developed})
+    with store.reading() as connection:
+        (plan,) = plan_labels(connection, 0.01, "kappa", versions=[accepted])
+    assert plan.made_prompt == {"rag v2": developed}
+    assert f"The prompt of rag v2 was made with {developed} answers, which the plan leaves out." in plan.sentences
 
 
 def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[int]:
@@ -122,7 +133,7 @@ def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[in
 def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
     store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured_routes(store, 80)
+    log, ids = measured_routes(store, 80)
     kind_judge(store, endpoint, tmp_path)
     accept = ["align", "--judge-version", "rag", "--accept", "rag candidate v1", "--db", address(store)]
     assert run(accept) == 2
@@ -131,10 +142,15 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
     asked = len(endpoint.requests)
     assert run([*accept, "--candidates", "2"]) == 2
     assert "--accept makes no model calls: remove --candidates" in capsys.readouterr().err
-    for _ in range(2):  # idempotent
+    for known in ("judged nothing yet", "1 judgment"):  # idempotent
         assert run(accept) == 0
-        assert capsys.readouterr().out.startswith("rag candidate v1 is accepted: it is rag v2")
+        said = f"rag candidate v1 is accepted: it is rag v2, which has {known}."
+        assert capsys.readouterr().out.startswith(said)
         accept[2] = "rag v1"  # "rag" now means the accepted version
+        if known == "judged nothing yet":
+            with store.reading() as connection:
+                accepted = get_version(connection, "rag v2")
+            log.say(accepted, {ids[0]: {"label": BAD}})
     [event] = [row for row in rows_of(store, EVENT) if row["kind"] == "accept_aligned_judge"]
     assert event["details"]["look"] == look
     with store.reading() as connection:

@@ -11,7 +11,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.reports.output import to_plain
-from judgeboard.reports.stats import stats
+from judgeboard.reports.stats import agreement_table, left_out_lines, measure, stats
 from judgeboard.store.engine import Store
 
 KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
@@ -72,7 +72,8 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
 def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(store: Store) -> None:
     log = busy_log(store)
     rows = report(log)["agreement"]
-    assert list(rows[0]) == ["judge", "judge_version", "grade", "query_type", "n", "statistics", "answers", "graded"]
+    keys = ["judge", "judge_version", "grade", "query_type", "n", "statistics", "answers", "graded", "left_out"]
+    assert list(rows[0]) == keys
     assert [(row["judge"], row["grade"], row["query_type"]) for row in rows] == [
         (judge, grade, query_type)
         for judge in ("nli", "rag")
@@ -132,3 +133,16 @@ def _numbers(value: Any) -> Iterator[float]:
             yield from _numbers(each)
     elif isinstance(value, int | float):
         yield value
+
+
+@on_sqlite
+def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(30)
+    first, second = log.version("rag"), log.version("rag", prompt="new")
+    log.say_all(first, ids, label=GOOD)
+    log.say_all(second, ids[:20], label=GOOD)
+    log.review_all(ids, label=GOOD)
+    shown = measure(store)
+    assert [row[:3] for row in agreement_table(shown).rows] == [("rag v1", "label", 30), ("rag v2", "label", 20)]
+    assert list(left_out_lines(shown)) == ["rag v2, label: left out: no usable verdict of this judge version (10)."]

@@ -182,3 +182,9 @@ def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_p
     got = auprc(score, bad, grouping(groups, 400))
     agrees_with_plain_bootstrap(got, plain, (score, bad), groups, resamples=400, extra=0.01)
     assert got.method == "influence function on the logit"
+
+
+def test_equal_scores_separate_nothing():
+    bad = np.arange(40) % 4 == 0
+    got = auroc(np.full(40, 0.7), bad, grouping(None, 40))
+    assert (got.value, got.low, got.reason) == (0.5, None, "no interval: all scores are equal")

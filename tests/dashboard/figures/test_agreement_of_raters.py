@@ -103,7 +103,9 @@ def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store)
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(3), label=GOOD)
     app = open_page("agreement", compare=PEOPLE)
-    assert texts(app, "jb-say") == ["No answer has a label by two people, so their agreement is not available."]
+    assert texts(app, "jb-say") == [
+        "No two people gave a label to the same answer, so their agreement is not available."
+    ]
 
 
 def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
@@ -140,7 +142,10 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
         log.reviews(truth, reviewer)
     app = open_page("agreement", epsilon="0.1: a crowd")
     words = " ".join(texts(app, "jb-cap"))
-    assert "The judge passed the test for 3 of 3 people (ε = 0.1). It may replace a person here" in words
+    assert (
+        "The judge passed the test for 3 of 3 people (ε = 0.1). That alone is not enough to replace a person: how far "
+        "judge and people agree is not conclusive."
+    ) in words
     assert "the judge may win on up to 10 fewer answers per 100 than the person" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
@@ -148,6 +153,20 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
 def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, figures: FiguresLog) -> None:
     names = open_page("agreement").selectbox(key="people").options
     assert names[:3] == ["Gold label, else majority of people", "Majority of people", "Each person alone"]
+
+
+def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for week, n in ((0, 40), (1, 9)):
+        ids = log.answers(n, day=20_003 + 7 * week)
+        log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
+    weeks = table(open_page("agreement", tables="true"), "Week of")
+    assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %"]
+    assert weeks["Cohen's kappa"][0].startswith("0.50 [")
+    words = " ".join(texts(open_page("agreement"), "jb-cap"))
+    assert "1 week without kappa: too few answers, or no different grades." in words
 
 
 def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:

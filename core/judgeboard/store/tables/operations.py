@@ -134,6 +134,7 @@ ALARM = table(
     *required(Float, "evidence", "evidence_limit", "rate_before", "rate_after"),
     Column("by", String, nullable=False),
     Column("at", Utc, nullable=False),
+    Column("explanation", String, comment="Which of the judge's rates moved with its error."),
     # One change raises one alarm, however often somebody looks.
     UniqueConstraint("measure", "direction", "query_type", "judge_version_id", "from_day"),
     comment="A change that a detector found: `measure` rose or fell (`direction`) for one query type.",
