@@ -560,9 +560,10 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
     if not dimensions:
         by_people, by_judge = _grades_of_both(source, version)
     if by_people and by_judge and not by_people & by_judge:
+        of_judge = _listed(sorted(by_judge))
         return (
-            f"On the same answers, people gave {_listed(sorted(by_people))} and the judge gave "
-            f"{_listed(sorted(by_judge))}. Grades are compared by name: import both under one name."
+            f"On the same answers, people gave {_listed(sorted(by_people))} and the judge gave {of_judge}. Grades are "
+            f"compared by name. Let people give {of_judge}, or import both under one name."
         )
     return None
 

@@ -193,7 +193,7 @@ def plans_for_rate(
 
 def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
     """Return how many answers are left out because a judge's prompt was made with them, by the judge."""
-    counts = ((each.version, each.left_out["prompt_examples"]) for each in sources)
+    counts = ((each.version, each.left_out["prompt_examples"] + each.left_out["develop"]) for each in sources)
     return {version.title: n for version, n in counts if version is not None and n}
 
 

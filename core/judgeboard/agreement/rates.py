@@ -17,7 +17,7 @@ from judgeboard.agreement.all_answers import (
 )
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By, sliced_by
-from judgeboard.agreement.result import MeasuredVersion, Note, left_out_words, measured_versions
+from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence, measured_versions
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
@@ -56,14 +56,6 @@ ALL = "all"
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
-_LEFT_OUT = {
-    "not_judged": "not judged by this version",
-    "prompt_examples": "the judge's prompt was made with them",
-    "labels_not_judged": "labelled, but not judged",
-    "ties": "people tied",
-    "unsure": "people were unsure",
-    "skipped": "people skipped them",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +109,7 @@ class RateResult:
     @property
     def left_out_sentence(self) -> str | None:
         """What was left out: "Left out: people tied (3)."."""
-        return left_out_words((_LEFT_OUT[reason], n) for reason, n in self.left_out.items())
+        return left_out_sentence(self.left_out)
 
 
 def measure_rate(

@@ -47,7 +47,15 @@ _LEFT_OUT = {
     "no_value": "no usable verdict in any repeat",
     "labelled_but_judged_by_one": "judged by one version only",
     "verdicts_are_equal": "both versions give the same verdict",
+    "not_judged": "not judged by this version",
+    "labels_not_judged": "labelled, but not judged",
+    "unsure": "people were unsure",
+    "skipped": "people skipped them",
+    "extras": "labels that are no random sample",
+    "without_score": "no score of the judge",
+    "more_often_labelled": "labels that do not choose, because such answers are labelled more often",
 }
+"""Why answers are left out, in words."""
 
 
 @dataclass(frozen=True, slots=True)

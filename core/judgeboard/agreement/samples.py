@@ -40,7 +40,7 @@ from judgeboard.store.strata import (
     undecided_answers,
 )
 from judgeboard.store.tables import CURRENT
-from judgeboard.store.verdicts import matching_answers, prompt_answers
+from judgeboard.store.verdicts import answers_of_prompts, matching_answers
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
@@ -189,8 +189,8 @@ class LabelledAnswers:
         score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
         of_version = None if version is None else version.id
         answers = judged_answers(connection, of_version, cuts, where, score, groups=groups)
-        in_prompts = prompt_answers(connection)
-        shown = np.isin(answers.response_ids, no_ints() if version is None else in_prompts.get(version.id, no_ints()))
+        made = answers_of_prompts(connection, () if version is None else (version.id,))
+        shown = np.isin(answers.response_ids, made.both)
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
         ids = self.answers.response_ids
         # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
@@ -217,10 +217,13 @@ class LabelledAnswers:
             elif len(reviewed):
                 matching = np.isin(ids, matching_answers(connection, drawn_from))
                 self._by_lot_within.append((matching, np.isin(ids, reviewed)))
-        not_judged = len(people.response_ids) - int(self.labelled.sum())
+        of_prompts = answers.response_ids[shown]
+        not_judged = (
+            len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
+        )
         self.left_out = {
             "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
-            "prompt_examples": int(shown.sum()),
+            **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
 

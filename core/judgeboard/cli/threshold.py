@@ -168,6 +168,7 @@ def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
 
 
 def _left_out(left_out: dict[str, int] | None) -> Iterator[str]:
-    if left_out:
-        counts = (f"{n:,} {reason.replace('_', ' ')}" for reason, n in left_out.items())
-        yield f"left out: {', '.join(counts)}"
+    from judgeboard.agreement.result import left_out_sentence
+
+    if (sentence := left_out_sentence(left_out or {})) is not None:
+        yield sentence

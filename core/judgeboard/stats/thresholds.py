@@ -60,7 +60,8 @@ def wrong_bound(wrong: float, n: float, delta: float, design_effect: float = 1.0
 def weighted_share(hits: BoolArray, weights: FloatArray, groups: Grouping) -> Estimate:
     """Return the share of ``hits`` among all answers, of which each row stands for ``weights``.
 
-    With equal weights it is `share`. Otherwise the interval is on the logit scale, by evidence group.
+    With equal weights it is `share`. Otherwise the interval is on the logit scale, by evidence group. For a share of 0
+    or 1 it is Wilson's on the effective number of groups (Kish, 1965).
     """
     n = same_length(hits, weights, groups.codes)
     if not n:
@@ -68,6 +69,11 @@ def weighted_share(hits: BoolArray, weights: FloatArray, groups: Grouping) -> Es
     if np.ptp(weights) < TIE:
         return share(hits, groups)
     value, factors = float(weights @ hits / weights.sum()), weights / weights.mean()
+    if hits.all() or not hits.any():
+        of_groups = groups.sums(weights)
+        low, high = wilson(value, float(of_groups.sum() ** 2 / np.square(of_groups).sum()))
+        method = f"Wilson on the effective number of {groups.unit}s"
+        return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
     return share_estimate(value, factors * (hits - value), groups)
 
 

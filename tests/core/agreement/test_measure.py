@@ -148,7 +148,7 @@ def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: 
         measure(log)
     log.review_all(ids, quality=2)
     with pytest.raises(
-        NotFound, match=r"people graded: 1 review has no label, .* To include it, set Grade to quality$"
+        NotFound, match=r"people gave quality and the judge gave label\. .*Let people give label, or import both under"
     ):
         measure(log)
 

@@ -106,7 +106,7 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
         assert [each.title for each in list_versions(connection) if each.name == "rag"] == ["rag v1", "rag v2"]
         roles = {evidence_role(group) for group in _groups_of(connection, look.look.shown)}
         assert roles == {EvidenceRole.DEVELOP}, "all that chose the prompt, and nothing that tested it"
-        assert LabelledAnswers(connection, accepted).left_out["prompt_examples"] == len(look.look.shown)
+        assert LabelledAnswers(connection, accepted).left_out["develop"] == len(look.look.shown)
         compared = compare_versions(connection, "rag v1", "rag v2")
     assert compared.counts.n == 80 - len(look.look.shown)
     agreement = measure_agreement(store, judge_versions=["rag v2"])

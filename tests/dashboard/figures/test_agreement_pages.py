@@ -18,9 +18,9 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     app = open_page("agreement")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "On the 54 graded answers alone (a figure of all 113 judged answers needs about 60 labels of a random sample"
+        "On the 54 graded answers alone (a figure of all 113 judged answers needs 56 more labels of flagged answers): "
     )
-    assert "judgeboard queue create sample --plan rate --n 60" in sentence
+    assert "judgeboard queue create sample --plan rate --n 56" in sentence
     assert "[" in sentence
     assert texts(app, "jb-part")[:3] == ["Where they differ", "By query type", "Calibration"]
     assert "Too few answers with score and grade (n = 54, at least 100 needed)." in texts(app, "jb-instead")
