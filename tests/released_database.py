@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
+from getpass import getuser
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +141,30 @@ def _review(database: str, folder: Path) -> None:
     schema = folder / "support.yaml"
     schema.write_text(SCHEMA, encoding="utf-8")
     command("schema", "add", str(schema), database=database)
-    command("queue", "create", "by schema", "--schema", "support", "--needed", "2", database=database)
-    command("queue", "create", "sides", "--subject", "pairs", "--needed", "2", database=database)
+    command(
+        "queue",
+        "create",
+        "by schema",
+        "--schema",
+        "support",
+        "--needed",
+        "2",
+        "--assign",
+        f"cli:{getuser()}",
+        database=database,
+    )
+    command(
+        "queue",
+        "create",
+        "sides",
+        "--subject",
+        "pairs",
+        "--needed",
+        "2",
+        "--assign",
+        f"cli:{getuser()}",
+        database=database,
+    )
     token = json.loads(command("queue", "next", "by schema", "--json", database=database))["token"]
     command("queue", "decide", token, "confirm", "--note", "die Gebühr ist erfunden 🧗", "--groundedness", "0.2",
             "--field", "verdict=fix", "--field", 'causes=["answer"]', database=database)  # fmt: skip

@@ -134,7 +134,7 @@ class PlannedStratum:
     inclusion_probability: float
 
 
-_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged"}
+_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged", "any": "flagged or not"}
 _JUDGED: dict[JudgeVerdict, str] = {"bad": "judged bad", "good": "judged good", "unusable": "no usable verdict"}
 
 

@@ -45,6 +45,7 @@ from judgeboard.stats.rates import (
     rate,
     rogan_gladen,
 )
+from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
@@ -240,7 +241,7 @@ class _Measure:
             in_all_answers=agreement.statistics,
             in_graded_answers=agreement.graded,
             people_alpha=people,
-            warnings=tuple(_warnings(sample, grade, self.target, between, people)),
+            warnings=tuple(_warnings(sample, grade, self.target, between, people, estimate)),
             to_label=to_label,
         )
         return replace(result, sentence=_sentence(result, self.where))
@@ -287,6 +288,12 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
     values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
     bad, found, passed = int(values.sum()), int((values & verdicts).sum()), int((~values & ~verdicts).sum())
     made = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
+    of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
+    labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
+    if (of_verdicts > 0).all() and (equal_chances(of_verdicts, labelled) < 1).any():
+        made = unmeasured(len(values), _CHOSEN_ELSEWHERE)
+    elif made.value in {0.0, 1.0}:  # the judge's share is outside what its errors explain
+        made = unmeasured(len(values), _ERRS_OTHERWISE)
     changed = replace(
         result,
         **{name: getattr(made, name) for name in ("value", "low", "high", "method", "reason")},
@@ -308,6 +315,13 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
     return replace(changed, sentence=words)
 
 
+_CHOSEN_ELSEWHERE = (
+    "the labels from elsewhere are of chosen answers: the judge's verdict changed the chance to get a label. Label a "
+    "random sample of them"
+)
+_ERRS_OTHERWISE = "the judge's own share of bad answers does not fit its errors on the labels from elsewhere"
+
+
 def _many(undecided: int, labelled: int) -> bool:
     return undecided > _MOST_UNDECIDED * (labelled + undecided)
 
@@ -327,7 +341,12 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
 
 
 def _warnings(
-    sample: SampledLabels, grade: GradeName, target: Target, between: tuple[float, float] | None, people: Estimate
+    sample: SampledLabels,
+    grade: GradeName,
+    target: Target,
+    between: tuple[float, float] | None,
+    people: Estimate,
+    estimate: Estimate,
 ) -> Iterator[Note]:
     n = len(sample.response_ids)
     undecided = int(sample.undecided.sum())
@@ -359,6 +378,7 @@ def _warnings(
     if (
         grade == "label"
         and n
+        and estimate.low is not None
         and (rarer := round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))) < (_FEW_OF_RARER)
     ):
         kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"

@@ -44,11 +44,11 @@ from judgeboard.store.verdicts import answers_of_prompts, matching_answers
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
-Picked = Literal["no", "yes"]
-"""Whether a rule other than the random sample flagged an answer."""
+Picked = Literal["no", "yes", "any"]
+"""Whether a rule other than the random sample flagged an answer; ``any``: a stratum has both kinds."""
 JudgeVerdict = Literal["good", "bad", "unusable"]
 
-_PICKED: tuple[Picked, ...] = ("no", "yes")
+_PICKED: tuple[Picked, Picked] = ("no", "yes")
 _VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
 _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves it out more often
 
@@ -258,7 +258,8 @@ class LabelledAnswers:
         finished = complete[strata]
         into = self._joined(names, strata, sampled, by_lot, complete)
         kept, strata = _numbered(into[strata], len(names))
-        joined = np.bincount(into, minlength=len(names))[kept] > 1
+        joined = [np.unique(names[into == each] // 3) for each in kept.tolist()]
+        several = np.bincount(into, minlength=len(names))[kept] > 1
         scores = self._scores(answers, has_score)
         groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
         if not everything:  # numbers without gaps: the sums then cost what these answers cost, not what all cost
@@ -280,7 +281,10 @@ class LabelledAnswers:
             verdicts[sampled],
             np.where(has_score, 1 - answers.scores, np.nan)[sampled],
             self._type_names[types.codes],
-            tuple(self._name(int(code), whole=bool(whole)) for code, whole in zip(names[kept], joined, strict=True)),
+            tuple(
+                self._name(int(code), picked.tolist(), whole=bool(whole))
+                for code, picked, whole in zip(names[kept], joined, several, strict=True)
+            ),
             int((labelled & ~sampled).sum()),
             {reason: n for reason, n in left_out.items() if n},
             np.bincount(strata, weights=undecided & (by_lot | finished), minlength=len(kept)).astype(np.int64),
@@ -333,12 +337,12 @@ class LabelledAnswers:
                 into[each] = np.where(alike, drawn, -1).argmax()
         return into
 
-    def _name(self, code: int, *, whole: bool) -> StratumName:
-        """Return the name of a stratum; ``whole``: it is not split by the verdict."""
+    def _name(self, code: int, picked: list[int], *, whole: bool) -> StratumName:
+        """Return the name of a stratum with answers that are ``picked`` or not; ``whole``: of several verdicts."""
         verdict: JudgeVerdict | None = _VERDICTS[code % 3]
         if self.version is None or whole or (self.grade != "label" and verdict == "good"):
             verdict = None
-        return StratumName(_PICKED[code // 3], verdict)
+        return StratumName("any" if len(picked) > 1 else _PICKED[picked[0]], verdict)
 
     def _scores(self, answers: JudgedAnswers, has_score: BoolArray) -> FloatArray:
         """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""

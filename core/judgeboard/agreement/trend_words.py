@@ -80,7 +80,8 @@ def trend_sentence(trend: Trend) -> str:
     if not drawn:
         timeless = sum(panel.without_time for panel in trend.panels if panel.group == ALL_ANSWERS)
         if timeless:
-            return f"None of these {timeless:,} answers has a time. To import a column of times: `--map YOURS=asked_at`"
+            none = "The only answer has no time" if timeless == 1 else f"None of these {timeless:,} answers has a time"
+            return f"{none}. To import a column of times: `--map YOURS=asked_at`"
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
         return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."

@@ -567,3 +567,14 @@ def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
     assert (result.value, result.high) == (pytest.approx(47 / 12), 4)
     assert result.judge_share is not None
     assert result.judge_share.high == 4
+
+
+@on_sqlite
+def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: GradedLog, judged: list[int]) -> None:
+    elsewhere = parse_where(["source=log"])
+    label(log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]])  # all that the judge calls bad, and three
+    chosen = measure_rate(log.store, labels_from=elsewhere)
+    assert chosen.value is None
+    assert "the judge's verdict changed the chance to get a label" in chosen.sentence
+    label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
+    assert measure_rate(log.store, labels_from=elsewhere).value is not None
