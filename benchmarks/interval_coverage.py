@@ -153,7 +153,7 @@ WIDEST = 1.15
 class Cell:
     """The intervals of one statistic in one world: how many there are, how many hold the truth, their widths' sum.
 
-    ``values`` counts the intervals by their rounded middle.
+    ``values`` counts the intervals by the rounded value, or else by their rounded middle.
     """
 
     found: int = 0
@@ -161,14 +161,14 @@ class Cell:
     width: float = 0.0
     values: Counter[float] = field(default_factory=Counter)
 
-    def add(self, interval: Interval, truth: float | None) -> None:
-        """Count one interval."""
+    def add(self, interval: Interval, truth: float | None, value: float | None = None) -> None:
+        """Count one interval, of an estimate of this ``value`` (None: it is not known)."""
         if interval is None or truth is None:
             return
         low, high = interval
         self.found += 1
         self.held += low - 1e-9 <= truth <= high + 1e-9
-        self.values[round(low + high, 9)] += 1
+        self.values[round(low + high if value is None else value, 9)] += 1
         self.width += high - low
 
     @property
@@ -205,7 +205,7 @@ def covered(name: str, draws: int, resamples: int, seed: int) -> tuple[str, dict
     cells = defaultdict[str, Cell](Cell)
     for _ in range(draws):
         for key, each in world_estimates(world, world.n, rng, resamples):
-            cells[key].add(ends_of(each), truth[key])
+            cells[key].add(ends_of(each), truth[key], each.value)
     return name, cells
 
 

@@ -57,7 +57,7 @@ class World:
     """A simulated log: ``n`` answers in groups of ``size``; a share ``bad`` of them bad, as far apart as ``apart``.
 
     Answers of a group correlate with ``within``. Scores are rounded to ``levels`` (0: not rounded), so that there are
-    ties. Where questions ``recur``, a group has answers throughout the log; it is then as large as all of them.
+    ties.
     """
 
     n: int
@@ -169,13 +169,13 @@ def _rates(
     scored = np.ones(2, dtype=np.bool_)
     yield "judge alone, share", judge_alone(population, scored, hits, None, "app")
     yield "judge alone, mean", judge_alone(population, scored, None, "the logit", "app")
-    halves = np.arange(n) < n // 2 // groups_size(groups) * groups_size(groups)
+    halves = np.arange(n) < n // 2 // rows_per_group(groups) * rows_per_group(groups)
     windows = [_window(half, strata, values, groups, labelled) for half in (halves, ~halves)]
     yield "change of two windows", window_change(*windows).change
     judged_bad = [0.0, 1.0]
     effect = app_effect(population, labels)
     yield "judge's error", rate(strata_of(population, labels), "app", effect, judged_bad)
-    independent = np.arange(n) % groups_size(groups) == 0
+    independent = np.arange(n) % rows_per_group(groups) == 0
     errors = JudgeErrors(
         *(int(each) for each in _error_counts(*(each[~halves & independent] for each in (values, strata))))
     )
@@ -185,7 +185,7 @@ def _rates(
     )
 
 
-def groups_size(groups: Grouping) -> int:
+def rows_per_group(groups: Grouping) -> int:
     """Return the number of rows of each group."""
     return len(groups.codes) // groups.count
 
@@ -248,7 +248,7 @@ def _pairs(
         yield f"pairs kappa_{order}", figures.estimates["kappa"]
         yield f"pairs, {order}, agreement_without_ties", figures.estimates["agreement_without_ties"]
     yield "half credit", half_credit(np.array([0, 1, 0.5])[gold], groups)
-    if n > MOST_WORDS or rng.random() < RANKED:
+    if n > MOST_ROWS or rng.random() < RANKED:
         models = np.stack([rng.permutation(4)[:2] for _ in range(n)]).T
         preferred = _sides(people + 0.1 * (models[1] - models[0]))
         ranked = {each.model: each for each in rank_models(models[0], models[1], preferred, groups)}
@@ -296,12 +296,12 @@ def _fields(
         for word in sorted(all_words)
     ]
     of_words = np.repeat(groups.codes, lengths.max(axis=1))
-    yield "fields word_alpha", set_alpha(marked[:MOST_WORDS], of_words[:MOST_WORDS])
+    yield "fields word_alpha", set_alpha(marked[:MOST_ROWS], of_words[:MOST_ROWS])
     orders = [[_ORDERS[place] for place in row] for row in np.minimum(scores * 6, 5).astype(np.int64).tolist()]
-    yield "fields ranking_tau", ranking_agreement(orders[:MOST_WORDS], [3] * min(n, MOST_WORDS), groups.codes)
+    yield "fields ranking_tau", ranking_agreement(orders[:MOST_ROWS], [3] * min(n, MOST_ROWS), groups.codes)
 
 
-MOST_WORDS = 40_000  # of the log whose statistics are the truth
+MOST_ROWS = 40_000  # of the log whose statistics are the truth
 
 
 def _versions(
@@ -317,7 +317,7 @@ def _versions(
     yield "versions, change of the mean", mean_change(judge, second, groups)
     yield "versions, superiority", superiority(second, judge, groups)
     yield "versions, cost of a threshold", cost_change(second < 0.6, of_second, bad, 5.0, groups)
-    flips = (of_first != of_second)[:: groups_size(groups)]
+    flips = (of_first != of_second)[:: rows_per_group(groups)]
     yield "versions, changed verdicts", flip_rate(int(flips.sum()), len(flips))
     names = np.array(LABEL.categories)
     said = [names[np.where(each, 0, 1)] for each in (of_first, of_second, bad)]
@@ -345,7 +345,7 @@ def _health(
     moved = rng.random(n) < 0.3
     yield "anchoring", anchoring(judge, people, np.where(moved, judge, people), groups)
     # These figures are about independent rows: of each group, they get one.
-    people, judge, length = (each[:: groups_size(groups)] for each in (people, judge, length))
+    people, judge, length = (each[:: rows_per_group(groups)] for each in (people, judge, length))
     n = len(people)
     yield "median", median(people)
     levels = np.bincount(np.digitize(judge, (0.25, 0.5, 0.75)), minlength=4)

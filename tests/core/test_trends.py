@@ -238,7 +238,7 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     words = trend_sentence(drawn)
     assert words.startswith("All answers: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.70 [")
     assert " c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
-    assert words.endswith("No clear change of a (0.14 would have been seen) and b (0.14).")
+    assert words.endswith("No clear change in a (0.14 would have been seen) and b (0.14).")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
     assert " c: the share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %" in low
     later = sqlite_log.version(prompt="new")
@@ -280,7 +280,7 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sq
     for number in range(4):
         id_ = sqlite_log.answers(1, day=MONDAY, query_type=f"single {number}")
         sqlite_log.say_all(version, id_, groundedness=0.5)
-    assert trend_sentence(shown(sqlite_log)).endswith(" or more would have been seen).")
+    assert trend_sentence(shown(sqlite_log)).endswith(" or more would have been seen in 3 of them).")
     assert " Too few answers to tell for 7 groups (0." in trend_sentence(shown(sqlite_log))
 
 

@@ -245,17 +245,14 @@ def alarm_sentence(alarm: Alarm) -> str:
 
 def promise_words(trend: CorrectedTrend) -> str:
     """Return how rarely the detectors raise a false alarm."""
-    whole, groups = (
-        {monitor.limit for name, monitor in trend.monitors if (name == ALL_ANSWERS) is is_whole}
-        for is_whole in (True, False)
-    )
     words = []
-    if limits := sorted(whole | groups):
+    if limits := sorted({monitor.limit for _, monitor in trend.monitors}):
         weeks = " or ".join(f"{limit:,.0f}" for limit in limits)
-        more = " for all answers, and one for all query types together" if groups else ""
+        has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
+        more = " for all answers, and at most one for all query types together" if has_types else ""
         words.append(
-            f"While nothing changes, each figure raises at most one false alarm a year on average{more} (each "
-            f"detector: one in {weeks} weeks)."
+            f"While nothing changes, each figure raises on average at most one false alarm a year{more}. Each detector "
+            f"raises at most one in {weeks} weeks."
         )
     if trend.judge is None:
         words.append(f"{NO_JUDGE}.")

@@ -163,12 +163,14 @@ def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
         return None
     answers = sum(counts[place].N - counts[place].n for place in missing)
     unlabelled, waiting = (int(of_strata[missing].sum()) for of_strata in (sample.unlabelled, sample.waiting))
+    if not unlabelled:  # people decided none of them, so there is nothing left to label
+        return None
     labels, size = min(unlabelled, _WANTED), None
     if waiting and (waiting >= labels or int(sample.drawn[missing].sum()) >= MIN_PAIRS):
         labels = min(labels, waiting)
     else:
         step = 10 if unlabelled > _WANTED else 1
-        size = math.ceil(labels * int(sample.unlabelled.sum()) / max(unlabelled, 1) / step) * step
+        size = math.ceil(labels * int(sample.unlabelled.sum()) / unlabelled / step) * step
         size = min(size, int(sample.unlabelled.sum()))
     kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
     command = f"judgeboard queue create sample {kind}"
@@ -183,7 +185,7 @@ def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -
     words = "answers"
     if classes == {"no"} and picked_too:
         words = "answers that no rule flagged"
-    elif "no" not in classes:
+    elif classes == {"yes"}:
         words = "flagged answers"
     if len(verdicts) == 1 and any(each.picked in classes and each not in missing for each in counts):
         (verdict,) = verdicts

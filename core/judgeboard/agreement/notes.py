@@ -96,7 +96,7 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
         return _sentences(f"On {n:,} {rows}, a random sample of {everything},", clauses)
     alone = "graded answers" if rows.startswith("answers") else "grades of single people"
     start = f"On the {n:,} {alone} alone ({_missing(statistics.grade, in_all, everything)}):"
-    command = f" To label them: `{in_all.to_label.command}`" if in_all.statistics and in_all.to_label else ""
+    command = f" To label more answers: `{in_all.to_label.command}`" if in_all.statistics and in_all.to_label else ""
     return f"{start} {'; '.join(clauses)}.{command}"
 
 
@@ -109,7 +109,10 @@ def _basis(in_all: InAllAnswers) -> Iterator[str]:
     """Yield on which labels figures of all answers rest, and the same figures on the graded answers alone."""
     sampled = in_all.labels - in_all.complete
     basis = f"{counted(sampled, 'label')} of a random sample"
-    if in_all.complete:
+    if not sampled:
+        undecided = in_all.answers - in_all.labels
+        basis = f"{in_all.labels:,} labels. People did not decide the other {counted(undecided, 'answer')}"
+    elif in_all.complete:
         basis = (
             f"{in_all.labels:,} labels: {in_all.complete:,} of a part that is reviewed completely, {sampled:,} of a "
             "random sample of the rest"
@@ -133,7 +136,7 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     if not in_all.statistics:
         if grade == "label":
             return f"for {everything}, compare with the gold label or the majority"
-        return f"a figure of {everything} needs grades of a random sample only"
+        return f"{everything} have a figure only if the grades are a random sample of them"
     need = in_all.to_label
     if need is None:
         return f"not {everything}"
@@ -193,9 +196,10 @@ def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
 
 
 def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
-    """Return the result of the alternative annotator test; it never says more than how far people may rely on a judge.
+    """Return the result of the alternative annotator test.
 
-    ``allowed`` is the conclusion from all figures of the judge.
+    ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a judge that passed may
+    replace a person.
     """
     if test.omega.value is None:
         return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
@@ -205,7 +209,7 @@ def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
     people = "1 person" if everybody == 1 else f"{everybody:,} people"
     start = f"The judge passed the test for {passed:,} of {people} (ε = {test.epsilon:g}{left})."
     if not test.passed:
-        return f"{start} It cannot replace a person here."
+        return f"{start} It is not shown that it can replace a person."
     if passed < everybody:
         return f"{start} That is not enough to replace a person."
     if allowed is not Reliance.CAN:
@@ -248,6 +252,9 @@ def _clauses(statistics: PairStatistics) -> Iterator[str]:
 
 def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
     yield f"judge and people agree on {_with_reason(percent_words(statistics.agreement), statistics.agreement)}"
+    if (only := _only_label(statistics)) is not None:
+        yield f"the judge gave all of these answers the label {only}, so what it misses cannot be seen in them"
+        return
     classes = [each for name in ("sensitivity", "specificity") if (each := statistics.estimates.get(name))]
     if statistics.kappa.value is not None and all(each.value is not None for each in classes):
         yield f"Cohen's kappa is {number_words(statistics.kappa)} ({kappa_word(statistics.kappa.value)})"
@@ -260,6 +267,16 @@ def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
             errors.append(f"raises a false alarm on {_error(false_alarms, 'good ones')}")
     if errors:
         yield f"the judge {' and '.join(errors)}"
+
+
+def _only_label(statistics: PairStatistics) -> str | None:
+    """Return the label that the judge gave to all answers, if people gave several."""
+    confusion = statistics.confusion
+    if confusion is None or statistics.grade != "label":
+        return None
+    table = np.array(confusion.counts)
+    given = np.flatnonzero(table.sum(axis=0))
+    return str(confusion.categories[given[0]]) if len(given) == 1 and np.count_nonzero(table.sum(axis=1)) > 1 else None
 
 
 def _error(share: Estimate, of: str) -> str:
@@ -393,13 +410,16 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
     if in_all is None or not in_all.is_weighted:
         yield Note("not_conclusive", f"{start} About {more_pairs(headline):,} more graded {things} {narrower}.")
         return
+    if not in_all.unlabelled:
+        yield Note("not_conclusive", start)
+        return
     # Labels of a part that is reviewed completely cannot become more.
     more = more_pairs(replace(headline, n=in_all.labels - in_all.complete)) or 0
     of = "a random sample" if in_all.sampled_from == "answers" else f"a random sample of {in_all.sampled_from}"
     if more < in_all.unlabelled:
         yield Note("not_conclusive", f"{start} About {more:,} more labels of {of} {narrower}.")
     else:
-        yield Note("not_conclusive", f"{start} Labels of all the other {in_all.unlabelled:,} answers narrow it.")
+        yield Note("not_conclusive", f"{start} Labels of all {counted(in_all.unlabelled, 'other answer')} narrow it.")
 
 
 def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:

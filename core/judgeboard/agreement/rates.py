@@ -232,7 +232,7 @@ class _Measure:
             groups=sample.population.groups,
             design_effect=effect,
             strata=counts,
-            judge_share=_judge_share(sample, grade, self.target) if version is not None else None,
+            judge_share=None if version is None else self._judge_share(sample, inside),
             labels_only=_labels_only(sample, grade),
             bounds=between,
             extras=sample.extras,
@@ -245,6 +245,21 @@ class _Measure:
             to_label=to_label,
         )
         return replace(result, sentence=_sentence(result, self.where))
+
+    def _judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
+        grade, population = self.loaded.grade, sample.population
+        if grade == "label":
+            judged = self.loaded.judged(inside)
+            answers = judged.answers.round().astype(np.int64)
+            return judge_alone(
+                judged, np.ones(2, dtype=np.bool_), (np.where([False, True], answers, 0), answers), None, self.target
+            )
+        scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
+        if 0 < sample.judged < round(float(population.answers[scored].sum())):
+            value = float(population.scores[scored].sum()) / sample.judged
+            return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
+        alone = judge_alone(population, scored, None, "the logit" if grade == "groundedness" else None, self.target)
+        return within_range(alone, *_RANGE_OF_MEAN[grade])
 
     def _estimate(self, sample: SampledLabels) -> tuple[Estimate, float | None]:
         population, labels = sample.population, sample.labels
@@ -260,17 +275,6 @@ class _Measure:
         if self.target == "these":
             return rate(sample.counts, "these"), None
         return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
-
-
-def _judge_share(sample: SampledLabels, grade: GradeName, target: Target) -> Estimate:
-    scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
-    if grade == "label":
-        return judge_alone(sample.population, scored, (sample.judged_bad_by, sample.judged_by), None, target)
-    if 0 < sample.judged < round(float(sample.population.answers[scored].sum())):
-        value = float(sample.population.scores[scored].sum()) / sample.judged
-        return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
-    alone = judge_alone(sample.population, scored, None, "the logit" if grade == "groundedness" else None, target)
-    return within_range(alone, *_RANGE_OF_MEAN[grade])
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:
@@ -292,7 +296,7 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
     labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
     if (of_verdicts > 0).all() and (equal_chances(of_verdicts, labelled) < 1).any():
         made = unmeasured(len(values), _CHOSEN_ELSEWHERE)
-    elif made.value in {0.0, 1.0}:  # the judge's share is outside what its errors explain
+    elif made.low is not None and made.low == made.high:  # even the interval is at an end of the scale
         made = unmeasured(len(values), _ERRS_OTHERWISE)
     changed = replace(
         result,

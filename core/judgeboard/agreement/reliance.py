@@ -19,7 +19,7 @@ class Reliance(IntEnum):
 
 def headline(statistics: Mapping[str, Estimate]) -> Estimate | None:
     """Return the statistic that decides how far people may rely on a judge; None if there is none."""
-    names = ("kappa", "weighted_kappa", "spearman")
+    names = ("weighted_kappa", "kappa", "spearman")
     return next((statistics[name] for name in names if name in statistics), None)
 
 

@@ -163,6 +163,15 @@ def all_or_graded(answers: int | None) -> str:
     return "graded answers alone" if answers is None else f"all {counted(answers, 'judged answer')}"
 
 
+def described_words(answers: int | None, slices: Sequence[AgreementSlice]) -> str:
+    """Return which answers the figures of the whole and of its slices describe."""
+    others = [each.name for each in slices if (each.answers is None) != (answers is None)]
+    words = f"The figures describe {all_or_graded(answers)}"
+    if not others:
+        return f"{words}."
+    return f"{words}, those of {', '.join(others)} {'graded answers alone' if answers is not None else 'all answers'}."
+
+
 def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
     """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none."""
     parts = ", ".join(f"{reason} ({n:,})" for reason, n in counts)

@@ -243,7 +243,7 @@ class LabelledAnswers:
                 in_random_order = in_random_order | reviewed[rows]
         done = labelled | self._tied[rows] | self._unsure[rows]
         undecided = (self._tied | self._unsure | self._skipped)[rows]
-        waiting = drawn & ~done & ~undecided
+        waiting = drawn & ~labelled & ~undecided
         picked = self.picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
@@ -256,9 +256,10 @@ class LabelledAnswers:
         by_lot &= ~by_severity[strata]
         sampled = labelled & (by_lot | complete[strata])
         finished = complete[strata]
-        into = self._joined(names, strata, sampled, by_lot, complete)
+        awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
+        into = self._joined(names, strata, sampled, by_lot, complete, awaited)
         kept, strata = _numbered(into[strata], len(names))
-        joined = [np.unique(names[into == each] // 3) for each in kept.tolist()]
+        flag_classes = [np.unique(names[into == each] // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
         scores = self._scores(answers, has_score)
         groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
@@ -282,8 +283,8 @@ class LabelledAnswers:
             np.where(has_score, 1 - answers.scores, np.nan)[sampled],
             self._type_names[types.codes],
             tuple(
-                self._name(int(code), picked.tolist(), whole=bool(whole))
-                for code, picked, whole in zip(names[kept], joined, several, strict=True)
+                self._name(int(code), classes, whole=bool(whole))
+                for code, classes, whole in zip(names[kept], flag_classes, several, strict=True)
             ),
             int((labelled & ~sampled).sum()),
             {reason: n for reason, n in left_out.items() if n},
@@ -300,6 +301,14 @@ class LabelledAnswers:
             bool(by_lot[sampled].all()),
         )
 
+    def judged(self, inside: BoolArray | None = None) -> Population:
+        """Return the sums over the answers ``inside`` (default: all) with the verdicts (0 good, 1 bad) as strata."""
+        rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
+        groups = np.unique(self._groups[rows], return_inverse=True)[1]
+        bad = (self.answers.verdicts[rows] == BAD).astype(np.int64)
+        nothing = np.zeros(len(rows), dtype=np.bool_)
+        return summed(bad, bad.astype(np.float64), groups, 2, nothing, np.empty(0))[0]
+
     def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
         """Return Krippendorff's alpha of people on the answers (``inside``, default: all) that two or more graded."""
         graded = self.labelled | self._tied
@@ -314,13 +323,20 @@ class LabelledAnswers:
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")
 
     def _joined(
-        self, names: IntArray, strata: IntArray, sampled: BoolArray, by_lot: BoolArray, complete: BoolArray
+        self,
+        names: IntArray,
+        strata: IntArray,
+        sampled: BoolArray,
+        by_lot: BoolArray,
+        complete: BoolArray,
+        awaited: BoolArray,
     ) -> IntArray:
         """Return for each stratum the one that it belongs to: one without a label joins another one.
 
         The other one has labels of a random sample, which does not depend on the verdict, so strata may be joined
         across verdicts. Across the classes of picked answers only strata are joined that are too small to be drawn
-        from: a random sample as large as that of the other strata would often leave them out.
+        from: a random sample as large as that of the other strata would often leave them out. If it did not, and drawn
+        answers are ``awaited``, nothing is joined.
         """
         least = 1 if self.grade == "label" else 2
         answers = np.bincount(strata, minlength=len(names))
@@ -330,19 +346,19 @@ class LabelledAnswers:
         for each in np.flatnonzero(count < least):
             others = ~complete & (drawn >= least)
             alike = others & (names // 3 == names[each] // 3)
-            if not alike.any() and others.any():
+            if not alike.any() and others.any() and not awaited[each]:
                 share = drawn[others].sum() / answers[others].sum()
                 alike = others & ((1 - share) ** answers[each] > _LEFT_OUT_BY_CHANCE)
             if alike.any():
                 into[each] = np.where(alike, drawn, -1).argmax()
         return into
 
-    def _name(self, code: int, picked: list[int], *, whole: bool) -> StratumName:
-        """Return the name of a stratum with answers that are ``picked`` or not; ``whole``: of several verdicts."""
+    def _name(self, code: int, classes: list[int], *, whole: bool) -> StratumName:
+        """Return the name of a stratum with these ``classes`` of picked answers; ``whole``: of several verdicts."""
         verdict: JudgeVerdict | None = _VERDICTS[code % 3]
         if self.version is None or whole or (self.grade != "label" and verdict == "good"):
             verdict = None
-        return StratumName("any" if len(picked) > 1 else _PICKED[picked[0]], verdict)
+        return StratumName("any" if len(classes) > 1 else _PICKED[classes[0]], verdict)
 
     def _scores(self, answers: JudgedAnswers, has_score: BoolArray) -> FloatArray:
         """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""

@@ -120,7 +120,7 @@ def findings_words(
     yield from changes_words(findings, changed)
     still = [group for group in groups if not group.changes]
     if whole.changes and (clear := [group for group in still if figure.is_clear(group.seen)]):
-        yield f"No clear change of {_sized(clear, figure, '')}."
+        yield f"No clear change in {_sized(clear, figure, '')}."
     if small := [group for group in still if not figure.is_clear(group.seen)]:
         yield f"Too few {figure.counts} to tell for {_sized(small, figure, ' or more')}."
 
@@ -133,8 +133,9 @@ def changes_words(findings: Sequence[Finding], changed: Callable[[str, Change], 
         (group.panel, change) for group in groups for change in group.changes if _differs(change, whole.changes)
     ]
     yield from (changed(*each) for each in differing[:_MOST_CHANGES])
-    if len(differing) > _MOST_CHANGES:
-        yield f"{_counted(len(differing) - _MOST_CHANGES).capitalize()} more changed."
+    shown = {panel for panel, _ in differing[:_MOST_CHANGES]}
+    if more := len({panel for panel, _ in differing} - shown):
+        yield f"{_counted(more).capitalize()} more {'group' if more == 1 else 'groups'} changed."
 
 
 def _differs(change: Change, of_whole: Sequence[Change]) -> bool:
@@ -173,7 +174,8 @@ def _sized(groups: Sequence[Finding], figure: Figure, more: str) -> str:
             return f"{len(groups)} groups"
         least, most = (figure.size(seen) for seen, _ in (sizes[0], sizes[-1]))
         between = least if least == most else f"{least.split()[0]} to {most}"
-        return f"{len(groups)} groups ({between}{more} would have been seen)"
+        some = f" in {len(sizes)} of them" if len(sizes) < len(groups) else ""
+        return f"{len(groups)} groups ({between}{more} would have been seen{some})"
     names = [f"{panel} ({figure.size(seen)}{more})" for seen, panel in sizes]
     if names:
         names[0] = f"{names[0][:-1]} would have been seen)"

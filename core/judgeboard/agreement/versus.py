@@ -142,14 +142,13 @@ def compare_verdicts(
 
     def shares(rows: BoolArray, within: float) -> PairedShares:
         by_group = grouping(groups[rows], int(rows.sum()))
-        return after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
+        made = after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
+        return made if not made.n or by_group.count >= MIN_GROUPS else _without_interval(made, by_group.count)
 
     counts = shares(rows, within / part)
     by_group = grouping(groups[rows], counts.n)
     if alone:
         counts = _weighted(counts, part, int(usable.sum()))
-    if counts.n and by_group.count < MIN_GROUPS:
-        counts = _without_interval(counts, by_group.count)
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     asked = int(labelled.sum())
     apart = not alone and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
@@ -289,7 +288,7 @@ def _sentence(
         )
     if not counts.n:
         nothing = f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
-        same = f" They give the same verdict on {both - differing:,} of the {both:,} answers that both judged."
+        same = f" They give the same verdict on {both - differing:,} of {counted(both, 'answer')} that both judged."
         return nothing + (same if both else "")
     start = (
         f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "

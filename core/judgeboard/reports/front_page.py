@@ -8,7 +8,7 @@ from html import escape
 from sqlalchemy import Connection
 
 from judgeboard.agreement.reliance import Reliance, headline, reliance
-from judgeboard.agreement.result import AgreementResult, all_or_graded, shown_statistics
+from judgeboard.agreement.result import AgreementResult, described_words, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
@@ -87,21 +87,12 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
             yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
             if result.of == "judge" and result.unit == "responses":
-                yield _paragraph(_described(result), "quiet")
+                yield _paragraph(described_words(result.answers, result.slices), "quiet")
             yield _chart(drawn)
             break
     if result.notes:
         yield "<h2>Caveats</h2>\n"
         yield from (_paragraph(note.text, "note") for note in result.notes)
-
-
-def _described(result: AgreementResult) -> str:
-    """Return which answers the figures by slice describe."""
-    alone = [each.name for each in result.slices if each.answers is None]
-    if result.answers is None:
-        return f"These are {all_or_graded(None)}."
-    left = f", but {all_or_graded(None)} of {', '.join(alone)}" if alone else ""
-    return f"These are {all_or_graded(result.answers)}{left}."
 
 
 def verdict(result: AgreementResult) -> str:
@@ -122,7 +113,7 @@ def verdict(result: AgreementResult) -> str:
     }
     words = verdicts[reliance(result.statistics)]
     if result.to_label is not None:
-        words = f"As far as the graded answers alone show: {words[:1].lower()}{words[1:]}"
+        words = "No verdict on all answers yet: the graded answers are no random sample of them."
     return f"{words} {result.sentence}"
 
 

@@ -91,10 +91,7 @@ _MOST_EVIDENCE = 1_000  # more makes nobody surer
 
 def evidence_sentence(period: Period) -> str:
     """Return what evidence means: how rarely chance alone reaches it."""
-    return (
-        f"Evidence tells how rarely chance alone reaches it: evidence of 100 at most once in 100 {period}s on average, "
-        "while nothing changes."
-    )
+    return f"Evidence of 100: while nothing changes, a detector reaches it at most once in 100 {period}s on average."
 
 
 def evidence_words(evidence: float | None) -> str | None:

@@ -120,7 +120,22 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         observed, expected = summed[..., 1] / items, np.square(summed[..., 2:] / items[..., None]).sum(axis=-1)
         return ratio(observed - expected, 1 - expected, above=1e-9)
 
-    return jackknifed(sums, of_sums, groups, n, alike=_RATERS_AGREE)
+    estimate = jackknifed(sums, of_sums, groups, n, alike=_RATERS_AGREE)
+    rarest = int(np.count_nonzero(votes, axis=0)[votes.any(axis=0)].min())
+    return _of_few(estimate, rarest, FEWEST_OF_CATEGORY, "items have the rarest category")
+
+
+FEWEST_OF_CATEGORY = 12
+"""With fewer items of the rarest category, the interval of Fleiss' kappa held the truth in 89 of 100 simulations."""
+FEWEST_MARKED = 20
+"""With fewer marked items, intervals of spans held the truth in 88 to 90 of 100 simulations."""
+
+
+def _of_few(estimate: Estimate, found: int, fewest: int, what: str) -> Estimate:
+    """Return the estimate without its interval if it rests on fewer than ``fewest`` items."""
+    if estimate.low is None or estimate.value is None or found >= fewest:
+        return estimate
+    return measured(estimate.value, estimate.n, reason=f"no interval: only {found} {what}, at least {fewest} needed")
 
 
 def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
@@ -342,7 +357,9 @@ def set_alpha(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Es
         votes = summed[..., 2:]
         return _alpha(summed[..., 0], summed[..., 1], ((votes @ apart) * votes).sum(axis=-1))
 
-    return jackknifed(sums, of_sums, grouping(groups[rows], len(rows)), len(rows), alike=_RATERS_AGREE)
+    by_group = grouping(groups[rows], len(rows))
+    estimate = jackknifed(sums, of_sums, by_group, len(rows), alike=_RATERS_AGREE)
+    return _of_few(estimate, by_group.count, FEWEST_MARKED, f"{by_group.unit}s")
 
 
 def span_f1(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Estimate:
@@ -358,13 +375,9 @@ def span_f1(items: Sequence[Sequence[frozenset[Any]]], groups: AnyArray) -> Esti
     n = int(usable.sum())
     if n < MIN_PAIRS:
         return unmeasured(n, too_few(n))
-    return jackknifed(
-        sums[usable],
-        lambda total: ratio(total[..., 0], total[..., 1]),
-        grouping(groups[usable], n),
-        n,
-        alike=_RATERS_AGREE,
-    )
+    by_group = grouping(groups[usable], n)
+    f1 = jackknifed(sums[usable], lambda total: ratio(total[..., 0], total[..., 1]), by_group, n, alike=_RATERS_AGREE)
+    return _of_few(f1, by_group.count, FEWEST_MARKED, f"{by_group.unit}s")
 
 
 def ranking_agreement(items: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int], groups: AnyArray) -> Estimate:

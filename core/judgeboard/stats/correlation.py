@@ -176,12 +176,18 @@ def tau_of_signs(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
-    """Return the root of the mean squared difference (RMSE); its interval is the root of that of the mean square."""
+    """Return the root of the mean squared difference (RMSE); its interval is Student's t on the log of the mean square.
+
+    A few large differences have most of the weight, so the interval on the plain scale ends too low.
+    """
     square = mean_estimate(np.square(judge - people), groups)
-    value, low, high = (
-        None if each is None else math.sqrt(max(each, 0.0)) for each in (square.value, square.low, square.high)
-    )
-    return replace(square, value=value, low=low, high=high)
+    if square.value is None:
+        return square
+    value = math.sqrt(max(square.value, 0.0))
+    if square.low is None or square.high is None or not value:
+        return replace(square, value=value, low=None, high=None)
+    half = (square.high - square.value) / square.value / 2
+    return replace(square, value=value, low=value * math.exp(-half), high=value * math.exp(half))
 
 
 def limit_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping, *, upper: bool) -> Estimate:

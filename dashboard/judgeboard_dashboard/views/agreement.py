@@ -311,7 +311,7 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
     if same.answers is None:
         heading(f"All judge versions on the same graded answers{which}")
     else:
-        heading(f"All judge versions on the same answers (all {same.answers:,})")
+        heading(f"All judge versions on all {same.answers:,} answers that each of them judged")
     if not same.versions:
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return

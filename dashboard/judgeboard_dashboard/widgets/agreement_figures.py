@@ -15,6 +15,7 @@ from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
+    described_words,
     headline_name,
     headline_words,
     shown_statistics,
@@ -191,7 +192,7 @@ class AgreementFigures:
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables,
             under=(
-                _described(self.result, shown),
+                described_words(self.result.answers, shown) if self.result.graded else None,
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 next((each.text for each in self.page.notes if each.code == "slices"), None),
                 f"The CSV file below has {others} more slices with fewer answers." if others else None,
@@ -291,14 +292,6 @@ class AgreementFigures:
 def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
     largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
     return [AgreementSlice("All", result.n, result.statistics, answers=result.answers), *largest]
-
-
-def _described(result: AgreementResult, slices: Sequence[AgreementSlice]) -> str | None:
-    """Return which answers the slices describe, where figures are weighted."""
-    if not result.graded:
-        return None
-    alone = [each.name for each in slices if each.answers is None]
-    return f"All judged answers, but graded answers alone of {', '.join(alone)}." if alone else "All judged answers."
 
 
 def slices_figure(

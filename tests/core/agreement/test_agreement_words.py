@@ -57,7 +57,7 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
             "2 of 5 people (ε = 0.2; 3 could not be tested). That is not enough to replace a person.",
         ),
         ((True, False), Reliance.CAN, "1 of 2 people (ε = 0.2). That is not enough to replace a person."),
-        ((False, False), Reliance.CAN, "0 of 2 people (ε = 0.2). It cannot replace a person here."),
+        ((False, False), Reliance.CAN, "0 of 2 people (ε = 0.2). It is not shown that it can replace a person."),
         ((True,), Reliance.CAN, "1 of 1 person (ε = 0.2). It may replace a person here"),
     ],
 )

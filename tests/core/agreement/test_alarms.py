@@ -309,8 +309,8 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("list", 312),
     }
     assert result.promise == (
-        "While nothing changes, each figure raises at most one false alarm a year on average for all answers, and one "
-        "for all query types together (each detector: one in 104 or 312 weeks)."
+        "While nothing changes, each figure raises on average at most one false alarm a year for all answers, and at "
+        "most one for all query types together. Each detector raises at most one in 104 or 312 weeks."
     )
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))

@@ -113,7 +113,8 @@ def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: Gra
 def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
     sentence = measure_agreement(flagged_and_drawn.store, grade="groundedness").sentence
     assert sentence.startswith(
-        "On the 120 graded answers alone (a figure of all 240 judged answers needs grades of a random sample only): "
+        "On the 120 graded answers alone (all 240 judged answers have a figure only if the grades are a random sample "
+        "of them): "
     )
 
 
@@ -170,7 +171,7 @@ def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_f
         "On the 30 graded answers alone (a figure of all 240 judged answers needs about 60 labels of a random sample): "
     )
     assert result.sentence.endswith(
-        "To label them: `judgeboard queue create sample --where rule=random_sample --order random`"
+        "To label more answers: `judgeboard queue create sample --where rule=random_sample --order random`"
     )
     assert result.to_label is not None
     assert result.to_label.waiting == 100
@@ -179,7 +180,7 @@ def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_f
 def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
     label(sqlite_log, judged[60:100], truth(judged))
     words = verdict(measure_agreement(sqlite_log.store))
-    assert words.startswith("As far as the graded answers alone show: ")
+    assert words.startswith("No verdict on all answers yet: ")
 
 
 def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
@@ -202,3 +203,25 @@ def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedL
     assert result.bounds is not None
     assert result.value is None
     assert result.reason == "a part of the answers has no label"
+
+
+def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog, judged: list[int]) -> None:
+    label(sqlite_log, judged[:220], truth(judged))
+    for each in judged[220:]:
+        sqlite_log.review(each, decision="unsure")
+    result = measure_agreement(sqlite_log.store)
+    assert "The figures weight 220 labels. People did not decide the other 20 answers." in result.sentence
+    assert result.to_label is None
+    assert not any("0 other" in each.text or "0 more" in each.text for each in result.notes)
+
+
+def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_log: GradedLog) -> None:
+    shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
+    verdicts = {each: {"label": BAD if place % 40 < 10 else GOOD} for place, each in enumerate(shared)}
+    sqlite_log.say(sqlite_log.version(), verdicts)
+    share = measure_rate(sqlite_log.store).judge_share
+    good = [each for place, each in enumerate(shared) if place % 40 >= 10][:30]
+    flag(sqlite_log, good, "random_sample")
+    label(sqlite_log, good, [])
+    joined = measure_rate(sqlite_log.store).judge_share
+    assert (share, joined) == (share, share)

@@ -281,7 +281,7 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
         "On the 25 graded answers alone (a figure of all 40 judged answers needs 15 more labels): "
     )
     assert agreement.sentence.endswith(
-        "To label them: `judgeboard queue create sample --plan rate --n 15 --assign NAMES`"
+        "To label more answers: `judgeboard queue create sample --plan rate --n 15 --assign NAMES`"
     )
 
 
@@ -578,3 +578,14 @@ def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: Grade
     assert "the judge's verdict changed the chance to get a label" in chosen.sentence
     label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
     assert measure_rate(log.store, labels_from=elsewhere).value is not None
+
+
+@on_sqlite
+def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedLog, judged: list[int]) -> None:
+    picked = judged[:2]
+    flag(log, picked, "low_groundedness", 0.5)
+    flag(log, [picked[0], *judged[20:32]])
+    label(log, judged[20:32], judged[20:22])
+    assert measure_rate(log.store).value is None, "a drawn answer of the flagged ones waits"
+    label(log, picked, picked)
+    assert measure_rate(log.store).value is not None

@@ -395,7 +395,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
         result = compare_versions(connection, "old", "new")
     assert result.sentence == (
         "No answer has a label of people and usable verdicts of both old v1 and new v1. They give the same verdict on "
-        "39 of the 40 answers that both judged."
+        "39 of 40 answers that both judged."
     )
 
 

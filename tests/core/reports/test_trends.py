@@ -15,6 +15,5 @@ def test_evidence_is_capped_because_more_makes_nobody_surer() -> None:
 
 def test_evidence_is_explained_as_how_rarely_chance_reaches_it() -> None:
     assert evidence_sentence("day") == (
-        "Evidence tells how rarely chance alone reaches it: evidence of 100 at most once in 100 days on average, while "
-        "nothing changes."
+        "Evidence of 100: while nothing changes, a detector reaches it at most once in 100 days on average."
     )
