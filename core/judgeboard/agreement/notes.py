@@ -11,10 +11,8 @@ from judgeboard.agreement.all_answers import InAllAnswers
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
-from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
-from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.arrays import AnyArray, IntArray, among
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
@@ -56,12 +54,6 @@ _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
 _FEW_OF_A_CATEGORY = 15
 _MANY_SLICES = 4
-_NOT_REPLACED = {
-    Reliance.DO_NOT: "judge and people agree too little",
-    Reliance.NOT_CONCLUSIVE: "how far judge and people agree is not conclusive",
-    Reliance.HELPS: "judge and people may agree only moderately",
-}
-"""Why a judge that passed the test replaces nobody."""
 _NAMES = {"spearman": "rank correlation", "alpha": "Krippendorff's alpha"}
 
 
@@ -193,37 +185,6 @@ def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
         return f"{rows.capitalize()} with a usable verdict in every repeat: {too_few(n)}."
     start = f"Asked again about {n:,} {rows}, the judge gives the same verdict every time on {percent_words(same)}."
     return start if alpha.value is None else f"{start} {_alpha_sentence(alpha, True)}"
-
-
-def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
-    """Return the result of the alternative annotator test.
-
-    ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a judge that passed may
-    replace a person.
-    """
-    if test.omega.value is None:
-        return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
-    everybody, passed = len(test.people), sum(person.rejected for person in test.people)
-    untested = sum(person.p is None for person in test.people)
-    left = f"; {untested:,} could not be tested" if untested else ""
-    people = "1 person" if everybody == 1 else f"{everybody:,} people"
-    start = f"The judge passed the test for {passed:,} of {people} (ε = {test.epsilon:g}{left})."
-    if not test.passed:
-        return f"{start} It is not shown that it can replace a person."
-    if passed < everybody:
-        return f"{start} That is not enough to replace a person."
-    if allowed is not Reliance.CAN:
-        return f"{start} That alone is not enough to replace a person: {_NOT_REPLACED[allowed]}."
-    return f"{start} It may replace a person here, as far as this test shows."
-
-
-def epsilon_sentence(epsilon: float) -> str:
-    """Return what ε means."""
-    return (
-        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win on up to "
-        f"{round(epsilon * 100, 6):g} fewer answers per 100 than the person. Use 0.2 for experts, 0.15 for trained "
-        "annotators, 0.1 for a crowd."
-    )
 
 
 def p_words(p: float | None) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from judgeboard.domain import Estimate
+from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 
 _SURE, _HELPFUL = 0.6, 0.4  # substantial and moderate agreement
 
@@ -33,3 +34,42 @@ def reliance(statistics: Mapping[str, Estimate]) -> Reliance:
     if figure.high < _HELPFUL:
         return Reliance.DO_NOT
     return Reliance.HELPS if figure.low >= _HELPFUL else Reliance.NOT_CONCLUSIVE
+
+
+_NOT_REPLACED = {
+    Reliance.DO_NOT: "judge and people agree too little",
+    Reliance.NOT_CONCLUSIVE: "how far judge and people agree is not conclusive",
+    Reliance.HELPS: "judge and people may agree only moderately",
+}
+"""Why a judge that passed the test replaces nobody."""
+
+
+def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
+    """Return the result of the alternative annotator test.
+
+    ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a judge that passed may
+    replace a person.
+    """
+    if test.omega.value is None:
+        return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
+    everybody, passed = len(test.people), sum(person.rejected for person in test.people)
+    untested = sum(person.p is None for person in test.people)
+    left = f"; {untested:,} could not be tested" if untested else ""
+    people = "1 person" if everybody == 1 else f"{everybody:,} people"
+    start = f"The judge passed the test for {passed:,} of {people} (ε = {test.epsilon:g}{left})."
+    if not test.passed:
+        return f"{start} It is not shown that it can replace a person."
+    if passed < everybody:
+        return f"{start} That is not enough to replace a person."
+    if allowed is not Reliance.CAN:
+        return f"{start} That alone is not enough to replace a person: {_NOT_REPLACED[allowed]}."
+    return f"{start} It may replace a person here, as far as this test shows."
+
+
+def epsilon_sentence(epsilon: float) -> str:
+    """Return what ε means."""
+    return (
+        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win on up to "
+        f"{round(epsilon * 100, 6):g} fewer answers per 100 than the person. Use 0.2 for experts, 0.15 for trained "
+        "annotators, 0.1 for a crowd."
+    )

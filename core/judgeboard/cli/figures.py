@@ -107,8 +107,7 @@ def agreement_command(
     """
     from judgeboard.agreement.fields import field_agreement
     from judgeboard.agreement.measure import measure_agreement
-    from judgeboard.agreement.notes import stand_in_sentence
-    from judgeboard.agreement.reliance import reliance
+    from judgeboard.agreement.reliance import reliance, stand_in_sentence
     from judgeboard.agreement.result import shortened
     from judgeboard.reports.agreement import fields_table, result_lines
     from judgeboard.reports.output import text_lines

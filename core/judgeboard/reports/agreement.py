@@ -12,8 +12,8 @@ from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice, Of
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.notes import epsilon_sentence, p_words, stand_in_sentence
-from judgeboard.agreement.reliance import Reliance, reliance
+from judgeboard.agreement.notes import p_words
+from judgeboard.agreement.reliance import Reliance, epsilon_sentence, reliance, stand_in_sentence
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,

@@ -2,8 +2,7 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge, measure_agreement
-from judgeboard.agreement.notes import stand_in_sentence
-from judgeboard.agreement.reliance import Reliance, reliance
+from judgeboard.agreement.reliance import Reliance, reliance, stand_in_sentence
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, PersonTest
 

@@ -328,6 +328,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/rate( by type/slices/\d+| by type)?/(sentence|warnings/)": "Unusable verdicts are named.",
     r"/figures/rate( by type(/slices/\d+)?)?/in_all_answers/\w+/n": "n counts the labels of the class it divides by.",
     r"/figures/agreement of pairs/statistics/macro_\w+/": "No interval with fewer than 15 rows of a class.",
+    r"/figures/agreement by people/statistics/fleiss_kappa/": "No interval with fewer than 12 items of a category.",
     r"/figures/agreement of pairs/notes/\d+/text": "Only the part that lacks labels is named.",
     r"/figures/health/checks/\d+/also/per_100_characters/(low|high)": "The error of a slope counts leverage.",
 }
