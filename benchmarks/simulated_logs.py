@@ -320,8 +320,8 @@ def _versions(
     flips = (of_first != of_second)[:: rows_per_group(groups)]
     yield "versions, changed verdicts", flip_rate(int(flips.sum()), len(flips))
     names = np.array(LABEL.categories)
-    said = [names[np.where(each, 0, 1)] for each in (of_first, of_second, bad)]
-    shared = judges_and_people(*said, LABEL, groups)
+    labels = [names[np.where(each, 0, 1)] for each in (of_first, of_second, bad)]
+    shared = judges_and_people(*labels, LABEL, groups)
     if shared is not None:
         yield "judges beyond people", shared.excess
     raters = np.stack([people, np.clip(people + rng.normal(0, 0.15, n), 0, 1), second], axis=1)

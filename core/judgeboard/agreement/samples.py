@@ -250,13 +250,11 @@ class LabelledAnswers:
         names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
         in_other_order = drawn & done & ~in_random_order & (picked == 1)
-        by_severity = np.bincount(strata, weights=in_other_order, minlength=len(names)) > 0
-        by_severity &= np.bincount(strata, weights=waiting, minlength=len(names)) > 0
-        by_lot = in_random_order | drawn
-        by_lot &= ~by_severity[strata]
+        awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
+        by_severity = awaited & (np.bincount(strata, weights=in_other_order, minlength=len(names)) > 0)
+        by_lot = (in_random_order | drawn) & ~by_severity[strata]
         sampled = labelled & (by_lot | complete[strata])
         finished = complete[strata]
-        awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
         into = self._joined(names, strata, sampled, by_lot, complete, awaited)
         kept, strata = _numbered(into[strata], len(names))
         flag_classes = [np.unique(names[into == each] // 3).tolist() for each in kept.tolist()]
