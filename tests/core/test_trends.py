@@ -236,14 +236,18 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
     assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
     words = trend_sentence(drawn)
-    assert words.startswith("All answers: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 [")
+    assert words.startswith(
+        "All answers: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 ["
+    )
     assert " c: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
     assert words.endswith("No clear change in a and b: a change of 0.14 or more in each would have been found.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
     assert " c: the share of low groundedness rose about the week of 2 Feb 2026, from 0 % [0, 6] to 100 %" in low
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
-    assert " The nearest change of the judge version was two weeks later, to rag v2." in trend_sentence(shown(sqlite_log))
+    assert " The nearest change of the judge version was two weeks later, to rag v2." in trend_sentence(
+        shown(sqlite_log)
+    )
 
 
 def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log: GradedLog) -> None:
@@ -268,24 +272,30 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log:
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     for week in range(12):
-        for query_type, n in (("large", 30), ("small", 4), ("smaller", 3)):
+        for query_type, n in (("large", 24), ("small", 11), ("smaller", 9), ("tiny", 3)):
             for place, id_ in enumerate(sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)):
                 sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
     drawn = shown(sqlite_log)
     seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
-    assert 0 < seen[ALL_ANSWERS] < seen["large"] < 0.3
-    assert seen["small"] == seen["smaller"] == 0.0, "a mean of about 0.5 cannot change by more than about 0.5"
+    assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
+    assert not seen["tiny"], "a mean of about 0.5 cannot change by more than about 0.5"
     words = trend_sentence(drawn)
     assert words.endswith(
-        f"Too few answers to tell for large: only a change of {seen['large']:.2f} or more would have been found. "
-        "Too few answers to find any change in small and smaller."
+        f"Too few answers to tell for large, small and smaller: only a change of {seen['large']:.2f} or more in large, "
+        f"of {seen['small']:.2f} or more in small and of {seen['smaller']:.2f} or more in smaller would have been "
+        "found. Too few answers to find any change in tiny."
     )
     assert "no clear change" not in words.lower(), "a change of 0.15 would not have been found"
-    for number in range(4):
-        id_ = sqlite_log.answers(1, day=MONDAY, query_type=f"single {number}")
-        sqlite_log.say_all(version, id_, groundedness=0.5)
-    assert trend_sentence(shown(sqlite_log)).endswith(" or more would have been seen in 3 of them).")
-    assert " Too few answers to tell for 7 groups (0." in trend_sentence(shown(sqlite_log))
+    for week in range(12):
+        for query_type in ("fourth", "fifth"):
+            for place, id_ in enumerate(sqlite_log.answers(10, day=MONDAY + 7 * week, query_type=query_type)):
+                sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
+    drawn = shown(sqlite_log)
+    sizes = sorted(panel.seen for panel in drawn.panels[1:] if panel.seen)
+    assert trend_sentence(drawn).endswith(
+        f"Too few answers to tell for 5 groups: only a change of {sizes[0]:.2f} to {sizes[-1]:.2f} or more, depending "
+        "on the group, would have been found. Too few answers to find any change in tiny."
+    )
 
 
 def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedLog) -> None:

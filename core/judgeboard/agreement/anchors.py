@@ -233,7 +233,7 @@ class AnchorReport:
     ``usable`` of the ``anchors`` got a usable verdict in this run; ``labelled`` have a label of people. ``comparisons``
     compare it with the first verdicts and with the run before. All tests share the probability 0.05 / ``looks`` of a
     false alarm. ``changed`` are the anchors whose verdict is not the first one, by id, at most 1,000. ``seen`` is the
-    share of verdicts that must change in one direction for drift to be shown in 80 of 100 cases.
+    share of verdicts that must change in one direction for drift to be shown in 80 % of cases.
     """
 
     judge: str

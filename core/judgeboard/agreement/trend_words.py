@@ -198,7 +198,7 @@ def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
     elif least == most:
         change = f"a change of {least} or more in each"
     elif len(sizes) > _MOST_NAMES:
-        change = f"a change of at least {least.split()[0]} to {most}, by group,"
+        change = f"a change of {least.split()[0]} to {most} or more, depending on the group,"
     else:
         change = f"a change {_listed([f'of {size} or more in {panel}' for size, panel in sizes])}"
     return f"{change} {WOULD_HAVE_BEEN_FOUND}"

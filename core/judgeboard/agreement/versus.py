@@ -292,5 +292,8 @@ def _sentence(
         are = "is" if counts.labels_needed == 1 else "are"
         start += f" To show a change of this size, about {counted(counts.labels_needed, 'label')} {are} needed {where}."
     if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
-        start += f" About {counts.as_good_needed:,} would show that it is as good, within {100 * within:g} points."
+        start += (
+            f" If this is the true change, about {counted(counts.as_good_needed, 'label')} would show that {titles[1]} is "
+            f"as good, within {100 * within:g} points."
+        )
     return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -144,7 +145,9 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
         log.say_all(version, failed, status=Status.UNPARSABLE)
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
-    assert alarm_sentence(alarm) == ("The share of unusable verdicts rose about the week of 4 Nov 2024, from 0 % to 30 %.")
+    assert alarm_sentence(alarm) == (
+        "The share of unusable verdicts rose about the week of 4 Nov 2024, from 0 % to 30 %."
+    )
 
 
 @on_sqlite
@@ -270,6 +273,10 @@ def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store)
     assert {line.query_type: line.p for line in lines} == pytest.approx(
         {"All answers": min(3 * raw["All answers"], 1), "QA": min(4 * raw["QA"], 1), "table": 1.0, "summary": 1.0}
     )
+    # A change is found if the p-value of one of four tests is below 0.05 / 4, in 80 % of cases.
+    change, normal = lines[1].change, NormalDist()
+    error = abs(change.change.value or 0.0) / -normal.inv_cdf((change.p or 0.0) / 2)
+    assert change.seen == pytest.approx(error * (normal.inv_cdf(1 - 0.05 / 4 / 2) + normal.inv_cdf(0.8)))
 
 
 def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
@@ -314,6 +321,10 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         "If nothing changes, `watch` raises on average at most 3 false alarms a year for all answers, and 3 a year for "
         "all query types together: one for each figure."
     )
+    shown_first = [alarm.query_type for alarm in result.alarms]
+    assert shown_first == ["All answers", *shown_first[1:]]
+    assert "All answers" not in shown_first[1:]
+    assert len(shown_first) > 1
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))
     assert words.startswith("The share of bad answers rose about the week of 4 Nov 2024, from 10 % [")
@@ -358,6 +369,10 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["watch", *db]) == 1
     out = capsys.readouterr().out
     assert "New alarm 1: The share of bad answers rose about the week of 4 Nov 2024" in out
+    rows = [" ".join(line.split()) for line in out.splitlines()]
+    assert "All answers share of bad answers 9 27 points 1 (rose)" in rows
+    assert "All answers judge's error 9 11 points –" in rows
+    assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
     assert run(["watch", *db]) == 0
     assert capsys.readouterr().out.startswith("Alarm 1: The share")
     assert run(["trends", "--corrected", *db]) == 0

@@ -187,9 +187,14 @@ def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page: OpenPa
     assert "All answers12 % [7, 19]" in example
 
 
-def test_all_answers_come_first_in_the_sentence_and_would_have_been_seen_is_explained(
-    open_page: OpenPage, figures: FiguresLog
+@pytest.mark.parametrize("table", ["", "true"])
+def test_all_answers_come_first_in_the_sentence_and_would_have_been_found_is_explained(
+    open_page: OpenPage, sqlite_store: Store, table: str
 ) -> None:
-    app = open_page("trends")
-    assert texts(app, "jb-say")[0].startswith("All answers: groundedness ")
-    assert any('"Would have been seen": a change of this size' in each for each in texts(app, "jb-cap"))
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for week in range(3):
+        log.say_all(version, log.answers(12, day=20_003 + 7 * week), groundedness=0.9)
+    app = open_page("trends", table=table)
+    assert texts(app, "jb-say")[0].startswith("All answers: too few answers to tell whether groundedness changed")
+    assert any('"Would have been found": a change of this size' in each for each in texts(app, "jb-cap"))
