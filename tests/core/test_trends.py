@@ -1,6 +1,6 @@
 import math
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 

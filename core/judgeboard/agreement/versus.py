@@ -293,7 +293,7 @@ def _sentence(
         start += f" To show a change of this size, about {counted(counts.labels_needed, 'label')} {are} needed {where}."
     if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
         start += (
-            f" If this is the true change, about {counted(counts.as_good_needed, 'label')} would show that {titles[1]} is "
-            f"as good, within {100 * within:g} points."
+            f" If this is the true change, about {counted(counts.as_good_needed, 'label')} would show that {titles[1]} "
+            f"is as good, within {100 * within:g} points."
         )
     return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."
