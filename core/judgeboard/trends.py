@@ -60,7 +60,7 @@ QUERY_TYPE = "query_type"
 ALL_ANSWERS = "All answers"
 """The name of the panel of all answers, which comes before those of their groups."""
 CLEAR = 0.15
-"""A period or group that would not have shown a change of this share of the scale is too small for "no change"."""
+"""A group in which a change of this share of the scale would not have been found is too small for "no change"."""
 PERIOD_DAYS: Mapping[Period, int] = {"week": 7, "day": 1}
 PERIODS_A_YEAR: Mapping[Period, int] = {"week": 52, "day": 365}
 
@@ -218,6 +218,12 @@ class Measure:
         low, high = self.bounds or (0.0, 1.0)
         return high - low
 
+    def largest_change(self, sums: PeriodSums) -> float:
+        """Return the largest change that the scale allows from the figure of all periods."""
+        low, high = self.bounds or (0.0, 1.0)
+        mean = sum(sums.total) / max(sum(sums.n), 1)
+        return max(mean - low, high - mean)
+
     def errors(self, sums: PeriodSums, change_effect: float) -> FloatArray:
         """Return the standard error of each period for tests."""
         if not sums.n:
@@ -352,7 +358,7 @@ class Panel:
     """The trend of all answers, or of one query type or metadata value.
 
     ``empty`` are the starts of empty periods between the points; ``without_time`` answers have no point. A change of
-    the size ``seen`` in the middle would have been found in 80 % of cases; None with fewer than two periods.
+    the size ``seen`` in the middle would have been found in 80 % of cases; None if no possible change would have been.
     """
 
     group: str
@@ -454,7 +460,7 @@ def trend(
                 tuple(of_group.empty(period)),
                 sum(row.n for row in rows_of[group] if row.day is None),
                 shown.change(of_group, values, errors, limit),
-                smallest_change(errors.tolist(), limit),
+                smallest_change(errors.tolist(), limit, shown.largest_change(of_group)),
             )
         )
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)

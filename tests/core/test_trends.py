@@ -1,6 +1,6 @@
 import math
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -123,7 +123,7 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
     ]
     assert panel.empty == (MONDAY + 14,)
     words = panel_caption(panel, shown(sqlite_log))
-    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 Jan."
+    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 Jan 2026."
     alone = replace(panel.points[0], estimate=replace(panel.points[0].estimate, n=1))
     assert panel_caption(replace(panel, points=(alone,), empty=()), shown(sqlite_log)) == "1 answer judged, 1 per week."
 
@@ -236,52 +236,66 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
     assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
     words = trend_sentence(drawn)
-    assert words.startswith("All answers: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.70 [")
-    assert " c: groundedness fell in the week of 2 Feb, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
-    assert words.endswith("No clear change in a (0.14 would have been seen) and b (0.14).")
+    assert words.startswith(
+        "All answers: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 ["
+    )
+    assert " c: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
+    assert words.endswith("No clear change in a and b: a change of 0.14 or more in each would have been found.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert " c: the share of low groundedness rose in the week of 2 Feb, from 0 % [0, 6] to 100 %" in low
+    assert " c: the share of low groundedness rose about the week of 2 Feb 2026, from 0 % [0, 6] to 100 %" in low
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
-    assert "The judge version changed two weeks after, not in that week." in trend_sentence(shown(sqlite_log))
+    assert " The nearest change of the judge version was two weeks later, to rag v2." in trend_sentence(
+        shown(sqlite_log)
+    )
 
 
-def test_no_change_is_said_only_where_a_change_would_have_been_seen(sqlite_log: GradedLog) -> None:
+def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     for week in range(12):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
         if week == 2:
             few = trend_sentence(shown(sqlite_log))
             assert few == (
-                "All answers: too few answers to show a change of groundedness in these 3 weeks; only 0.42 or more "
-                "would have been seen."
+                "All answers: too few answers to tell whether groundedness changed in these 3 weeks. Only a change of "
+                "0.42 or more would have been found."
             )
-    enough = "All answers: no clear change of groundedness in these 12 weeks; a change of 0.06 would have been seen."
+    enough = (
+        "All answers: no clear change of groundedness in these 12 weeks. A change of 0.06 or more would have been "
+        "found."
+    )
     assert trend_sentence(shown(sqlite_log)) == enough
     sqlite_log.say_all(version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9)
-    assert trend_sentence(shown(sqlite_log)) == f"{enough} Too few answers to tell for rare."
+    assert trend_sentence(shown(sqlite_log)) == f"{enough} Too few answers to find any change in rare."
 
 
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     for week in range(12):
-        for query_type, n in (("large", 30), ("small", 4), ("smaller", 3)):
+        for query_type, n in (("large", 24), ("small", 11), ("smaller", 9), ("tiny", 3)):
             for place, id_ in enumerate(sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)):
                 sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
     drawn = shown(sqlite_log)
     seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
-    assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 1
+    assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
+    assert not seen["tiny"], "a mean of about 0.5 cannot change by more than about 0.5"
     words = trend_sentence(drawn)
     assert words.endswith(
-        f"Too few answers to tell for large ({seen['large']:.2f} or more would have been seen), "
-        f"small ({seen['small']:.2f} or more) and smaller ({seen['smaller']:.2f} or more)."
+        f"Too few answers to tell for large, small and smaller: only a change of {seen['large']:.2f} or more in large, "
+        f"of {seen['small']:.2f} or more in small and of {seen['smaller']:.2f} or more in smaller would have been "
+        "found. Too few answers to find any change in tiny."
     )
-    assert "no clear change" not in words.lower(), "a change of 0.15 would not have been seen"
-    for number in range(4):
-        id_ = sqlite_log.answers(1, day=MONDAY, query_type=f"single {number}")
-        sqlite_log.say_all(version, id_, groundedness=0.5)
-    assert trend_sentence(shown(sqlite_log)).endswith(" or more would have been seen in 3 of them).")
-    assert " Too few answers to tell for 7 groups (0." in trend_sentence(shown(sqlite_log))
+    assert "no clear change" not in words.lower(), "a change of 0.15 would not have been found"
+    for week in range(12):
+        for query_type in ("fourth", "fifth"):
+            for place, id_ in enumerate(sqlite_log.answers(10, day=MONDAY + 7 * week, query_type=query_type)):
+                sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
+    drawn = shown(sqlite_log)
+    sizes = sorted(panel.seen for panel in drawn.panels[1:] if panel.seen)
+    assert trend_sentence(drawn).endswith(
+        f"Too few answers to tell for 5 groups: only a change of {sizes[0]:.2f} to {sizes[-1]:.2f} or more, depending "
+        "on the group, would have been found. Too few answers to find any change in tiny."
+    )
 
 
 def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedLog) -> None:
@@ -296,8 +310,8 @@ def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedL
     drawn = shown(sqlite_log)
     assert all(panel.change for panel in drawn.panels)
     whole, *groups = trend_sentence(drawn).split(". ")
-    assert whole.startswith("All answers: groundedness fell in the week of 9 Feb, from 0.77 [")
-    assert [each.split(" in ")[0] for each in groups] == [
+    assert whole.startswith("All answers: groundedness fell about the week of 9 Feb 2026, from 0.77 [")
+    assert [each.split(" about ")[0] for each in groups] == [
         "falls deep: groundedness fell",
         "rises: groundedness rose",
     ], "the two others changed as all answers did"
@@ -310,9 +324,10 @@ def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log
             ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
             level = 0.5 + (change if week >= 5 else 0.0)
             sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
-    whole, *groups = trend_sentence(shown(sqlite_log)).split(". ")
-    assert whole.startswith("All answers: no clear change of groundedness in these 10 weeks; a change of 0.")
-    assert [each.split(" in ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
+    whole, found, *groups = trend_sentence(shown(sqlite_log)).split(". ")
+    assert whole == "All answers: no clear change of groundedness in these 10 weeks"
+    assert found.startswith("A change of 0.")
+    assert [each.split(" about ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
 
 
 @pytest.mark.parametrize("query_types", [("FAQ",), ("FAQ", "prices", "returns")])
@@ -331,7 +346,7 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
     assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
     assert all(panel.change is None for panel in drawn.panels[1:])
     assert trend_sentence(drawn).startswith(
-        "All answers: the share of low groundedness rose in the week of 9 Feb, from 20 % ["
+        "All answers: the share of low groundedness rose about the week of 9 Feb 2026, from 20 % ["
     )
 
 
@@ -406,13 +421,13 @@ def test_an_unknown_version_is_said(sqlite_log: GradedLog) -> None:
         shown(sqlite_log, judge=7)
 
 
-def test_days_of_the_year_before_carry_their_year(sqlite_log: GradedLog) -> None:
+def test_the_day_of_a_change_is_an_estimate_with_its_year(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
-    for start, score in ((MONDAY - 21, 0.9), (MONDAY, 0.2)):
-        ids = sqlite_log.answers(12, day=start)
+    for day in range(12):
+        ids = sqlite_log.answers(12, day=MONDAY + day)
+        score = 0.9 if day < 8 else 0.2
         sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
-    words = trend_sentence(shown(sqlite_log))
-    assert f"in the week of {(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)):%-d %b} 2026" in words
+    assert " groundedness fell on about 13 Jan 2026, from 0.91 " in trend_sentence(shown(sqlite_log, period="day"))
 
 
 @pytest.mark.parametrize("indexed", [False, True])

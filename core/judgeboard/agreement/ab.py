@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.samples import LabelledAnswers, scored_version
-from judgeboard.agreement.versus import points, start_words
+from judgeboard.agreement.versus import start_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
-from judgeboard.stats.estimates import complement, unmeasured, within_range
+from judgeboard.stats.estimates import complement, points_words, unmeasured, within_range
 from judgeboard.stats.intervals import METHOD
 from judgeboard.stats.paired import (
     MIN_GROUPS,
@@ -285,7 +285,7 @@ def _sentence(result: SourcesCompared) -> str:
     start = start_words(result.conclusion, result.a, result.b, result.within)
     if result.change.value is None:
         return f"{start}: {result.change.reason} ({labelled})."
-    start += f": the share of bad answers changes by {points(result.change)}, from {labelled}."
+    start += f": the share of bad answers changes by {points_words(result.change, sign=True)}, from {labelled}."
     if result.conclusion is not Conclusion.NOT_SHOWN or result.labels_needed is None:
         return start
     if result.labels_needed > result.questions:

@@ -18,6 +18,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.samples import NO_JUDGE
+from judgeboard.agreement.trend_words import about_words
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.monitor import DIRECTIONS
@@ -27,7 +28,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
-from judgeboard.text import day_words, unstorable, utc_day
+from judgeboard.text import counted, day_words, unstorable, utc_day
 from judgeboard.trends import ALL_ANSWERS, Change, Period
 
 PERIOD: Period = "week"
@@ -41,8 +42,8 @@ class Detector:
     """A detector of a figure of a query type, after the newest week that it has read.
 
     ``weeks`` is the number of weeks that it has read. It raises an alarm if its ``evidence`` reaches ``limit``. A
-    change of the size ``seen`` would have been found in 80 % of cases; None with fewer than two weeks. ``alarm`` is the
-    number of its open alarm.
+    change of the size ``seen`` would have been found in 80 % of cases; None if no possible change would have been.
+    ``alarm`` is the number of its open alarm.
     """
 
     query_type: str
@@ -227,18 +228,19 @@ def _alarm(connection: Connection, alarm_id: int) -> Alarm:
 
 
 def open_alarms(connection: Connection) -> list[Alarm]:
-    """Return the alarms that nobody has acknowledged, the newest first."""
-    return [_with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open]
+    """Return the alarms that nobody has acknowledged: those of all answers first, then of query types, newest first."""
+    alarms = [_with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open]
+    return sorted(alarms, key=lambda each: (each.query_type not in {"", ALL_ANSWERS}, -each.at.timestamp(), each.id))
 
 
 def alarm_sentence(alarm: Alarm) -> str:
-    """Return for example "The share of bad answers in query type QA rose in the week of 2 Mar, from 26 % to 58 %."."""
+    """Return for example "The share of bad answers rose about the week of 2 Mar 2026, from 26 % to 58 %."."""
     if alarm.measure == MODEL_CHANGED:
         changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
         if alarm.later_day is None:
             return changed
         return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
-    when = f"in the week of {day_words(alarm.from_day)}"
+    when = about_words(alarm.from_day, PERIOD)
     words = changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
     return words if alarm.explanation is None else f"{words} {alarm.explanation}"
 
@@ -246,13 +248,12 @@ def alarm_sentence(alarm: Alarm) -> str:
 def promise_words(trend: CorrectedTrend) -> str:
     """Return how rarely the detectors raise a false alarm."""
     words = []
-    if limits := sorted({monitor.limit for _, monitor in trend.monitors}):
-        weeks = " or ".join(f"{limit:,.0f}" for limit in limits)
+    if figures := len({monitor.watched for _, monitor in trend.monitors}):
         has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
-        more = " for all answers, and at most one for all query types together" if has_types else ""
         words.append(
-            f"While nothing changes, each figure raises on average at most one false alarm a year{more}. Each detector "
-            f"raises at most one in {weeks} weeks."
+            f"If nothing changes, `watch` raises on average at most {counted(figures, 'false alarm')} a year"
+            f"{f' for all answers, and {figures} a year for all query types together' if has_types else ''}"
+            f"{': one for each figure' if figures > 1 else ''}."
         )
     if trend.judge is None:
         words.append(f"{NO_JUDGE}.")

@@ -12,7 +12,6 @@ from judgeboard.agreement.answer_pairs import decoded, is_given, judge_values, p
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.verdict_changes import side_of
-from judgeboard.agreement.versus import points
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.prompt import example_responses
@@ -27,7 +26,7 @@ from judgeboard.stats.anchors import (
     shown_tests,
 )
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
-from judgeboard.stats.estimates import number_words, percent, percent_words
+from judgeboard.stats.estimates import number_words, percent, percent_words, points_words
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.alignments import anchor_groups, stored_looks
@@ -234,7 +233,7 @@ class AnchorReport:
     ``usable`` of the ``anchors`` got a usable verdict in this run; ``labelled`` have a label of people. ``comparisons``
     compare it with the first verdicts and with the run before. All tests share the probability 0.05 / ``looks`` of a
     false alarm. ``changed`` are the anchors whose verdict is not the first one, by id, at most 1,000. ``seen`` is the
-    share of verdicts that must change in one direction for drift to be shown in 80 of 100 cases.
+    share of verdicts that must change in one direction for drift to be shown in 80 % of cases.
     """
 
     judge: str
@@ -389,7 +388,7 @@ def _sentence(title: str, changes: Sequence[AnchorChange], shown: Sequence[tuple
         return f"No drift shown. {counted(changes[0].n, 'anchor')} {are} too few to show any drift. Draw more of them."
     return (
         f"No drift shown. If {percent(seen)} of the verdicts had changed in one direction, this would have been found "
-        "in 80 of 100 cases."
+        "in 8 of 10 cases."
     )
 
 
@@ -411,16 +410,18 @@ def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterato
         yield f"Since {since}: the same changes."
         return
     flips = change.to_bad + change.to_good
-    p = f", p = {change.p_values['direction']:.2g}" if flips else ""
+    of_each = (
+        f", {change.to_bad:,} to bad and {change.to_good:,} to good, p = {change.p_values.get('direction', 1):.2g}"
+    )
     yield (
-        f"Since {since}: {flips:,} of {counted(change.n, 'verdict')} changed ({percent_words(change.flip_rate)}), "
-        f"{change.to_bad:,} to bad and {change.to_good:,} to good{p}."
+        f"Since {since}: {flips:,} of {counted(change.n, 'verdict')} changed ({percent_words(change.flip_rate)})"
+        f"{of_each if flips else ''}."
     )
     if change.agreement.n:
         right = [percent(n / change.agreement.n) for n in (change.agreement.first_right, change.agreement.second_right)]
         yield (
             f"Agreement with people on {counted(change.agreement.n, 'label')}: {right[0]} before, {right[1]} now, "
-            f"{points(change.agreement.change)}; McNemar p = {change.agreement.p_mcnemar:.2g}."
+            f"{points_words(change.agreement.change, sign=True)}; McNemar p = {change.agreement.p_mcnemar:.2g}."
         )
     if change.score_shift.value is not None:
         yield f"Mean change of groundedness: {number_words(change.score_shift, sign=True)}."

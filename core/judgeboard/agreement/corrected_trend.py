@@ -16,11 +16,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
-from judgeboard.agreement.trend_words import Figure, Finding, changes_words, findings_words, span_words, when_words
+from judgeboard.agreement.trend_words import Figure, Finding, about_words, changes_words, findings_words, span_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
-from judgeboard.stats.estimates import complement, percent, percent_words, points_words
+from judgeboard.stats.estimates import complement, measured, percent, percent_words, points_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
     Detected,
@@ -245,8 +245,8 @@ class Monitor:
     """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
 
     ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches ``limit``. A change of
-    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None with fewer than two. For
-    the judge's error, ``rates`` has one entry per change.
+    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None if no possible change
+    would have been. For the judge's error, ``rates`` has one entry per change.
     """
 
     watched: Watched
@@ -435,13 +435,17 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
             changes.append(Change(found.direction, since, spans[found.seen].start, found.evidence, *sides))
             if watched == "judge_error":
                 rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))
+    shares = [value for value, _ in read.rates]
+    if watched == "judge_error":  # while the share of bad answers stays, it moves as far as the judge's own share
+        shares = [answers.judge_share(span.start, span.end) or 0.0 for span in spans]
+    level = math.fsum(shares) / len(shares)
     return Monitor(
         watched,
         sum(span.periods for span in spans),
         limit,
         read.states["rose"][-1].evidence,
         read.states["fell"][-1].evidence,
-        smallest_change([error for _, error in read.rates], limit),
+        smallest_change([error for _, error in read.rates], limit, max(level, 1 - level)),
         tuple(changes),
         tuple(rates),
     )
@@ -482,7 +486,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
 def changed_words(
     watched: str, query_type: str, direction: str, when: str, before: Estimate | float, after: Estimate | float
 ) -> str:
-    """Return for example "The share of bad answers in query type QA rose in the week of 2 Mar, from 26 % to 58 %."."""
+    """Return for example "The share of bad answers in query type QA rose about …, from 26 % to 58 %."."""
     first, last = (_side_words(watched, each) for each in (before, after))
     where = "" if query_type == ALL_ANSWERS else f" in query type {query_type}"
     return f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
@@ -490,8 +494,7 @@ def changed_words(
 
 def _side_words(watched: str, side: Estimate | float) -> str:
     if watched == "judge_error":
-        value = side.value if isinstance(side, Estimate) else side
-        return f"{(value or 0.0) * 100:+.0f} points"
+        return points_words(side if isinstance(side, Estimate) else measured(side, 0), sign=True)
     return percent_words(side) if isinstance(side, Estimate) else percent(side)
 
 
@@ -507,7 +510,7 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
         changed = partial(_change_words, watched, dict(monitors), trend.period)
         if watched != "bad_share":
             sentences += changes_words(findings, changed)
-        elif all(finding.seen is None for finding in findings):
+        elif all(point.z is None for panel in trend.panels for point in panel.points):  # none has two that have ended
             sentences += [] if trend.judge else [f"{NO_JUDGE}."]
             sentences.append(f"No answers have sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
         else:
@@ -520,7 +523,7 @@ def _change_words(
     watched: Watched, monitors: Mapping[str, Monitor | None], period: Period, query_type: str, change: Change
 ) -> str:
     """Return a change in words, with the intervals of both shares, and whether the judge errs differently."""
-    when = when_words(change.from_day, period, year=True)
+    when = about_words(change.from_day, period)
     words = changed_words(watched, query_type, change.direction, when, change.before, change.after)
     monitor = monitors[query_type]
     if monitor is None or not monitor.rates:
@@ -563,15 +566,16 @@ def compare_windows(
     if after[0] <= before[1]:
         raise BadInput("the second window must begin after the end of the first")
     version = _version(connection, judge)
-    lines = []
-    for name, answers in dated_answers(connection, version).items():
-        first_window, second_window = answers.window(*before), answers.window(*after)
+    lines, named = [], dated_answers(connection, version)
+    windows = {name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()}
+    comparable = {name for name, both in windows.items() if all(each.rate.value is not None for each in both)}
+    for name, both in windows.items():
         effect = None
-        if first_window.rate.value is not None and second_window.rate.value is not None:
-            errors = [Window(each.strata).error for each in (first_window, second_window)]
-            effect = answers.change_effect("bad_share", (before, after), errors)
-        change = window_change(first_window, second_window, effect)
-        lines.append(WindowLine(name, first_window.rate, second_window.rate, change, change.p))
+        if name in comparable:
+            errors = [Window(each.strata).error for each in both]
+            effect = named[name].change_effect("bad_share", (before, after), errors)
+        change = window_change(*both, effect, tests=max(len(comparable), 1))
+        lines.append(WindowLine(name, both[0].rate, both[1].rate, change, change.p))
     tested = [line for line in lines if line.p is not None]
     corrected = dict(zip((line.query_type for line in tested), holm([line.p or 0.0 for line in tested]), strict=True))
     return WindowComparison(
@@ -583,13 +587,13 @@ def compare_windows(
 
 
 def window_sentence(line: WindowLine) -> str:
-    """Return whether a share rose or fell between two windows, or which change would have been seen."""
-    change, seen = line.change.change, line.change.seen
-    if change.value is None or seen is None or line.p is None:
+    """Return whether a share rose or fell between two windows, or which change would have been found."""
+    change = line.change.change
+    if change.value is None or line.p is None:
         return f"{line.query_type}: not available ({change.reason})."
     if line.p < 0.05:
         verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
         size = points_words(change if change.value > 0 else complement(change, 0))
         return f"{line.query_type}: the share of bad answers {verb} {shares}, by {size}."
-    return BAD_SHARE.unchanged(line.query_type, seen, "between the windows")
+    return BAD_SHARE.unchanged(line.query_type, line.change.seen, "between the windows")

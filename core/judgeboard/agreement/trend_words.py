@@ -1,9 +1,8 @@
-"""Sentences about trends: what changed in all answers, which groups differ, and what would have been seen."""
+"""Sentences about trends: what changed in all answers, which groups differ, and which changes would have been found."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import NamedTuple
 
 from judgeboard.domain import Estimate
@@ -26,14 +25,27 @@ _MOST_CHANGES = 3  # sentences about groups
 _MOST_NAMES = 4
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
-WOULD_HAVE_BEEN_SEEN = (
-    '"Would have been seen": a change of this size, in the middle of the periods, is found in 80 % of cases.'
-)
+WOULD_HAVE_BEEN_FOUND = "would have been found"
 
 
-def period_words(start: int, period: Period, *, year: bool = False) -> str:
-    """Return "the week of 2 Mar" or "2 Mar"."""
-    return f"{'the week of ' if period == 'week' else ''}{day_words(start, year=year)}"
+def period_words(start: int, period: Period) -> str:
+    """Return "the week of 2 Mar 2026" or "2 Mar 2026"."""
+    return f"{'the week of ' if period == 'week' else ''}{day_words(start)}"
+
+
+def about_words(start: int, period: Period) -> str:
+    """Return "about the week of 2 Mar 2026" or "on about 2 Mar 2026": the time of a change is an estimate."""
+    return f"{'' if period == 'week' else 'on '}about {period_words(start, period)}"
+
+
+def power_words(period: Period) -> str:
+    """Return how often, and until when, a change of the smallest detectable size is found (`smallest_change`)."""
+    return f"a change of this size that began in the middle {period} is found by the last {period} in 8 of 10 cases"
+
+
+def found_note(sentences: str, period: Period) -> str | None:
+    """Return what "would have been found" means; None if the sentences do not use it."""
+    return f'"Would have been found": {power_words(period)}.' if WOULD_HAVE_BEEN_FOUND in sentences else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +65,24 @@ class Figure:
         return counted(math.ceil(change * 100), "point") if self.share else two_decimals(change)
 
     def is_clear(self, seen: float | None) -> bool:
-        """Return whether "no clear change" may be said: whether a change of 15 % of the scale would have been seen."""
+        """Return whether "no clear change" may be said: whether a change of 15 % of the scale would have been found."""
         return seen is not None and seen <= CLEAR * self.scale
 
     def unchanged(self, name: str, seen: float | None, span: str) -> str:
-        """Return "All answers: no clear change of groundedness in these 3 weeks; …", or that the data are too few."""
-        if seen is not None and self.is_clear(seen):
-            return f"{name}: no clear change of {self.name} {span}; a change of {self.size(seen)} would have been seen."
-        few = f"{name}: too few {self.counts} to show a change of {self.name} {span}"
-        if seen is None or seen >= self.scale:
-            return f"{few}."
-        return f"{few}; only {self.size(seen)} or more would have been seen."
+        """Return "All answers: no clear change of groundedness in these 3 weeks. …", or that the data are too few."""
+        if seen is None:
+            return f"{name}: too few {self.counts} to find any change of {self.name} {span}."
+        found = f"a change of {self.size(seen)} or more {WOULD_HAVE_BEEN_FOUND}"
+        if self.is_clear(seen):
+            return f"{name}: no clear change of {self.name} {span}. {found[0].upper()}{found[1:]}."
+        return f"{name}: too few {self.counts} to tell whether {self.name} changed {span}. Only {found}."
 
 
 class Finding(NamedTuple):
-    """The changes that the detectors of a panel found, and the smallest change that they would have found."""
+    """The changes that the detectors of a panel found, and the smallest change that they would have found.
+
+    ``seen`` is None if they would have found no possible change.
+    """
 
     panel: str
     changes: Sequence[Change] = ()
@@ -84,13 +99,14 @@ def trend_sentence(trend: Trend) -> str:
             return f"{none}. To import a column of times: `--map YOURS=asked_at`"
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
-        return f"{trend.judge} gave no {'quality' if trend.measure == 'quality' else 'groundedness'} to any answer."
+        score = "quality" if trend.measure == "quality" else "groundedness"
+        return f"No answer has a {score} from the judge {trend.judge}."
     figure = _figure(MEASURES[trend.measure])
     starts = [point.start for panel in drawn for point in panel.points]
 
     def changed(group: str, change: Change) -> str:
-        when = when_words(change.from_day, trend.period, year=_several_years(starts))
         before, after = map(percent_words if figure.share else number_words, (change.before, change.after))
+        when = about_words(change.from_day, trend.period)
         return f"{group}: {figure.name} {change.direction} {when}, from {before} to {after}."
 
     findings = [Finding(panel.group, () if panel.change is None else (panel.change,), panel.seen) for panel in drawn]
@@ -120,9 +136,11 @@ def findings_words(
     yield from changes_words(findings, changed)
     still = [group for group in groups if not group.changes]
     if whole.changes and (clear := [group for group in still if figure.is_clear(group.seen)]):
-        yield f"No clear change in {_sized(clear, figure, '')}."
-    if small := [group for group in still if not figure.is_clear(group.seen)]:
-        yield f"Too few {figure.counts} to tell for {_sized(small, figure, ' or more')}."
+        yield f"No clear change in {_names(clear)}: {_sizes(clear, figure)}."
+    if small := [group for group in still if group.seen is not None and not figure.is_clear(group.seen)]:
+        yield f"Too few {figure.counts} to tell for {_names(small)}: only {_sizes(small, figure)}."
+    if none := [group for group in still if group.seen is None]:
+        yield f"Too few {figure.counts} to find any change in {_names(none)}."
 
 
 def changes_words(findings: Sequence[Finding], changed: Callable[[str, Change], str]) -> Iterator[str]:
@@ -164,28 +182,38 @@ def _ends(side: Estimate) -> tuple[float, float, float]:
     return (value, value, value) if side.low is None or side.high is None else (side.low, value, side.high)
 
 
-def _sized(groups: Sequence[Finding], figure: Figure, more: str) -> str:
-    """Return "sql (47 points or more would have been seen), table (50 points or more) and rare"."""
-    sizes = sorted(
-        (group.seen, group.panel) for group in groups if group.seen is not None and group.seen < figure.scale
-    )
+def _names(groups: Sequence[Finding]) -> str:
+    """Return "sql, table and rare" in the order of `_sizes`, or "7 groups"."""
     if len(groups) > _MOST_NAMES:
-        if not sizes:
-            return f"{len(groups)} groups"
-        least, most = (figure.size(seen) for seen, _ in (sizes[0], sizes[-1]))
-        between = least if least == most else f"{least.split()[0]} to {most}"
-        some = f" in {len(sizes)} of them" if len(sizes) < len(groups) else ""
-        return f"{len(groups)} groups ({between}{more} would have been seen{some})"
-    names = [f"{panel} ({figure.size(seen)}{more})" for seen, panel in sizes]
-    if names:
-        names[0] = f"{names[0][:-1]} would have been seen)"
-    known = {panel for _, panel in sizes}
-    names += [group.panel for group in groups if group.panel not in known]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"{len(groups)} groups"
+    return _listed([group.panel for group in sorted(groups, key=_by_size)])
+
+
+def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
+    """Return "a change of 47 points or more in sql and of 50 points or more in table would have been found"."""
+    sizes = [(figure.size(group.seen), group.panel) for group in sorted(groups, key=_by_size) if group.seen is not None]
+    least, most = sizes[0][0], sizes[-1][0]
+    if len(sizes) == 1:
+        change = f"a change of {least} or more"
+    elif least == most:
+        change = f"a change of {least} or more in each"
+    elif len(sizes) > _MOST_NAMES:
+        change = f"a change of {least.split()[0]} to {most} or more, depending on the group,"
+    else:
+        change = f"a change {_listed([f'of {size} or more in {panel}' for size, panel in sizes])}"
+    return f"{change} {WOULD_HAVE_BEEN_FOUND}"
+
+
+def _by_size(group: Finding) -> tuple[float, str]:
+    return math.inf if group.seen is None else group.seen, group.panel
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def panel_caption(panel: Panel, trend: Trend) -> str:
-    """Return for example "336 answers judged, 18 to 44 per week. No judged answers in the week of 9 Feb."."""
+    """Return for example "336 answers judged, 18 to 44 per week. No judged answers in the week of 9 Feb 2026."."""
     if not panel.points:
         return "These answers have no time." if panel.without_time else "No answers."
     sizes = [point.estimate.n for point in panel.points]
@@ -195,10 +223,10 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
     caption = f"{panel.n:,} {words}, {each} per {trend.period}."
     if not panel.empty:
         return caption
-    year = _several_years([point.start for point in panel.points])
     none = "No judged answers" if MEASURES[trend.measure].of_judge else "No answers"
     if len(panel.empty) == 1:
-        return f"{caption} {none} {when_words(panel.empty[0], trend.period, year=year)}."
+        when = f"{'in' if trend.period == 'week' else 'on'} {period_words(panel.empty[0], trend.period)}"
+        return f"{caption} {none} {when}."
     return f"{caption} {none} in {len(panel.empty)} other {trend.period}s."
 
 
@@ -207,25 +235,16 @@ def _mark_words(change: Change, marks: Sequence[VersionMark], period: Period) ->
     nearest = min(marks, key=lambda mark: abs(mark.start - change.from_day))
     apart = (nearest.start - change.from_day) // PERIOD_DAYS[period]
     if apart == 0:
-        return f"The judge version changed in that {period}, to {nearest.title}."
+        return f"The judge version changed in the same {period}, to {nearest.title}."
     count = f"{_counted(abs(apart))} {period}{'' if abs(apart) == 1 else 's'}"
-    return f"The judge version changed {count} {'before' if apart < 0 else 'after'}, not in that {period}."
+    when = "earlier" if apart < 0 else "later"
+    return f"The nearest change of the judge version was {count} {when}, to {nearest.title}."
 
 
 def span_words(starts: Sequence[int], period: Period) -> str:
     """Return "these 10 weeks"."""
     periods = (max(starts) - min(starts)) // PERIOD_DAYS[period] + 1
     return f"this {period}" if periods == 1 else f"these {periods:,} {period}s"
-
-
-def when_words(start: int, period: Period, *, year: bool) -> str:
-    """Return "in the week of 2 Mar" or "on 2 Mar"."""
-    return f"{'in' if period == 'week' else 'on'} {period_words(start, period, year=year)}"
-
-
-def _several_years(starts: Sequence[int]) -> bool:
-    years = {(date(1970, 1, 1) + timedelta(days=start)).year for start in starts}
-    return len(years) > 1
 
 
 def _counted(n: int) -> str:

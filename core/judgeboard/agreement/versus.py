@@ -14,7 +14,7 @@ from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
-from judgeboard.stats.estimates import Z, measured, percent
+from judgeboard.stats.estimates import Z, measured, percent, points_words
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -242,21 +242,6 @@ def _labelled_apart(first: BoolArray, second: BoolArray) -> bool:
     return abs(float(first.mean()) - float(second.mean())) > _SURELY * error
 
 
-def points(change: Estimate) -> str:
-    """Return a change of a share as "+4.1 points (95 % CI +1.7 to +6.5)", or the reason why it has no value."""
-    if change.value is None:
-        return change.reason or "not available"
-    words = f"{_points(change.value)} points"
-    if change.low is None or change.high is None:
-        return words
-    return f"{words} ({100 * change.level:.4g} % CI {_points(change.low)} to {_points(change.high)})"
-
-
-def _points(share: float) -> str:
-    number = round(100 * share, 1) + 0.0
-    return f"{number:+.1f}" if number else "0.0"
-
-
 def start_words(reached: Conclusion, first: str, second: str, within: float) -> str:
     """Return the conclusion about the second of two things, as the start of a sentence."""
     words = {
@@ -290,8 +275,9 @@ def _sentence(
         nothing = f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
         same = f" They give the same verdict on {both - differing:,} of {counted(both, 'answer')} that both judged."
         return nothing + (same if both else "")
+    change = points_words(counts.change, sign=True)
     start = (
-        f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {points(counts.change)}, on "
+        f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {change}, on "
         f"{counted(counts.n, 'labelled answer')}{' on which they differ' if alone else ''}."
     )
     if alone:
@@ -306,5 +292,8 @@ def _sentence(
         are = "is" if counts.labels_needed == 1 else "are"
         start += f" To show a change of this size, about {counted(counts.labels_needed, 'label')} {are} needed {where}."
     if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
-        start += f" About {counts.as_good_needed:,} would show that it is as good, within {100 * within:g} points."
+        start += (
+            f" If this is the true change, about {counted(counts.as_good_needed, 'label')} would show that {titles[1]} "
+            f"is as good, within {100 * within:g} points."
+        )
     return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."

@@ -214,10 +214,11 @@ def trends_command(
     """Show whether answers become better or worse over time.
 
     The first line speaks of all answers, then of the groups that differ from them. It names the changes that a detector
-    found. A change that "would have been seen" is found in 80 % of cases. Intervals and detectors treat the answers to
-    one question from the same passages as one group. These figures come from the judge alone, so a change of the judge
-    looks like a change of the answers. With --corrected, the first line names only changes that `judgeboard watch`
-    would find. With --before and --after, it compares these two windows.
+    found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one question from
+    the same passages as one group. These figures come from the judge alone, so a change of the judge looks like a
+    change of the answers. With --corrected, the first line names only changes that `judgeboard watch` would find. With
+    --before and --after, it compares these two windows. Choose them by a known date, for example of a release: if you
+    choose them by the figures, p is too small.
     """
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
@@ -318,15 +319,15 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 
 
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
-    from judgeboard.agreement.alarms import PERIOD, alarm_sentence
+    from judgeboard.agreement.alarms import alarm_sentence
     from judgeboard.reports.output import text_lines
-    from judgeboard.reports.trends import detectors_table, evidence_sentence
+    from judgeboard.reports.trends import DETECTABLE, detectors_table
 
-    yield result.promise
-    if result.detectors:
-        yield from text_lines(detectors_table(result))
-        yield evidence_sentence(PERIOD)
-    for alarm in reversed(result.alarms):
+    for alarm in result.alarms:
         yield f"{'New alarm' if alarm.id in result.new else 'Alarm'} {alarm.id}: {alarm_sentence(alarm)}"
     if not result.alarms and result.detectors:
         yield "No open alarm."
+    yield result.promise
+    if result.detectors:
+        yield from text_lines(detectors_table(result))
+        yield DETECTABLE

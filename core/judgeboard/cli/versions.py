@@ -169,26 +169,29 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
 
 
 def _counts_line(result: "VersionsCompared", counts: "PairedShares") -> str:
-    p = "" if counts.p is None else f"p = {counts.p:.2g}, "
+    p = "" if counts.p is None else f"p = {counts.p:.2g} by evidence group, "
     both_wrong = counts.n - counts.first_right - counts.only_second
     return (
-        f"both right {counts.first_right - counts.only_first:,}, only {result.first} {counts.only_first:,}, "
-        f"only {result.second} {counts.only_second:,}, both wrong {both_wrong:,} "
+        f"both right {counts.first_right - counts.only_first:,}, only {result.first} right {counts.only_first:,}, "
+        f"only {result.second} right {counts.only_second:,}, both wrong {both_wrong:,} "
         f"({p}McNemar p = {counts.p_mcnemar:.2g})"
     )
 
 
 def _source_lines(result: "SourcesCompared") -> Iterator[str]:
-    from judgeboard.agreement.versus import points
+    from judgeboard.agreement.notes import p_words
+    from judgeboard.agreement.versus import start_words
+    from judgeboard.stats.estimates import points_words
 
     yield result.sentence
     yield from result.warnings
-    yield f"labels without the judge: {points(result.labels_only)}"
-    yield f"{result.judge} alone (does not decide): {points(result.judge_alone)}"
+    yield f"labels without the judge: {points_words(result.labels_only, sign=True)}"
+    yield f"{result.judge} alone (does not decide): {points_words(result.judge_alone, sign=True)}"
     for each in result.types:
-        p = "" if each.p_holm is None else f", p = {each.p_holm:.2g} (Holm)"
-        name = each.conclusion.value.replace("_", " ")
-        yield f"{each.query_type}: {name}, {points(each.change)}{p}, {each.labelled:,} of {each.questions:,} labelled"
+        p = "" if each.p_holm is None else f", p {p_words(each.p_holm)} (Holm)"
+        start = start_words(each.conclusion, result.a, result.b, result.within)
+        change = points_words(each.change, sign=True)
+        yield f"{each.query_type}: {start}: {change}{p}, {each.labelled:,} of {each.questions:,} questions labelled"
 
 
 @options.command(

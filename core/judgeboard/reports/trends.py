@@ -1,8 +1,9 @@
 """Trends, comparisons of windows and detectors as tables, and as lines for a terminal."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from judgeboard.agreement.alarms import Detector, WatchResult
+from judgeboard.agreement.alarms import PERIOD, Detector, WatchResult
 from judgeboard.agreement.corrected_trend import (
     BAD_SHARE,
     WATCHED_WORDS,
@@ -14,11 +15,17 @@ from judgeboard.agreement.corrected_trend import (
     window_sentence,
 )
 from judgeboard.agreement.notes import p_words
-from judgeboard.agreement.trend_words import period_words, trend_sentence
+from judgeboard.agreement.trend_words import (
+    WOULD_HAVE_BEEN_FOUND,
+    found_note,
+    period_words,
+    power_words,
+    trend_sentence,
+)
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import MEASURES, QUERY_TYPE, Panel, Period, Trend
+from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
@@ -31,7 +38,7 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
         *(Column(title, number) for title in (measure.title, "95 % from", "to")),
     )
     rows = (
-        (panel.group, period_words(point.start, trend.period, year=True), each.n, each.value, each.low, each.high)
+        (panel.group, period_words(point.start, trend.period), each.n, each.value, each.low, each.high)
         for panel in panels
         for point in panel.points
         for each in (point.estimate,)
@@ -41,27 +48,35 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
 
 def trend_lines(trend: Trend) -> Iterator[str]:
     """Yield the sentence, every point, and what is left out."""
-    yield trend_sentence(trend)
-    yield from text_lines(trend_table(trend, trend.panels))
+    words = trend_sentence(trend)
+    yield words
+    if any(panel.points for panel in trend.panels):
+        yield from text_lines(trend_table(trend, trend.panels))
+    if note := found_note(words, trend.period):
+        yield note
     if trend.left_out:
         yield f"left out: {', '.join(each.words for each in trend.left_out)}"
 
 
 def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
     """Yield the sentence, every point, and the periods that wait for labels."""
-    yield corrected_sentence(trend)
+    words = corrected_sentence(trend)
+    yield words
     panels = [panel for panel in trend.panels if panel.points]
     if panels:
         yield from text_lines(corrected_table(trend, panels))
-        yield evidence_sentence(trend.period)
+        yield evidence_sentence(trend)
+    if note := found_note(words, trend.period):
+        yield note
     for panel in trend.panels:
         if panel.waiting:
             yield (
                 f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because a stratum "
                 "has no sampled label."
             )
+    for panel in trend.panels[:1]:  # all answers
         if panel.without_time:
-            yield f"{panel.query_type}: {counted(panel.without_time, 'answer')} without a time left out."
+            yield f"left out: {panel.without_time:,} without a time"
 
 
 def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> Table:
@@ -75,7 +90,7 @@ def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> 
     )
     rows = (
         (
-            *(panel.query_type, period_words(point.start, trend.period, year=True), point.periods),
+            *(panel.query_type, period_words(point.start, trend.period), point.periods),
             *(sum(stratum.answers for stratum in point.strata), point.share.n),
             *(point.share.value, point.share.low, point.share.high, point.judge_share),
             *(point.z, evidence_words(point.rose), evidence_words(point.fell)),
@@ -89,9 +104,16 @@ def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> 
 _MOST_EVIDENCE = 1_000  # more makes nobody surer
 
 
-def evidence_sentence(period: Period) -> str:
-    """Return what evidence means: how rarely chance alone reaches it."""
-    return f"Evidence of 100: while nothing changes, a detector reaches it at most once in 100 {period}s on average."
+def evidence_sentence(trend: CorrectedTrend) -> str:
+    """Return what z and evidence mean: the distance from the points before, and when a change is found."""
+    limits: dict[str, float] = {}
+    for query_type, monitor in trend.monitors:
+        if monitor.watched == "bad_share":
+            limits["all answers" if query_type == ALL_ANSWERS else "a query type"] = monitor.limit
+    named = len(limits) > 1
+    at = " or ".join(f"{limit:,.0f}{f' for {whose}' if named else ''}" for whose, limit in limits.items())
+    z = "z: distance from all points before, in standard errors."
+    return f"{z} A change is found when the evidence reaches {at}." if at else z
 
 
 def evidence_words(evidence: float | None) -> str | None:
@@ -103,8 +125,11 @@ def evidence_words(evidence: float | None) -> str | None:
 
 def windows_lines(comparison: WindowComparison) -> Iterator[str]:
     """Yield a sentence for each query type, and the shares in both windows."""
-    yield from map(window_sentence, comparison.lines)
+    sentences = [window_sentence(line) for line in comparison.lines]
+    yield from sentences
     yield from text_lines(windows_table(comparison))
+    if any(WOULD_HAVE_BEEN_FOUND in each for each in sentences):
+        yield '"Would have been found": a change of this size is found in 8 of 10 cases.'
 
 
 def windows_table(comparison: WindowComparison) -> Table:
@@ -128,18 +153,25 @@ def _change_words(line: WindowLine) -> str | None:
     return None if change.value is None else points_words(change, sign=True)
 
 
+DETECTABLE = f"Smallest detectable change: {power_words(PERIOD)}."
+
+
 def detectors_table(result: WatchResult) -> Table:
-    """Return the detectors, one per row."""
-    columns: Columns[Detector] = {
-        Column("Query type"): lambda each: each.query_type,
-        Column("Figure"): lambda each: WATCHED_WORDS[each.measure],
-        Column("Change"): lambda each: each.direction,
-        Column("Weeks", "count"): lambda each: each.weeks,
-        Column("Evidence"): lambda each: evidence_words(each.evidence),
-        Column("Alarm at", "count"): lambda each: round(each.limit),
-        Column("Would have seen"): lambda each: (
-            None if each.seen is None or each.seen >= 1 else BAD_SHARE.size(each.seen)  # no share changes by more
+    """Return the watched figures, one per row, each with its two detectors (for a rise and a fall)."""
+    figures = [list(both) for _, both in groupby(result.detectors, lambda each: (each.query_type, each.measure))]
+    columns: Columns[list[Detector]] = {
+        Column("Query type"): lambda both: both[0].query_type,
+        Column("Figure"): lambda both: WATCHED_WORDS[both[0].measure],
+        Column("Weeks read", "count"): lambda both: both[0].weeks,
+        Column("Smallest detectable change"): lambda both: _detectable(both[0]),
+        Column("Open alarm"): lambda both: (
+            ", ".join(f"{each.alarm} ({each.direction})" for each in both if each.alarm is not None) or None
         ),
-        Column("Open alarm", "integer"): lambda each: each.alarm,
     }
-    return Table.of(result.detectors, columns)
+    return Table.of(figures, columns)
+
+
+def _detectable(detector: Detector) -> str:
+    if detector.seen is not None:
+        return BAD_SHARE.size(detector.seen)
+    return f"too few {'answers' if detector.measure == 'unusable' else BAD_SHARE.counts}"

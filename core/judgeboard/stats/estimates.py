@@ -80,7 +80,7 @@ Z = NormalDist().inv_cdf(0.975)
 """The 97.5 % quantile of the normal distribution, 1.95996."""
 
 Z_80 = NormalDist().inv_cdf(0.8)
-"""Its 80 % quantile: what "would have been seen" is found in 80 % of cases."""
+"""Its 80 % quantile: what "would have been found" is found in 80 % of cases."""
 
 
 _MANY = 300
@@ -211,19 +211,26 @@ def number_words(estimate: Estimate, *, sign: bool = False) -> str:
 
 
 def points_words(estimate: Estimate, *, sign: bool = False) -> str:
-    """Return a difference of shares as "15 points [9, 21]", with ``sign`` "+15 points [+9, +21]", or the reason."""
+    """Return a difference of shares as "15 points [9, 21]", with ``sign`` "+15 points [+9, +21]", or the reason.
+
+    Tenths of a point are written where whole points would hide on which side of 0 a number is. A level other than 95 %
+    is added: "+15 points [+7, +23] (99 % CI)".
+    """
     if estimate.value is None:
         return estimate.reason or "unknown"
-    value, *ends = (
-        None if each is None else f"{_whole_points(each):{'+' if sign else ''}}"
-        for each in (estimate.value, estimate.low, estimate.high)
-    )
-    unit = "point" if abs(_whole_points(estimate.value)) == 1 else "points"
-    return f"{value} {unit}" + (f" [{ends[0]}, {ends[1]}]" if None not in ends else "")
+    numbers = [100 * each for each in (estimate.value, estimate.low, estimate.high) if each is not None]
+    decimals = int(any(number and not _rounded_half_up(number, 0) for number in numbers))
+    rounded = [_rounded_half_up(number, decimals) for number in numbers]
+    value, *ends = (f"{number:{'+' if sign and number else ''}.{decimals}f}" for number in rounded)
+    words = f"{value} {'point' if value.lstrip('+-') == '1' else 'points'}"
+    if len(ends) < 2:
+        return words
+    return f"{words} [{ends[0]}, {ends[1]}]" + ("" if estimate.level == 0.95 else f" ({100 * estimate.level:.4g} % CI)")
 
 
-def _whole_points(difference: float) -> int:
-    return int(math.copysign(_whole_percent(abs(difference)), difference))
+def _rounded_half_up(number: float, decimals: int) -> float:
+    scale = 10.0**decimals
+    return math.copysign(int(abs(number) * scale + 0.5 + 1e-9), number) / scale + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def _whole_percent(share: float) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray
-from judgeboard.stats.estimates import Z_80, Z, measured, unmeasured
+from judgeboard.stats.estimates import Z_80, measured, unmeasured
 from judgeboard.stats.rates import Stratum, rate
 
 Direction = Literal["rose", "fell"]
@@ -128,8 +128,8 @@ class Window:
 class WindowChange:
     """The rate of the second window minus the rate of the first.
 
-    ``p`` is the p-value of "nothing changed". A change of the size ``seen`` is found in 80 % of cases. Both are None if
-    a rate is not available.
+    ``p`` is the p-value of "nothing changed", None if a rate is not available. A change of the size ``seen`` is found
+    in 80 % of cases; it is None if no possible change is.
     """
 
     change: Estimate
@@ -137,27 +137,30 @@ class WindowChange:
     seen: float | None = None
 
 
-def window_change(before: Window, after: Window, design_effect: float | None = None) -> WindowChange:
+def window_change(before: Window, after: Window, design_effect: float | None = None, *, tests: int = 1) -> WindowChange:
     """Return the change between two windows, with an interval by the MOVER and a z test.
 
-    ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no evidence group.
+    ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no evidence group. The
+    p-value is of this test alone; ``seen`` holds if it is then corrected for this number of ``tests`` (Bonferroni or
+    Holm).
     """
     if design_effect is not None:
         before, after = (Window(each.strata, design_effect) for each in (before, after))
     first, second = before.rate, after.rate
     n = first.n + second.n
     if first.value is None or first.low is None or first.high is None:
-        return WindowChange(unmeasured(n, first.reason or "no interval before"))
+        return WindowChange(unmeasured(n, f"first window: {first.reason or 'no interval'}"))
     if second.value is None or second.low is None or second.high is None:
-        return WindowChange(unmeasured(n, second.reason or "no interval after"))
+        return WindowChange(unmeasured(n, f"second window: {second.reason or 'no interval'}"))
     value = second.value - first.value
     low = value - math.hypot(second.value - second.low, first.high - first.value)
     high = value + math.hypot(second.high - second.value, first.value - first.low)
     error = math.hypot(before.error, after.error)
+    seen = (NormalDist().inv_cdf(1 - 0.025 / tests) + Z_80) * error
     return WindowChange(
         measured(value, n, (low, high), method="post-stratified, MOVER"),
         2 * NormalDist().cdf(-abs(value / error)),
-        (Z + Z_80) * error,
+        None if seen > max(first.value, 1 - first.value) else seen,
     )
 
 
@@ -248,11 +251,12 @@ def alarm_limit(series: int, periods_a_year: int) -> float:
     return float(len(DIRECTIONS) * max(series, 1) * periods_a_year)
 
 
-def smallest_change(errors: Sequence[float], limit: float) -> float | None:
+def smallest_change(errors: Sequence[float], limit: float, largest: float = math.inf) -> float | None:
     """Return the smallest change in the middle period that a detector finds by the last period in 80 % of cases.
 
     ``errors`` are the standard errors of the periods, ``limit`` is the evidence at which the detector raises an alarm.
-    The change is None for fewer than two periods.
+    The figure cannot change by more than ``largest``. The result is None if no possible change is found so often, and
+    for fewer than two periods.
     """
     middle = (len(errors) + 1) // 2
     weight = changed = reach = 0.0
@@ -266,4 +270,4 @@ def smallest_change(errors: Sequence[float], limit: float) -> float | None:
             smallest = min(needed / reach, math.inf if smallest is None else smallest)
             changed += error**-2
         weight += error**-2
-    return smallest
+    return None if smallest is None or smallest > largest else smallest

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
-from judgeboard.agreement.trend_words import WOULD_HAVE_BEEN_SEEN, trend_sentence
+from judgeboard.agreement.trend_words import found_note, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -59,7 +59,8 @@ def trends() -> None:
         empty_page("trends", trend_sentence(figures))
         _left_out(figures)
         return
-    _sentence(figures)
+    words = trend_sentence(figures)
+    _sentence(figures, words)
     _left_out(figures)
     shown = _chosen(drawn, figures.by)
     if as_table:
@@ -67,7 +68,7 @@ def trends() -> None:
         show_points(rows, shown, key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}")
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, max(len(panel.points) for panel in drawn), as_table=as_table)
+    _caption(figures, max(len(panel.points) for panel in drawn), found_note(words, figures.period), as_table=as_table)
     if figures.by != QUERY_TYPE:
         without_index({figures.by.removeprefix(METADATA)}, known)
 
@@ -78,10 +79,11 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     if not shown:
         empty_page("corrected_trends", "No period has enough sampled labels.", TO_LABEL)
         return
-    sentence(corrected_sentence(figures))
+    words = corrected_sentence(figures)
+    sentence(words)
     if as_table:
         show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
-        caption(evidence_sentence(figures.period))
+        caption(evidence_sentence(figures), found_note(words, figures.period))
     else:
         corrected_charts(figures, shown)
         caption(
@@ -89,7 +91,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
             "interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. Click a "
             "point to open its answers.",
             f"Verdicts of {figures.judge}." if figures.judge else None,
-            WOULD_HAVE_BEEN_SEEN,
+            found_note(words, figures.period),
         )
 
 
@@ -133,8 +135,7 @@ def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dic
     return choices
 
 
-def _sentence(figures: Trend) -> None:
-    text = trend_sentence(figures)
+def _sentence(figures: Trend, text: str) -> None:
     # The change is bold; its figures are not.
     lead, comma, rest = text.partition(", from ")
     changed = figures.panels[0].change is not None and bool(comma)
@@ -159,7 +160,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
     return [*whole, *(panel for panel in groups if panel.group in names)]
 
 
-def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
+def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bool) -> None:
     measure = MEASURES[figures.measure]
     parts = [
         f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
@@ -172,7 +173,7 @@ def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
     ]
     legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
     judged = f"Verdicts of {figures.judge}, not corrected by labels." if figures.judge and measure.of_judge else None
-    caption(None if as_table else legend, judged, WOULD_HAVE_BEEN_SEEN)
+    caption(None if as_table else legend, judged, note)
 
 
 def _left_out(figures: Trend) -> None:

@@ -95,18 +95,23 @@ def _read(person: Reviewer, until: int) -> None:
 
 
 def show_alarms() -> None:
-    """Show a sentence for each alarm that nobody has acknowledged, the newest first. Leads can acknowledge it here."""
+    """Show a sentence for each alarm that nobody has acknowledged. Leads can acknowledge it here.
+
+    A lead without a name is asked for it under the alarms.
+    """
     with reading() as connection:
         alarms = open_alarms(connection)
     if not alarms:
         return
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
+    place = st.container()
     person = ask_reviewer("Your name is stored with the acknowledgement of an alarm.") if may_acknowledge else None
     refused: str | None = st.session_state.pop(_REFUSED, None)
     if refused is not None:
-        problem(refused)
+        with place:
+            problem(refused)
     for alarm in alarms:
-        with st.container(key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        with place.container(key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small"):
             note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
             if person is not None:
                 _acknowledgement(alarm)

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -68,8 +69,10 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     assert len(result.new) == 1
     (alarm,) = result.alarms
     assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
-    assert alarm_sentence(alarm) == ("The share of bad answers rose in the week of 4 Nov 2024, from 10 % to 50 %.")
-    assert "104 weeks" in result.promise
+    assert alarm_sentence(alarm) == ("The share of bad answers rose about the week of 4 Nov 2024, from 10 % to 50 %.")
+    assert result.promise == (
+        "If nothing changes, `watch` raises on average at most 3 false alarms a year: one for each figure."
+    )
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
@@ -104,7 +107,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     words = corrected_sentence(trend)
     ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert alarm_sentence(alarm) == (
-        f"The judge's error rose in the week of 4 Nov 2024, from +0 points to +40 points. {explained.sentence}"
+        f"The judge's error rose about the week of 4 Nov 2024, from 0 points to +40 points. {explained.sentence}"
     )
     assert "The judge errs differently than before (sensitivity " in words
     assert "specificity 100 % before, 56 % [" in words
@@ -125,7 +128,7 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert "The judge's error fell in the week of 4 Nov 2024" in words
+    assert "The judge's error fell about the week of 4 Nov 2024" in words
     assert "The judge is not shown to err differently on bad or on good answers" in words
     (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
     assert "The judge is not shown to err differently on bad or on good answers" in alarm_sentence(alarm)
@@ -142,7 +145,9 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
         log.say_all(version, failed, status=Status.UNPARSABLE)
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
-    assert alarm_sentence(alarm) == ("The share of unusable verdicts rose in the week of 4 Nov 2024, from 0 % to 30 %.")
+    assert alarm_sentence(alarm) == (
+        "The share of unusable verdicts rose about the week of 4 Nov 2024, from 0 % to 30 %."
+    )
 
 
 @on_sqlite
@@ -190,15 +195,15 @@ def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> Non
 
 
 @on_sqlite
-def test_without_a_change_the_sentence_tells_which_change_would_have_been_seen(store: Store) -> None:
+def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(store: Store) -> None:
     fill(GradedLog(store), [0.25] * 8)
     result = watch(store, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
     assert corrected_sentence(trend) == (
-        "All answers: too few labels to show a change of the share of bad answers in these 8 weeks; only 25 points or "
-        "more would have been seen."
+        "All answers: too few labels to tell whether the share of bad answers changed in these 8 weeks. Only a change "
+        "of 25 points or more would have been found."
     )
 
 
@@ -245,11 +250,11 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
         )
         same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
         assert window_sentence(same.lines[0]) == (
-            "All answers: no clear change of the share of bad answers between the windows; a change of 14 points would "
-            "have been seen."
+            "All answers: no clear change of the share of bad answers between the windows. A change of 14 points or "
+            "more would have been found."
         )
         empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
-        assert window_sentence(empty.lines[0]) == "All answers: not available (no answers)."
+        assert window_sentence(empty.lines[0]) == "All answers: not available (second window: no answers)."
         with pytest.raises(BadInput, match="ends before it begins"):
             compare_windows(connection, (MONDAY + 7, MONDAY), (MONDAY + 14, MONDAY + 27))
         with pytest.raises(BadInput, match="after the end of the first"):
@@ -268,6 +273,10 @@ def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store)
     assert {line.query_type: line.p for line in lines} == pytest.approx(
         {"All answers": min(3 * raw["All answers"], 1), "QA": min(4 * raw["QA"], 1), "table": 1.0, "summary": 1.0}
     )
+    # A change is found if the p-value of one of four tests is below 0.05 / 4, in 80 % of cases.
+    change, normal = lines[1].change, NormalDist()
+    error = abs(change.change.value or 0.0) / -normal.inv_cdf((change.p or 0.0) / 2)
+    assert change.seen == pytest.approx(error * (normal.inv_cdf(1 - 0.05 / 4 / 2) + normal.inv_cdf(0.8)))
 
 
 def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
@@ -287,13 +296,13 @@ def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
     whole, *others = corrected_sentence(trend).split(". ")
-    assert whole.startswith("All answers: too few labels to show a change of the share of bad answers in these 9 weeks")
-    assert [each.split(" in the week")[0] for each in others[:2]] == [
+    assert whole == "All answers: too few labels to find any change of the share of bad answers in these 9 weeks"
+    assert [each.split(" about the week")[0] for each in others[:2]] == [
         "The share of bad answers in query type fallen fell",
         "The share of bad answers in query type risen rose",
     ]
-    assert others[2].startswith("Too few labels to tell for steady (")
-    assert others[2].endswith(" points or more would have been seen) and unlabelled.")
+    assert others[2].startswith("Too few labels to tell for steady: only a change of ")
+    assert others[3] == "Too few labels to find any change in unlabelled."
 
 
 @on_sqlite
@@ -309,12 +318,16 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("list", 312),
     }
     assert result.promise == (
-        "While nothing changes, each figure raises on average at most one false alarm a year for all answers, and at "
-        "most one for all query types together. Each detector raises at most one in 104 or 312 weeks."
+        "If nothing changes, `watch` raises on average at most 3 false alarms a year for all answers, and 3 a year for "
+        "all query types together: one for each figure."
     )
+    shown_first = [alarm.query_type for alarm in result.alarms]
+    assert shown_first == ["All answers", *shown_first[1:]]
+    assert "All answers" not in shown_first[1:]
+    assert len(shown_first) > 1
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert words.startswith("The share of bad answers rose in the week of 4 Nov 2024, from 10 % [")
+    assert words.startswith("The share of bad answers rose about the week of 4 Nov 2024, from 10 % [")
     assert "in query type" not in words, "all three changed as all answers did"
 
 
@@ -355,11 +368,16 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["watch", *db]) == 1
     out = capsys.readouterr().out
-    assert "New alarm 1: The share of bad answers rose in the week of 4 Nov 2024" in out
+    assert "New alarm 1: The share of bad answers rose about the week of 4 Nov 2024" in out
+    rows = [" ".join(line.split()) for line in out.splitlines()]
+    (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
+    assert row.endswith(" points 1 (rose)")
+    assert "All answers judge's error 9 11 points –" in rows
+    assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
     assert run(["watch", *db]) == 0
-    assert "\nAlarm 1: The share" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("Alarm 1: The share")
     assert run(["trends", "--corrected", *db]) == 0
-    assert capsys.readouterr().out.startswith("The share of bad answers rose in the week of 4 Nov 2024, from 10 % [")
+    assert capsys.readouterr().out.startswith("The share of bad answers rose about the week of 4 Nov 2024, from 10 % [")
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
     (line,) = json.loads(capsys.readouterr().out)["lines"]

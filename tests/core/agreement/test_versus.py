@@ -276,7 +276,7 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
         assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
         assert result.sentence == (
             "Not shown yet whether new v1 is better or worse than old v1: the share of right verdicts changes by "
-            "+100.0 points, on 9 labelled answers. The labels are in 9 evidence groups; at least 10 are needed."
+            "+100 points, on 9 labelled answers. The labels are in 9 evidence groups; at least 10 are needed."
         )
         assert (result.counts.change.low, result.counts.labels_needed, result.changes) == (None, None, {})
         nothing = compare_versions(connection, "old", "third")

@@ -1,6 +1,6 @@
 """Trends as tables: what the evidence of a detector says."""
 
-from judgeboard.reports.trends import evidence_sentence, evidence_words
+from judgeboard.reports.trends import evidence_words
 
 
 def test_evidence_is_capped_because_more_makes_nobody_surer() -> None:
@@ -11,9 +11,3 @@ def test_evidence_is_capped_because_more_makes_nobody_surer() -> None:
         "over 1,000",
         "over 1,000",
     ]
-
-
-def test_evidence_is_explained_as_how_rarely_chance_reaches_it() -> None:
-    assert evidence_sentence("day") == (
-        "Evidence of 100: while nothing changes, a detector reaches it at most once in 100 days on average."
-    )

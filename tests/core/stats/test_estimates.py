@@ -142,7 +142,9 @@ def test_many_degrees_of_freedom_are_the_normal_distribution():
     [
         (Estimate(0.15, 0.09, 0.21, n=9), False, "15 points [9, 21]"),
         (Estimate(-0.011, -0.2, 0.1, n=9), True, "-1 point [-20, +10]"),
-        (Estimate(0.0, n=3), True, "+0 points"),
+        (Estimate(0.0, n=3), True, "0 points"),
+        (Estimate(0.03, 0.004, 0.056, n=9), True, "+3.0 points [+0.4, +5.6]"),
+        (Estimate(0.03, -0.02, 0.08, n=9, level=0.99), True, "+3 points [-2, +8] (99 % CI)"),
         (Estimate(None, n=0, reason="no answers"), False, "no answers"),
     ],
 )

@@ -171,7 +171,7 @@ def test_while_nothing_changes_few_boards_have_an_alarm_in_two_years() -> None:
 
 
 @pytest.mark.parametrize("n", [6, 12, 30])
-def test_a_change_that_would_have_been_seen_is_found_in_most_cases(n: int) -> None:
+def test_a_change_that_would_have_been_found_is_found_in_most_cases(n: int) -> None:
     rng = np.random.default_rng(n)
     seen = smallest_change([0.05] * n, LIMIT)
     assert seen is not None
@@ -187,6 +187,8 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
     assert smallest_change([], LIMIT) is smallest_change([0.1], LIMIT) is None
     wide, narrow = smallest_change([0.1] * 8, LIMIT), smallest_change([0.05] * 8, LIMIT)
     assert wide == pytest.approx(2 * (narrow or 0))
+    assert smallest_change([0.1] * 8, LIMIT, largest=0.5) == wide
+    assert smallest_change([0.1] * 8, LIMIT, largest=0.2) is None, "no possible change would be found"
 
 
 @pytest.mark.shared

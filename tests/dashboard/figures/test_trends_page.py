@@ -19,7 +19,7 @@ def chips(app: AppTest) -> list[str]:
 def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
     words = texts(app, "jb-say")
-    assert "complex: groundedness fell in the week of 30 Mar, from 0.85 [" in words[0]
+    assert "complex: groundedness fell about the week of 30 Mar 2026, from 0.85 [" in words[0]
     assert texts(app, "jb-part")[:2] == ["All answers", FELL]
     assert len(charts(app)) == 1 + 3
 
@@ -167,7 +167,7 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
         log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     assert watch(sqlite_store, by="test").new == (1,)
-    rose = "rose in the week of 4 Nov 2024, from 10 %"
+    rose = "rose about the week of 4 Nov 2024, from 10 %"
     page = open_page("trends", show="Bad, corrected")
     assert rose in texts(page, "jb-note")[0]
     assert rose in texts(page, "jb-say")[0]
@@ -187,9 +187,14 @@ def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page: OpenPa
     assert "All answers12 % [7, 19]" in example
 
 
-def test_all_answers_come_first_in_the_sentence_and_would_have_been_seen_is_explained(
-    open_page: OpenPage, figures: FiguresLog
+@pytest.mark.parametrize("table", ["", "true"])
+def test_all_answers_come_first_in_the_sentence_and_would_have_been_found_is_explained(
+    open_page: OpenPage, sqlite_store: Store, table: str
 ) -> None:
-    app = open_page("trends")
-    assert texts(app, "jb-say")[0].startswith("All answers: groundedness ")
-    assert any('"Would have been seen": a change of this size' in each for each in texts(app, "jb-cap"))
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    for week in range(3):
+        log.say_all(version, log.answers(12, day=20_003 + 7 * week), groundedness=0.9)
+    app = open_page("trends", table=table)
+    assert texts(app, "jb-say")[0].startswith("All answers: too few answers to tell whether groundedness changed")
+    assert any('"Would have been found": a change of this size' in each for each in texts(app, "jb-cap"))

@@ -113,7 +113,7 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
         band += not joined
         estimate = point.estimate
         words = percent_words(estimate) if axis.share else number_words(estimate)
-        asked = period_words(point.start, "day" if axis.days == 1 else "week", year=True)
+        asked = period_words(point.start, "day" if axis.days == 1 else "week")
         yield {
             "at": place,
             "start": str(as_date(point.start)),
