@@ -104,6 +104,7 @@ ASSUMED_CORRELATION = 0.15
 """The correlation where nothing is known. In RAGTruth, six answers to each question, it is 0.156."""
 
 _LEAST_EFFECT = 1.01  # of a design effect
+_GAP = "a part of the answers has no label of a random sample, and there the plan uses the judge's scores"
 
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
 EXACT = 1e-9
@@ -188,6 +189,11 @@ class LabelPlan:
     made_prompt: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def has_gap(self) -> bool:
+        """Whether a stratum has no label of a random sample."""
+        return any(each.answers and not each.labelled for each in self.strata)
+
+    @property
     def shows_nothing(self) -> bool:
         """Whether the answers are so few that labels of all of them would show nothing."""
         of_figure = self.question != "outcome" and (self.question != "judges" or self.by_lot is not None)
@@ -242,6 +248,8 @@ def _of_outcome(plan: LabelPlan) -> str:
     if plan.share is None:
         return f"First label {counted(plan.more, 'answer')}, then plan again. The goal is to show {goal}."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
+    if plan.has_gap:
+        share = f"This assumes that the share is {percent(plan.share)}: {_GAP}."
     if not plan.enough:
         every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
         return f"{every} may not be enough to show {goal}. {share}"
@@ -271,7 +279,7 @@ def _of_judge(plan: LabelPlan) -> str | None:
         return None
     if not plan.judges:
         return "There is no judge. With its verdicts on all answers, fewer labels may be needed."
-    if plan.explained is None or plan.by_lot is None:
+    if plan.explained is None or plan.by_lot is None or plan.has_gap:
         return None
     judge, by_lot = plan.judges[0], f"{counted(plan.by_lot, 'label')} of a random sample would be needed"
     if plan.explained < LEAST_EXPLAINED:
@@ -289,6 +297,8 @@ def _of_pilot(plan: LabelPlan) -> str | None:
             f"With fewer than {LEAST_PILOT} labels, the plan assumes the worst case: half of the answers are bad, "
             f"and the judge's verdicts do not help. Plan again after {LEAST_PILOT} labels."
         )
+    if plan.has_gap:
+        return f"The plan assumes that about {percent(plan.share)} of the answers are bad: {_GAP}."
     pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad"
     if plan.explained is not None:
         pilot += f", and the judge explains {percent(plan.explained)} of the variance of people's labels"

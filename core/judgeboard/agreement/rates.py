@@ -311,9 +311,11 @@ def _from_elsewhere(
     made = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
     of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
     labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
-    if elsewhere.judged and not of_verdicts.all():
+    if not len(values):
+        made = unmeasured(0, "the answers from elsewhere have no label")
+    elif not of_verdicts.all():
         made = unmeasured(len(values), _ONE_VERDICT.format("bad" if of_verdicts[1] else "good"))
-    elif (of_verdicts > 0).all() and (equal_chances(of_verdicts, labelled) < 1).any():
+    elif (equal_chances(of_verdicts, labelled) < 1).any():
         made = unmeasured(len(values), _CHOSEN_ELSEWHERE)
     elif made.low is not None and made.low == made.high:  # even the interval is at an end of the scale
         made = unmeasured(len(values), _ERRS_OTHERWISE)

@@ -96,6 +96,6 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     if result.strata and not result.is_random:
         yield ""
         yield from text_lines(strata_table(result))
-    if result.in_all_answers:
+    if result.in_all_answers and result.in_graded_answers["agreement"].n:
         yield ""
         yield from text_lines(agreement_table(result))

@@ -151,6 +151,11 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     assert plan.shows <= 0.1
     of_flagged, of_others = sorted(plan.strata, key=lambda stratum: stratum.answers)
     assert (of_flagged.labels, of_others.labels) == (0, plan.more)
+    told = " ".join(plan.sentences)
+    assert "has no label of a random sample, and there the plan uses the judge's scores" in told
+    assert "explains" not in told, "labels of one verdict do not tell what the judge explains"
+    kappa = planned(log.store, 0.3, "kappa")
+    assert kappa.more > 30, "labels of flagged answers alone give no kappa of all answers"
 
 
 def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
