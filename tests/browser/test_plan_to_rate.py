@@ -46,7 +46,7 @@ def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -
     page.goto("/agreement")
     expect(page.locator(".jb-rate")).to_contain_text("is not available")
     page.get_by_role("button", name="Plan the labels").click()
-    expect(page.get_by_text("To know the share of bad answers to ±6.9 percentage points")).to_be_visible()
+    expect(page.get_by_text("then show the share of bad answers to ±6.9 percentage points")).to_be_visible()
     idle(page)
     page.get_by_role("button", name="Create this queue").click()
     expect(page.get_by_text(f"Created “{QUEUE}” with 200 answers")).to_be_visible()
@@ -84,7 +84,7 @@ def review_the_others(case: QueueCase) -> None:
 
 def rate_of(page: Page) -> tuple[int, ...]:
     line = page.locator(".jb-rate")
-    expect(line).to_contain_text("200 labels, 600 judged answers")
+    expect(line).to_contain_text("200 labels, 600 answers with a usable verdict")
     words = re.match(r"About (\d+) % of all answers are bad \(95 % CI (\d+)–(\d+) %\)", line.inner_text())
     assert words is not None, line.inner_text()
     return tuple(int(each) for each in words.groups())

@@ -26,6 +26,7 @@ from judgeboard.stats.thresholds import (
     score_grid,
 )
 from judgeboard.store.judge_versions import get_version
+from judgeboard.text import counted
 
 Combine = Literal["mean", "alike", "cascade"]
 COMBINES: tuple[Combine, ...] = get_args(Combine)
@@ -155,7 +156,8 @@ def confident_verdicts(samples: Sequence[ScoredSample], agreement: float, delta:
         f"{_stages_words(stages, first.alike)}: {len(taken):,} of {judged:,} ({percent(len(taken) / judged)}). "
         f"People agree with at least {percent_as_given(agreement)} of such verdicts, with {percent(1 - delta)} "
         f"confidence. "
-        f"Labels that did not choose it (n = {len(right):,}): {percent_words(agreed)}."
+        f"One half of the labels chose {'this confidence' if len(stages) == 1 else 'these confidences'}, the other "
+        f"half measured it: people agree with {percent_words(agreed)} of {counted(len(right), 'such verdict')}."
     )
     return replace(result(sentence, stages), confident=len(taken), agreement=agreed, share=confident)
 

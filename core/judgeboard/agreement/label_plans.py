@@ -104,6 +104,7 @@ ASSUMED_CORRELATION = 0.15
 """The correlation where nothing is known. In RAGTruth, six answers to each question, it is 0.156."""
 
 _LEAST_EFFECT = 1.01  # of a design effect
+_GAP = "a part of the answers has no label of a random sample, and there the plan uses the judge's scores"
 
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
 EXACT = 1e-9
@@ -188,6 +189,11 @@ class LabelPlan:
     made_prompt: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def has_gap(self) -> bool:
+        """Whether a stratum has no label of a random sample."""
+        return any(each.answers and not each.labelled for each in self.strata)
+
+    @property
     def shows_nothing(self) -> bool:
         """Whether the answers are so few that labels of all of them would show nothing."""
         of_figure = self.question != "outcome" and (self.question != "judges" or self.by_lot is not None)
@@ -213,35 +219,47 @@ def _first(plan: LabelPlan) -> str | None:
     is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
     sign = "±" if is_interval else ""
     wanted, shows = (reach_words(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
-    goal = f"To know {QUESTIONS[plan.question]}{of}"
-    goal += f" to {wanted}" if is_interval else f", if they differ by {wanted}"
-    goal += "" if is_interval or wanted.startswith("under") else " or more"
+    figure = f"{QUESTIONS[plan.question]}{of}"
+    if is_interval:
+        goal = f"{figure} to {wanted}"
+    else:
+        or_more = "" if wanted.startswith("under") else " or more"
+        goal = f"{figure}, with probability 0.8 if they differ by {wanted}{or_more}"
     if not plan.enough:
-        few = f"{goal}, {counted(plan.answers, 'answer')} {_are(plan.answers)} too few, even if all "
+        answers = f"{counted(plan.answers, 'answer')} {_are(plan.answers)}"
+        few = f"{answers} too few to show {goal}, even if all are labelled."
         if plan.shows_nothing:
-            return f"{few}are labelled. So few labels show nothing. Log and judge more answers."
-        return (
-            f"{few}are labelled. Labelling all shows {'' if is_interval else 'a difference of '}{shows}. "
-            "Log and judge more answers."
-        )
+            return f"Log and judge more answers. {few} So few labels show nothing."
+        every = f"Labelling all shows {'' if is_interval else 'a difference of '}{shows}."
+        return f"Log and judge more answers. {few} {every}"
     if not plan.more:
-        return f"{goal}, no more labels are needed: {counted(plan.labelled, 'answer')} {_have(plan.labelled)} one."
-    labels = f"{goal}, label {counted(plan.labels, 'answer')}"
-    if plan.labelled:
-        labels += f": {plan.labelled:,} {_have(plan.labelled)} a label, {plan.more:,} {_are(plan.more)} left"
-    time = "" if plan.minutes is None else f" That takes about {_time(plan.minutes)}."
-    return f"{labels}.{time}"
+        labels = f"{counted(plan.labelled, 'answer')} {_have(plan.labelled)} one"
+        return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
+    more = " more" if plan.labelled else ""
+    time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
+    labelled = f" ({plan.labelled:,} {_have(plan.labelled)} a label already)" if plan.labelled else ""
+    noun = "answer" if plan.more == 1 else "answers"
+    shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
+    return f"Label {plan.more:,}{more} {noun}{time}{labelled}. {shows} {goal}."
 
 
 def _of_outcome(plan: LabelPlan) -> str:
-    goal = f"To know whether the share of bad answers is above or below {percent(plan.reach)}"
+    goal = f"whether the share of bad answers is above or below {percent(plan.reach)}"
     if plan.share is None:
-        return f"{goal}, first label {counted(plan.more, 'answer')}. Then plan again."
+        return f"First label {counted(plan.more, 'answer')}, then plan again. The goal is to show {goal}."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
+    if plan.has_gap:
+        share = f"This assumes that the share is {percent(plan.share)}: {_GAP}."
     if not plan.enough:
-        every = "a label of the 1 answer" if plan.answers == 1 else f"labels of all {plan.answers:,} answers"
-        return f"{goal}, {every} may not be enough. {share}"
-    return f"{goal}, label about {counted(plan.labels, 'answer')}. {share}"
+        every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
+        return f"{every} may not be enough to show {goal}. {share}"
+    if not plan.more:
+        enough = f"about {plan.labels:,} are enough, and there are {plan.labelled:,}"
+        return f"No more labels are needed to show {goal}: {enough}. {share}"
+    more = " more" if plan.labelled else ""
+    labelled = f" ({plan.labelled:,} {_have(plan.labelled)} a label already)" if plan.labelled else ""
+    noun = "answer" if plan.more == 1 else "answers"
+    return f"Label about {plan.more:,}{more} {noun}{labelled} to show {goal}. {share}"
 
 
 SHOWS_NOTHING = 0.5
@@ -257,31 +275,37 @@ def _have(answers: int) -> str:
 
 
 def _of_judge(plan: LabelPlan) -> str | None:
-    if plan.question not in {"rate", "versions"}:
+    if plan.question not in {"rate", "versions"} or not plan.more:
         return None
     if not plan.judges:
         return "There is no judge. With its verdicts on all answers, fewer labels may be needed."
-    if plan.explained is None or plan.by_lot is None:
+    if plan.explained is None or plan.by_lot is None or plan.has_gap:
         return None
     judge, by_lot = plan.judges[0], f"{counted(plan.by_lot, 'label')} of a random sample would be needed"
     if plan.explained < LEAST_EXPLAINED:
         explains = f"{judge} saves nothing: it explains {percent(plan.explained)} of the variance of people's labels."
         return f"{explains} Without flags and verdicts, {by_lot}."
-    return f"Without flags and the verdicts of {judge}, {by_lot}."
+    # Labels that are there already may lie in few strata, so that a new random sample would need fewer in all.
+    return None if plan.by_lot <= plan.labels else f"Without flags and the verdicts of {judge}, {by_lot}."
 
 
 def _of_pilot(plan: LabelPlan) -> str | None:
-    if plan.question == "judges":
+    if plan.question in {"judges", "outcome"}:
         return None
     if plan.share is None:
         return (
             f"With fewer than {LEAST_PILOT} labels, the plan assumes the worst case: half of the answers are bad, "
             f"and the judge's verdicts do not help. Plan again after {LEAST_PILOT} labels."
         )
-    judge = "" if plan.explained is None else f", and the judge explains {percent(plan.explained)} of the variance"
-    groups = f" Evidence groups multiply the variance by {plan.design_effect:.2f}." if plan.design_effect > 1 else ""
-    answers = "all answers" if plan.name is None else "these answers"
-    return f"In the labels so far, {percent(plan.share)} of {answers} are bad{judge}.{groups}"
+    if plan.has_gap:
+        return f"The plan assumes that about {percent(plan.share)} of the answers are bad: {_GAP}."
+    pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad"
+    if plan.explained is not None:
+        pilot += f", and the judge explains {percent(plan.explained)} of the variance of people's labels"
+    if plan.design_effect < _LEAST_EFFECT:
+        return f"{pilot}."
+    times = f"which multiplies the variance by {plan.design_effect:.2f}"
+    return f"{pilot}. Answers to one question from the same passages are alike, {times}."
 
 
 def _of_groups(plan: LabelPlan) -> str | None:
@@ -303,9 +327,17 @@ def _of_prompts(plan: LabelPlan) -> Iterator[str]:
 
 def _stopping(plan: LabelPlan) -> str | None:
     if plan.question == "outcome":
-        decided = plan.so_far is not None and plan.so_far.decided_after is not None
-        look = "Run this command after any label: it tells you when you can stop."
-        return None if decided else f"{look} It reads the labels of a planned queue, in the order of the queue."
+        if plan.so_far is None and plan.labelled and not plan.more:
+            return "`judgeboard rate` shows the share with its interval."
+        if plan.so_far is not None and plan.so_far.decided_after is not None:
+            return None
+        return (
+            "After any label, this command tells you whether you may stop. It reads the labels of a planned queue in "
+            "its order, if the queue was created before other labels of a random sample. Otherwise look at "
+            "`judgeboard rate` once, after the last label."
+        )
+    if not plan.more:
+        return None
     if plan.question in {"rate", "kappa"}:
         return "You may look at the figure after every label, and stop when its interval is narrow enough."
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."

@@ -332,7 +332,9 @@ def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     verdicts, labels = pilot.sample.verdicts, pilot.sample.labels
     usable = ~np.isnan(verdicts)
     deviation, correlation = 1.0, 0.0
-    if usable.sum() >= LEAST_PILOT and 0 < labels.values[usable].mean() < 1:
+    # Without a label in a part of the answers, the others tell nothing of the kappa in all answers.
+    has_gap = any(each.answers and not each.labelled for each in pilot.sample.counts)
+    if not has_gap and usable.sum() >= LEAST_PILOT and 0 < labels.values[usable].mean() < 1:
         weights = pilot.weights[usable]
         _, influence = kappa_influence(verdicts[usable] == 1, labels.values[usable] == 1, weights)
         deviation = math.sqrt(float(np.average(np.square(influence), weights=weights)))
@@ -344,7 +346,7 @@ def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
         correlation,
     )
     by_lot = needed or pilot.answers
-    there = float(pilot.weights.sum()) ** 2 / float(np.square(pilot.weights).sum()) if pilot.n else 0.0
+    there = float(pilot.weights.sum()) ** 2 / float(np.square(pilot.weights).sum()) if pilot.n and not has_gap else 0.0
     more = min(max(round(by_lot - there), 0), pilot.answers - pilot.n)
     return replace(
         plan,

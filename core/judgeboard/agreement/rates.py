@@ -1,5 +1,6 @@
 """How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_args
@@ -47,7 +48,7 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
-from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.filters import RowFilter, conditions_of, describe
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
@@ -65,8 +66,9 @@ class RateResult:
 
     ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. All labels
     are of a random sample, so that strata do not matter to the reader, if it ``is_random``. ``bounds``
-    are the least and the greatest possible value where a stratum has no label, or where people did not decide on more
-    than 5 % of the sampled answers. ``judge_share`` is the judge's own share of bad answers (or its mean grade). Its
+    are the least and the greatest possible value where a stratum has no label of a sample (other labels there count for
+    their own answers), or where people did not decide on more than 5 % of the sampled answers. ``judge_share`` is the
+    judge's own share of bad answers (or its mean grade). Its
     interval covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels.
     ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision of the judge in all answers,
     ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among
@@ -186,7 +188,7 @@ def rate_of(
         elsewhere = LabelledAnswers(
             connection, version, labels_from, implied_labels=implied_labels, scores=False
         ).sample()
-        return _from_elsewhere(result, loaded.sample(), elsewhere)
+        return _from_elsewhere(result, loaded.sample(), elsewhere, where or RowFilter(), labels_from)
     if by is None:
         return result
     slices = tuple(measure.result(name, inside) for name, inside in slices_of_answers(connection, loaded, by))
@@ -207,13 +209,11 @@ class _Measure:
         estimate, effect = self._estimate(sample)
         is_label = grade == "label"
         counts = counts_of(sample)
-        between = None
-        undecided = int(sample.undecided.sum())
-        to_label = what_to_label(sample) if is_label else None
-        if to_label is not None:
-            between = bounds(sample.counts, self.target, sample.app_effect)
-        elif is_label and _many(undecided, len(sample.response_ids)):
-            between = _undecided_bounds(sample)
+        between = of_undecided = None
+        if is_label and any(each.N and not each.n for each in counts):
+            between = self._bounds(sample, inside)
+        elif is_label and _many(int(sample.undecided.sum()), len(sample.response_ids)):
+            between = of_undecided = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
         agreement = in_all_answers(self.loaded, inside, self.target, sample)
         result = RateResult(
@@ -241,10 +241,25 @@ class _Measure:
             in_all_answers=agreement.statistics,
             in_graded_answers=agreement.graded,
             people_alpha=people,
-            warnings=tuple(_warnings(sample, grade, self.target, between, people, estimate)),
-            to_label=to_label,
+            warnings=tuple(_warnings(sample, grade, self.target, between, of_undecided, people, estimate)),
+            to_label=None if estimate.value is not None else self._to_label(sample),
         )
         return replace(result, sentence=_sentence(result, self.where))
+
+    def _bounds(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[float, float]:
+        rows: BoolArray | slice = slice(None) if inside is None else inside
+        groups = np.unique(self.loaded.answers.evidence_groups[rows], return_inverse=True)[1]
+        return bounds(sample.stratum_of, sample.is_sampled, self.loaded.values[rows], groups, self.target)
+
+    def _to_label(self, sample: SampledLabels) -> ToLabel | None:
+        """Return what to label for a first figure; the queue has the filter and the grade of the rate."""
+        need = what_to_label(sample, least=len(sample.response_ids) + 1)
+        if need is None:
+            return None
+        words = [word for condition in conditions_of(self.where) for word in ("--where", condition)]
+        if self.loaded.grade != "label":
+            words += ["--grades", self.loaded.grade]
+        return replace(need, command=" ".join(filter(None, (need.command, shlex.join(words)))))
 
     def _judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
         grade, population = self.loaded.grade, sample.population
@@ -286,7 +301,9 @@ def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:
     return Estimate(round(float(sample.all_values.mean()), 12), n=n, reason="no interval: shown for comparison")
 
 
-def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: SampledLabels) -> RateResult:
+def _from_elsewhere(
+    result: RateResult, sample: SampledLabels, elsewhere: SampledLabels, where: RowFilter, labels_from: RowFilter
+) -> RateResult:
     """Return the result with the rate by Rogan and Gladen from the labels of other answers."""
     judged = ~np.isnan(elsewhere.all_verdicts)
     values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
@@ -294,7 +311,11 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
     made = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
     of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
     labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
-    if (of_verdicts > 0).all() and (equal_chances(of_verdicts, labelled) < 1).any():
+    if not len(values):
+        made = unmeasured(0, "the answers from elsewhere have no label")
+    elif not of_verdicts.all():
+        made = unmeasured(len(values), _ONE_VERDICT.format("bad" if of_verdicts[1] else "good"))
+    elif (equal_chances(of_verdicts, labelled) < 1).any():
         made = unmeasured(len(values), _CHOSEN_ELSEWHERE)
     elif made.low is not None and made.low == made.high:  # even the interval is at an end of the scale
         made = unmeasured(len(values), _ERRS_OTHERWISE)
@@ -304,17 +325,23 @@ def _from_elsewhere(result: RateResult, sample: SampledLabels, elsewhere: Sample
         n_labelled=len(values),
         n_answers=sample.judged,
         design_effect=None,
+        strata=(),
         bounds=None,
+        left_out=elsewhere.left_out,
+        in_all_answers={},
+        in_graded_answers={},
         to_label=None,
         warnings=(),
     )
     if made.value is None:
         words = f"The share of bad answers is not available: {made.reason}."
     else:
+        labels = counted(len(values), "label")
         words = (
-            f"If the judge errs as often as on {counted(len(values), 'label')} from elsewhere, about "
-            f"{percent(made.value)} of all answers are bad{_interval_words(percent_interval(made), ' %')}; "
-            f"{sample.judged:,} judged answers."
+            f"About {percent(made.value)} of {_answers_of(where)} are bad"
+            f"{_interval_words(percent_interval(made), ' %')}, if the judge errs as often on them as on "
+            f"{_answers_of(labels_from)}; {labels} from there, "
+            f"{counted(sample.judged, 'answer')} with a usable verdict here."
         )
     return replace(changed, sentence=words)
 
@@ -323,6 +350,7 @@ _CHOSEN_ELSEWHERE = (
     "the labels from elsewhere are of chosen answers: the judge's verdict changed the chance to get a label. Label a "
     "random sample of them"
 )
+_ONE_VERDICT = "the judge calls all answers from elsewhere {}, so they show only one kind of its errors"
 _ERRS_OTHERWISE = "the judge's own share of bad answers does not fit its errors on the labels from elsewhere"
 
 
@@ -349,21 +377,24 @@ def _warnings(
     grade: GradeName,
     target: Target,
     between: tuple[float, float] | None,
+    of_undecided: tuple[float, float] | None,
     people: Estimate,
     estimate: Estimate,
 ) -> Iterator[Note]:
     n = len(sample.response_ids)
     undecided = int(sample.undecided.sum())
     if sample.extras:
-        were = "label was" if sample.extras == 1 else "labels were"
-        yield Note(
-            "picked_labels",
-            f"{sample.extras:,} {were} of answers that were not selected at random, so they do not count here.",
-        )
+        one = sample.extras == 1
+        are = "label is of an answer that is" if one else "labels are of answers that are"
+        do = "it does" if one else "they do"
+        count = f"{do} not count here"
+        if between is not None and of_undecided is None:
+            count = f"{'it counts' if one else 'they count'} only for the two bounds"
+        yield Note("picked_labels", f"{sample.extras:,} {are} not known to be selected at random, so {count}.")
     if _many(undecided, n):
         ends = ""
-        if grade == "label" and n and between is not None:
-            low, high = map(percent, between)
+        if of_undecided is not None and n:
+            low, high = map(percent, of_undecided)
             ends = f" If all of them were good, the rate would be {low}. If all of them were bad, it would be {high}."
         yield Note(
             "undecided",
@@ -397,12 +428,8 @@ def _warnings(
 
 
 def _sentence(result: RateResult, where: RowFilter) -> str:
-    whole = "all answers" if where == RowFilter() else f"the answers of {describe(where)}"
-    of_these = f"these {result.n_answers:,} answers" if result.target == "these" else whole
-    noun = "answer" if result.judge_version is None else "judged answer"
-    basis = f"{counted(result.n_labelled, 'label')}, {counted(result.n_answers, noun)}"
-    if result.judge_share is not None and result.judge_share.n < result.n_answers:
-        basis += f" ({result.n_answers - result.judge_share.n:,} of them without a usable verdict)"
+    of_these = f"these {result.n_answers:,} answers" if result.target == "these" else _answers_of(where)
+    basis = f"{counted(result.n_labelled, 'label')}, {_answers_words(result)}"
     if not result.n_answers:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."
     if result.value is not None:
@@ -414,12 +441,18 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
         ends = "" if exact else _interval_words(percent_interval(result.estimate), " %")
         start = f"{about} of {of_these} are bad{ends}; {basis}."
         return start[:1].upper() + start[1:]
-    if result.bounds is None or result.to_label is None:
-        what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
-        return f"The {what} is not available: {result.reason}."
-    low, high = (percent(end) for end in result.bounds)
     need = result.to_label
-    known = f"is between {low} and {high}" if result.n_labelled else "is not available"
+    is_bounded = result.bounds is not None and any(each.N and not each.n for each in result.strata)
+    if need is None or not is_bounded:
+        what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
+        why = result.reason
+        if not result.n_labelled:
+            why = f"none of the {result.n_answers:,} answers has a grade from a random sample"
+        return f"The {what} is not available: {why}."
+    low, high = result.bounds or (0.0, 1.0)
+    known = "is not available"
+    if (low, high) != (0, 1):
+        known = f"is between {percent(low)} and {percent(high)}"
     none = "the answer" if need.answers == 1 else f"none of the {need.answers:,} {need.words}"
     has = "has no label from a random sample" if need.answers == 1 else "has a label from a random sample"
     do = "Label all of them."
@@ -430,6 +463,20 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     if need.queue is None:
         do = f"Label the random sample: {need.waiting:,} of its answers have no label."
     return f"The share of bad answers {known}: {none} {has}. {do}"
+
+
+def _answers_of(where: RowFilter) -> str:
+    return "all answers" if where == RowFilter() else f"the answers of {describe(where)}"
+
+
+def _answers_words(result: RateResult) -> str:
+    """Return "448 answers, 442 of them with a usable verdict"."""
+    answers = counted(result.n_answers, "answer")
+    if result.judge_share is None:
+        return answers
+    if result.judge_share.n == result.n_answers:
+        return f"{answers} with a usable verdict"
+    return f"{answers}, {result.judge_share.n:,} of them with a usable verdict"
 
 
 def _interval_words(ends: str | None, unit: str = "") -> str:

@@ -129,6 +129,13 @@ class ChosenThreshold:
     on_average: float | None = None
     curve: tuple[AtThreshold, ...] = ()
 
+    @property
+    def is_advised(self) -> bool:
+        """Whether the threshold reaches the goal; one for the lowest cost must be shown to be cheaper."""
+        if self.cost_change is None:
+            return self.low_groundedness is not None
+        return self.cost_change.high is not None and self.cost_change.high < 0
+
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
@@ -200,8 +207,9 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     setting = setting_of(test.threshold)
     chosen = _at(setting, test.threshold, other, judged)
     sentence = (
-        f"Flag answers with groundedness below {setting:g}: {goal.words}, with {percent(1 - delta)} confidence. "
-        f"{_held_out_words(chosen)} {change_words(chosen.change)}"
+        f"Flag answers with groundedness below {setting:g}. {_price_words(chosen, in_force, counts[-1])} "
+        f"The threshold has a {goal.words}, with {percent(1 - delta)} confidence. {_halves_words(chosen)} "
+        f"{change_words(chosen.change)}"
     )
     return ChosenThreshold(
         query_type, sentence, *counts, setting, test, chosen, in_force, on_average=on_average, curve=curve
@@ -240,23 +248,28 @@ def _cheapest(
     setting = setting_of(threshold)
     chosen = _at(setting, threshold, other, judged)
     costs = cost_change(other.badness >= threshold, other.flagged, other.bad, goal.value, other.grouping)
-    cost_words = _cost_words(costs)
-    if costs.high is not None and costs.high < 0:
-        sentence = f"Flag answers with groundedness below {setting:g}. {cost_words} {change_words(chosen.change)}"
+    result = ChosenThreshold(query_type, "", *counts, setting, None, chosen, in_force, costs)
+    if result.is_advised:
+        sentence = (
+            f"Flag answers with groundedness below {setting:g}. {_price_words(chosen, in_force, counts[-1])} "
+            f"{_cost_words(costs, 'changes')} {_halves_words(chosen)} {change_words(chosen.change)}"
+        )
     else:
         sentence = (
-            f"Keep the threshold in force, {in_force.low_groundedness:g}. On the labels that chose it, groundedness "
-            f"below {setting:g} is cheapest, but the other labels do not show that it is cheaper. {cost_words}"
+            f"Keep the threshold in force, {in_force.low_groundedness:g}. On one half of the labels, groundedness "
+            f"below {setting:g} is cheapest. The other half does not show that it is cheaper than the threshold in "
+            f"force. {_cost_words(costs, 'would change')}"
         )
-    return ChosenThreshold(query_type, sentence, *counts, setting, None, chosen, in_force, costs)
+    return replace(result, sentence=sentence)
 
 
-def _cost_words(costs: Estimate) -> str:
+def _cost_words(costs: Estimate, changes: str) -> str:
     if costs.value is None:
         return f"The change of the cost is not available: {costs.reason}."
-    if costs.low is None or costs.high is None:
-        return f"The cost per answer changes by {costs.value:+.3f} reviews ({costs.reason})."
-    return f"The cost per answer changes by {costs.value:+.3f} reviews (95 % CI {costs.low:+.3f} to {costs.high:+.3f})."
+    ends = costs.reason
+    if costs.low is not None and costs.high is not None:
+        ends = f"95 % CI {costs.low:+.3f} to {costs.high:+.3f}"
+    return f"The cost per answer {changes} by {costs.value:+.3f} reviews ({ends})."
 
 
 def setting_of(threshold: float) -> float:
@@ -305,18 +318,38 @@ def change_words(change: QueueChange) -> str:
     if not change.flags:
         return "In the queue, nothing changes."
     fewer = change.flags < 0
-    flags = f"{counted(abs(change.flags), 'flag')} {'fewer' if fewer else 'more'}"
+    number = abs(change.flags)
+    flags = f"{number:,} {'fewer' if fewer else 'more'} {'flag' if number == 1 else 'flags'}"
     bad = change.bad
     if bad.value is None or bad.low is None or bad.high is None:
         return f"In the queue: {flags}. The number of bad answers is not available: {bad.reason}."
-    answers = f"about {counted(round(bad.value), 'bad answer')} {'missed' if fewer else 'more found'}"
-    return f"In the queue: {flags}, {answers} (95 % CI {math.floor(bad.low):,}–{math.ceil(bad.high):,})."
+    answers = f"about {round(bad.value):,} more bad {'answer' if round(bad.value) == 1 else 'answers'}"
+    ends = f"(95 % CI {math.floor(bad.low):,}–{math.ceil(bad.high):,})"
+    return f"In the queue: {flags}, {answers} {'missed' if fewer else 'found'} {ends}."
 
 
-def _held_out_words(at: AtThreshold) -> str:
-    figures = (("recall", at.recall), ("precision", at.precision), ("flagged", at.flagged))
-    words = ", ".join(f"{name} {percent_words(estimate)}" for name, estimate in figures)
-    return f"Labels that did not choose it (n = {at.flagged.n:,}): {words}."
+def _price_words(chosen: AtThreshold, in_force: AtThreshold, judged: int) -> str:
+    """Return what the threshold costs and finds, each beside today's figure; the number of flags is exact."""
+    flags = f"That flags {chosen.flags:,} of {counted(judged, 'answer')} with a score"
+    flags += f" ({percent(chosen.flags / max(judged, 1))})"
+    if not chosen.change.flags and chosen.flags == in_force.flags:
+        return f"{flags}, as today."
+    bad, recall = (
+        f"{percent_words(now)} of {things} {verb}{'' if today.value is None else f' instead of {percent_words(today)}'}"
+        for now, today, things, verb in (
+            (chosen.precision, in_force.precision, "the flagged answers", "are bad"),
+            (chosen.recall, in_force.recall, "the bad answers", "are flagged"),
+        )
+    )
+    if chosen.precision.value is None:
+        bad = f"how many of them are bad is not available ({chosen.precision.reason})"
+    if chosen.recall.value is None:
+        recall = f"How many of the bad answers are flagged is not available ({chosen.recall.reason})"
+    return f"{flags} instead of {in_force.flags:,}; {bad}. {recall}."
+
+
+def _halves_words(chosen: AtThreshold) -> str:
+    return f"One half of the labels chose the threshold, the other half (n = {chosen.flagged.n:,}) measured it."
 
 
 def _more_labels(goal: Goal, delta: float, half: ScoredLabels, labels: ScoredLabels) -> str:
@@ -333,7 +366,10 @@ def more_labels_words(goal: str, needed: int, choosing: int, labelled: int, thin
     has ``choosing`` of the ``labelled`` things.
     """
     if choosing >= needed:
-        return f"No threshold: {labelled:,} labelled {things} do not show {goal}. More labels will hardly change that."
+        return (
+            f"No threshold: the {labelled:,} labelled {things} do not show {goal} of any threshold. More labels help "
+            "only if the judge is clearly better than this goal."
+        )
     more = max(2 * needed - labelled, 1)
     return f"No threshold: {goal} needs about {more:,} more labelled {things} ({labelled:,} so far)."
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.filters import RowFilter, conditions_of, parse_where
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def plan_command(
     if first.more and question != "versions" and not first.shows_nothing:
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
+        named += [word for condition in conditions_of(where) for word in ("--where", condition)]
         assigned = ("--assign", "NAMES")
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named, *assigned)
 

@@ -138,13 +138,13 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     for each in result.thresholds:
         yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
         if each.on_average is not None:
-            yield f"  on average over sets of labels, without a guarantee: below {each.on_average:g}"
+            yield f"  without a guarantee: below {each.on_average:g} reaches this recall on average over sets of labels"
     table = thresholds_table(result)
     if table.rows:
         yield ""
         yield from text_lines(table)
     yield from _left_out(result.left_out)
-    if any(each.low_groundedness is not None for each in result.thresholds):
+    if any(each.is_advised for each in result.thresholds):
         yield NEXT
 
 

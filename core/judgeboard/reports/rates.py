@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.text import counted
 
 _SHOWN = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
@@ -58,8 +59,14 @@ def strata_table(result: RateResult) -> Table:
 
 
 def agreement_table(result: RateResult) -> Table:
-    """Return the agreement of judge and people in all answers, beside the answers that people graded."""
-    columns = (Column("Figure"), Column("In all answers"), Column("In graded answers"))
+    """Return the agreement of judge and people in all answers with a verdict, beside those that people graded."""
+    judged = 0 if result.judge_share is None else result.judge_share.n
+    graded = result.in_graded_answers["agreement"].n
+    columns = (
+        Column("Figure"),
+        Column(f"All {counted(judged, 'answer')} with a usable verdict"),
+        Column(f"The {counted(graded, 'graded answer')} alone"),
+    )
     share = Column("", "share estimate")
     plain = Column("", "estimate")
     rows = []
@@ -78,7 +85,7 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     """Yield the sentence, the warnings and the tables."""
     yield result.sentence
     if result.to_label is not None:
-        yield f"To label them: {result.to_label.command}"
+        yield f"To label answers: {result.to_label.command}"
     yield from (f"Note: {each.text}" for each in result.warnings)
     if result.left_out_sentence:
         yield result.left_out_sentence
@@ -86,11 +93,9 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     yield from text_lines(rate_table(result, (result.by or "Answers").replace("_", " ").capitalize()))
     if result.judge_share is not None:
         yield JUDGE_ALONE
-    if not result.n_answers:
-        return
-    if not result.is_random:
+    if result.strata and not result.is_random:
         yield ""
         yield from text_lines(strata_table(result))
-    if result.in_all_answers:
+    if result.in_all_answers and result.in_graded_answers["agreement"].n:
         yield ""
         yield from text_lines(agreement_table(result))

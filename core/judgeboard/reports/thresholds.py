@@ -10,23 +10,27 @@ _ALL = "all"
 
 
 def thresholds_table(result: ThresholdResult) -> Table:
-    """Return the chosen threshold and the threshold in force, measured on the labels that did not choose."""
+    """Return the chosen threshold and that in force: flags of all answers, and figures of the half that measures."""
     columns = (
         Column("Query type"),
         Column("Threshold"),
         Column("Groundedness below"),
         Column("Flags", "count"),
-        Column("Flagged", "share estimate"),
+        Column("Of all answers", "share"),
+        Column("Flagged, measured", "share estimate"),
         Column("Recall", "share estimate"),
         Column("Precision", "share estimate"),
     )
     rows = []
     for each in result.thresholds:
-        for name, at in (("chosen", each.chosen), ("in force", each.in_force)):
+        best = "chosen" if each.is_advised else "not shown to be cheaper"
+        for name, at in ((best, each.chosen), ("in force", each.in_force)):
             if at is not None:
                 set_for_all = each.query_type is None and name == "in force"
                 below = result.in_force.words if set_for_all else f"{at.low_groundedness:g}"
-                rows.append((each.query_type or _ALL, name, below, at.flags, at.flagged, at.recall, at.precision))
+                share = at.flags / max(each.judged, 1)
+                figures = (at.flags, share, at.flagged, at.recall, at.precision)
+                rows.append((each.query_type or _ALL, name, below, *figures))
     return Table(columns, tuple(rows))
 
 

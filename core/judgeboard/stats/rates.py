@@ -148,16 +148,25 @@ def influences(
     return whole
 
 
-def bounds(strata: Sequence[Stratum], target: Target = "these", design_effect: float = 1.0) -> tuple[float, float]:
-    """Return the ends of the rate if none, and if all, of the answers of strata without a label are bad.
+def bounds(
+    strata: IntArray, sampled: BoolArray, values: FloatArray, groups: IntArray, target: Target = "these"
+) -> tuple[float, float]:
+    """Return the ends of the rate if none, and if all, of the answers are bad that nobody knows anything about.
 
-    The ends carry the sampling error of the labels: they are those of the two intervals.
+    Each array has a row per answer. ``strata`` and evidence ``groups`` are small numbers. ``values`` has the labels
+    (1 bad, 0 good, NaN unknown), of which those ``sampled`` are a random sample of their stratum. In a stratum without
+    such a label, every other label counts for its own answer. The ends carry the sampling error of the labels, and for
+    the app that of the answers: they are those of the two intervals.
     """
-    known = [each for each in strata if each.labelled]
-    missing = sum(each.answers for each in strata if not each.labelled)
-    if not known:
-        return 0.0, 1.0
-    low, high = (rate([*known, Stratum(missing, missing, bad)], target, design_effect) for bad in (0, missing))
+    count = int(strata.max(initial=-1)) + 1
+    is_unsampled = np.bincount(strata, weights=sampled, minlength=count)[strata] == 0
+    counting = sampled | is_unsampled
+    ends = []
+    for assumed in (0.0, 1.0):
+        known = np.where(np.isnan(values), assumed, values)[counting]
+        population, labels = summed(strata, np.zeros(len(strata)), groups, count, counting, known)
+        ends.append(rate(strata_of(population, labels), target, app_effect(population, labels)))
+    low, high = ends
     return low.low or 0.0, 1.0 if high.high is None else high.high
 
 

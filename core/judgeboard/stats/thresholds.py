@@ -203,4 +203,4 @@ def equal_chances(answers: IntArray, labelled: IntArray) -> FloatArray:
     shares = labelled / answers
     low, high = wilson(np.minimum(shares, 1.0), answers)
     rarest = int(np.argmin(shares))
-    return np.where(low > high[rarest], shares[rarest] / shares, 1.0)
+    return np.where(low > high[rarest], shares[rarest] / np.where(shares > 0, shares, 1.0), 1.0)

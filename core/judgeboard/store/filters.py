@@ -5,13 +5,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from judgeboard.domain import FlagState, ResponseKind, Status
 from judgeboard.errors import BadInput
-from judgeboard.text import counted, day_words, number_words, unstorable, utc_day
+from judgeboard.text import EPOCH, counted, day_words, number_words, unstorable, utc_day
 
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
@@ -274,6 +274,21 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
             raise BadInput(f"--where {field} can be given once")
         single[name] = parsed
     return RowFilter(**many, **single)
+
+
+def conditions_of(where: RowFilter) -> list[str]:
+    """Return the ``field=value`` texts for which `parse_where` returns the filter, as far as texts can express it."""
+    texts = [f"{field}={value}" for field, name in MANY_FIELDS.items() for value in getattr(where, name)]
+    texts += [f"{METADATA}{condition}" for condition in where.metadata]
+    for field, name in DAY_FIELDS.items():
+        if (day := getattr(where, name)) is not None:
+            texts.append(f"{field}={(EPOCH + timedelta(days=day)).date().isoformat()}")
+    for field in ("judge", *SCORE_FIELDS, "text", "user", "judge_side", "unscored"):
+        if (value := getattr(where, field)) is not None:
+            texts.append(f"{field}={value}")
+    if where.graded is not None:
+        texts.append(f"graded={'yes' if where.graded else 'no'}")
+    return [*texts, "time=none"] if where.no_time else texts
 
 
 def _single(field: str, value: str) -> tuple[str, Any]:

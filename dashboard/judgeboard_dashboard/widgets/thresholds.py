@@ -115,7 +115,7 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> Non
         as_table=as_table,
         under=(f"{result.judge_version}. Measured on all labels that were drawn at random. Bands: 95 % intervals.",),
     )
-    # The chosen threshold has one figure on the page: the one of the labels that did not choose it.
+    # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
     chosen = each.chosen
     if chosen is None or tried != chosen.low_groundedness or change_words(chosen.change) not in each.sentence:
         sentence(change_words(at.change), lead=f"Below {tried:g} for {name}, on all labels.")

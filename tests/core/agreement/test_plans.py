@@ -138,7 +138,8 @@ def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
     assert [plan.more for plan in plans] == [10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250]
     assert [plan.reach for plan in plans] == sorted((plan.reach for plan in plans), reverse=True)
     assert planned(log.store, plans[5].reach).more == 100
-    assert "±0 percentage points, label 250 answers" in exact.sentences[0]
+    assert exact.sentences[0].startswith("Label 250 answers.")
+    assert exact.sentences[0].endswith("the share of bad answers to ±0 percentage points.")
 
 
 def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) -> None:
@@ -150,6 +151,11 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     assert plan.shows <= 0.1
     of_flagged, of_others = sorted(plan.strata, key=lambda stratum: stratum.answers)
     assert (of_flagged.labels, of_others.labels) == (0, plan.more)
+    told = " ".join(plan.sentences)
+    assert "has no label of a random sample, and there the plan uses the judge's scores" in told
+    assert "explains" not in told, "labels of one verdict do not tell what the judge explains"
+    kappa = planned(log.store, 0.3, "kappa")
+    assert kappa.more > 30, "labels of flagged answers alone give no kappa of all answers"
 
 
 def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
@@ -201,7 +207,7 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
     case.flagged(*([0.1] * 40), *([0.9] * 160))
     before = planned(store, 0.5, "outcome")
     assert (before.labels, before.so_far) == (30, None)
-    assert "first label 30 answers" in before.sentences[0]
+    assert "First label 30 answers" in before.sentences[0]
     labelled_queue(case, 12, lambda id_: id_ <= 40)
     early = planned(store, 0.5, "outcome").so_far
     assert (early.labels, early.answers, early.decided_after) == (12, 200, None)
@@ -285,11 +291,11 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (LabelPlan("outcome", 0.05, "app", (), answers=1, more=1), "first label 1 answer. Then"),
-        (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "a label of the 1 answer may not"),
+        (LabelPlan("outcome", 0.05, "app", (), answers=1, more=1), "First label 1 answer, then"),
+        (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "A label of the 1 answer may not"),
         (
             LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
-            "label 2 answers: 1 has a label, 1 is left.",
+            "Label 1 more answer (1 has a label already). All 2 labels then show the share of bad answers to ±5 ",
         ),
         (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
     ],

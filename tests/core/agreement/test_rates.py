@@ -102,7 +102,7 @@ def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any,
     assert found["design_effect"] == pytest.approx(1.298725, abs=SIX_DIGITS)
     assert (found["n_labelled"], found["n_answers"], found["extras"]) == (193, 1344, 0)
     assert found["sentence"] == (
-        "About 38 % of all answers are bad (95 % CI 32–44 %); 193 labels, 1,344 judged answers."
+        "About 38 % of all answers are bad (95 % CI 32–44 %); 193 labels, 1,344 answers with a usable verdict."
     )
     assert [(each["verdict"], each["N"], each["n"], each["k"]) for each in found["strata"]] == [
         ("good", 896, 135, 22),
@@ -122,7 +122,12 @@ def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any,
     )
     elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
     same(elsewhere, expected[f"rogan_gladen_{JUDGE}"])
-    assert elsewhere["sentence"].startswith("If the judge errs as often as on 193 labels from elsewhere, about 41 %")
+    assert elsewhere["sentence"].startswith("About 41 % of all answers are bad")
+    assert elsewhere["sentence"].endswith(
+        "if the judge errs as often on them as on the answers of random sample; 193 labels from there, 1,344 answers "
+        "with a usable verdict here."
+    )
+    assert (elsewhere["strata"], elsewhere["in_all_answers"]) == ([], {}), "these labels changed nothing"
 
 
 @pytest.mark.shared
@@ -192,7 +197,7 @@ def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
     assert (result.value, result.low, result.high) == (0.175, 0.175, 0.175)
-    assert result.sentence == "18 % of these 40 answers are bad; 40 labels, 40 judged answers."
+    assert result.sentence == "18 % of these 40 answers are bad; 40 labels, 40 answers with a usable verdict."
     app = measure_rate(log.store)
     assert app.value == 0.175
     assert app.low is not None
@@ -236,7 +241,34 @@ def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     label(log, judged[5:], judged[5:8])
     result = measure_rate(log.store)
     assert (result.n_labelled, result.extras) == (20, 15)
-    assert [each.code for each in result.warnings][:1] == ["picked_labels"]
+    assert (result.warnings[0].code, result.warnings[0].text) == (
+        "picked_labels",
+        "15 labels are of answers that are not known to be selected at random, so they do not count here.",
+    )
+
+
+@on_sqlite
+def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a_sample(
+    log: GradedLog, judged: list[int]
+) -> None:
+    label(log, judged[:14], judged[:4])
+    these = measure_rate(log.store, target="these")
+    assert these.bounds == pytest.approx((4 / 40, 30 / 40)), "14 answers are known"
+    assert these.sentence.startswith("The share of bad answers is between 10 % and 75 %: none of the 40 answers has")
+    assert these.warnings[0].text.endswith("so they count only for the two bounds.")
+    low, high = measure_rate(log.store).bounds or (0, 1)
+    assert 0 < low < 4 / 40
+    assert 30 / 40 < high < 1
+    for grade in ("label", "quality"):
+        of_source = measure_rate(log.store, where=parse_where(["source=log"]), grade=grade).to_label
+        assert of_source is not None
+        assert "--where source=log" in of_source.command, "the queue draws from the answers of the rate"
+    quality = measure_rate(log.store, grade="quality")
+    assert quality.sentence == (
+        "The mean quality is not available: none of the 40 answers has a grade from a random sample."
+    )
+    assert quality.to_label is not None
+    assert quality.to_label.command.endswith("--plan rate --n 40 --assign NAMES --grades quality")
 
 
 @on_sqlite
@@ -553,7 +585,8 @@ def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> 
     )
     log.say_all(log.version(), judged, label=BAD)
     assert measure_rate(log.store, labels_from=everything).sentence == (
-        "The share of bad answers is not available: this judge cannot be corrected: it is no better than chance."
+        "The share of bad answers is not available: the judge calls all answers from elsewhere bad, so they show only "
+        "one kind of its errors."
     )
 
 

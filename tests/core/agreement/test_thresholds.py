@@ -55,7 +55,10 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert recall.low is not None
     assert recall.value is not None
     assert recall.low <= recall.value
-    assert "flags fewer" in chosen.sentence
+    assert f"That flags {chosen.chosen.flags} of 300 answers with a score" in chosen.sentence, "known exactly"
+    assert f"instead of {chosen.in_force.flags};" in chosen.sentence
+    assert f"the other half (n = {chosen.chosen.flagged.n}) measured it" in chosen.sentence
+    assert "fewer flags" in chosen.sentence
     assert "of at least 80 %, with 95 % confidence" in chosen.sentence
 
 
@@ -195,6 +198,7 @@ def test_a_cost_that_is_not_shown_to_be_lower_keeps_the_threshold_in_force(log: 
     assert chosen.cost_change is not None
     assert (chosen.cost_change.high or 0) >= 0
     assert chosen.sentence.startswith("Keep the threshold in force, 0.5.")
+    assert not chosen.is_advised
 
 
 @on_sqlite

@@ -37,7 +37,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     assert (plan["answers"], plan["labelled"], plan["enough"]) == (200, 0, True)
     assert sum(stratum["labels"] for stratum in plan["strata"]) == plan["more"] == plan["labels"]
     shown = typed("plan", "--reach", "0.1", "--target", "these")
-    assert f"label {plan['labels']} answers" in shown.out
+    assert shown.out.startswith(f"Label {plan['labels']} answers. ")
     assert "flagged, judged bad" in shown.out
     assert f"next: judgeboard queue create rate --plan rate --n {plan['more']} --assign " in shown.err
     made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--assign", "cli:me", "--json")
@@ -73,6 +73,9 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]
     only = typed("plan", "--reach", "0.1", "--where", "query_type=legal", "--json")["plans"]
     assert only[0]["answers"] == 80
+    more, where = only[0]["more"], "--where query_type=legal"
+    next_command = typed("plan", "--reach", "0.1", *where.split()).err
+    assert f"--plan rate --n {more} {where} --assign" in next_command, "the queue draws from the planned answers"
 
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
@@ -127,5 +130,6 @@ def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: p
     GradedLog(sqlite_store).answers(1)
     assert run(["plan", "--reach", "0.05", "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr()
-    assert "So few labels show nothing. Log and judge more answers." in printed.out
+    assert printed.out.startswith("Log and judge more answers. 1 answer is too few to show the share of bad answers")
+    assert printed.out.endswith("So few labels show nothing.\n")
     assert ("Plan again" in printed.out, "queue create" in printed.err) == (False, False)

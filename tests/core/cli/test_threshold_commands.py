@@ -39,6 +39,11 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     assert chosen["sentence"].partition(":")[0] in printed
     assert chosen["chosen"]["recall"]["low"] <= chosen["chosen"]["recall"]["value"]
     assert result["goal"] == {"aim": "recall", "value": 0.8, "delta": 0.05}
+    assert "To use a threshold:" in printed
+    assert run(["threshold", "--cost", "5", "--db", database]) == 0
+    kept = capsys.readouterr().out
+    assert "Keep the threshold in force" in kept
+    assert ("not shown to be cheaper" in kept, "To use a threshold:" in kept) == (True, False)
 
 
 @pytest.mark.parametrize("words", [["threshold"], ["threshold", "--recall", "0.8", "--cost", "5"]])

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,10 +143,12 @@ class TestRagTruth:
         ragtruth_rows.same(rate(strata, "these"), "stratified_flag_these_mover")
         ragtruth_rows.same(rate(strata, "app"), "stratified_flag_process_mover")
         ragtruth_rows.same(rate(strata, "app", effect), "stratified_flag_process_mover_by_group")
-        without = (Stratum(896, 0, 0), strata[1])
-        assert rate(without).value is None
+        assert rate((Stratum(896, 0, 0), strata[1])).value is None
         expected = ragtruth_rows.expected["bounds_no_random"]
-        assert bounds(without) == pytest.approx((expected["low"], expected["high"]), abs=SIX_DIGITS)
+        of_flagged = np.where(judged == 1, ragtruth_rows.bad, np.nan)
+        assert bounds(judged.astype(np.int64), judged == 1, of_flagged, ragtruth_rows.groups) == pytest.approx(
+            (expected["low"], expected["high"]), abs=SIX_DIGITS
+        )
         figures = weighted_agreement(population, labels, judged[labelled])
         for name, value in ragtruth_rows.expected["agreement_labelled_weighted"].items():
             assert figures[name].value == pytest.approx(value, abs=SIX_DIGITS)
@@ -288,7 +290,7 @@ class TestRagTruth:
 def test_a_part_without_a_label_has_no_rate_but_bounds() -> None:
     strata = (Stratum(90, 0, 0), Stratum(10, 10, 5))
     assert rate(strata).value is None
-    assert bounds(strata) == pytest.approx((0.05, 0.95))
+    assert bounds(*answers_of(strata)) == pytest.approx((0.05, 0.95))
     assert rate(()).reason == "no answers"
 
 
@@ -449,11 +451,44 @@ def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(judged, found, missed,
     assert (made.value is None) == (found + missed == 0 or passed + wrong == 0 or made.reason == NO_BETTER_THAN_CHANCE)
 
 
+def answers_of(made: Sequence[Stratum]) -> tuple[IntArray, BoolArray, FloatArray, IntArray]:
+    """Return the rows of answers for `bounds`: the first labelled ones of each stratum are sampled, the first bad."""
+    places = [np.arange(each.answers) for each in made]
+    values = [np.where(at < each.labelled, at < each.bad, np.nan) for at, each in zip(places, made, strict=True)]
+    numbers = np.repeat(np.arange(len(made)), [each.answers for each in made])
+    every = np.concatenate(values)
+    return numbers, ~np.isnan(every), every, np.arange(len(every))
+
+
 @given(strata())
 def test_the_bounds_contain_the_rate_that_labels_of_the_rest_would_give(made) -> None:
     first, *rest = made
-    low, high = bounds((Stratum(first.answers, 0, 0), *rest))
+    low, high = bounds(*answers_of((Stratum(first.answers, 0, 0), *rest)))
     assert 0 <= low <= rate(made).value + 1e-9 <= high + 2e-9 <= 1 + 2e-9
+
+
+@given(strata(), st.data())
+def test_labels_of_chosen_answers_narrow_the_bounds_by_exactly_what_they_tell(made, data) -> None:
+    numbers, _, _, groups = answers_of(made)
+    truth = np.array(data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers))), dtype=float)
+    complete = np.array(data.draw(st.lists(st.booleans(), min_size=len(made), max_size=len(made))))[numbers]
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers))))
+    values = np.where(complete | chosen, truth, np.nan)
+    low, high = bounds(numbers, complete, values, groups)
+    assert low == pytest.approx((values == 1).mean(), abs=1e-9)
+    assert high == pytest.approx(1 - (values == 0).mean(), abs=1e-9)
+    assert low - 1e-9 <= truth.mean() <= high + 1e-9
+    wider = bounds(numbers, complete, values, groups, "app")
+    assert wider[0] <= low + 1e-9
+    assert high <= wider[1] + 1e-9
+
+
+def test_labels_of_chosen_answers_do_not_count_where_a_sample_tells_more() -> None:
+    numbers, sampled, values, groups = answers_of((Stratum(50, 20, 5), Stratum(50, 0, 0)))
+    values[30:40] = 1.0  # chosen answers of the stratum with a sample
+    with_chosen = bounds(numbers, sampled, values, groups)
+    values[30:40] = np.nan
+    assert with_chosen == bounds(numbers, sampled, values, groups)
 
 
 def alone(verdicts: FloatArray, groups: IntArray, **more: Any) -> Estimate:

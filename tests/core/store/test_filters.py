@@ -14,6 +14,7 @@ from judgeboard.store.filters import (
     WHERE_FIELDS,
     RowFilter,
     ScoreName,
+    conditions_of,
     describe,
     from_dict,
     parse_where,
@@ -92,6 +93,9 @@ def test_where_reads_every_kind_of_field() -> None:
         user="down",
         unscored="quality",
     )
+    assert parse_where(conditions_of(where)) == where
+    of_metadata = parse_where(["metadata.user.plan=free", "metadata.tokens>=100", "graded=yes"])
+    assert parse_where(conditions_of(of_metadata)) == of_metadata
 
 
 @pytest.mark.parametrize(

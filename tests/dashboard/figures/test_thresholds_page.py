@@ -60,7 +60,7 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     field.set_value(0.3).run()
     replay = texts(app, "jb-say")[-1]
     assert "Below 0.3 for sql, on all labels." in replay
-    assert "flags fewer" in replay
+    assert "fewer flags" in replay
     app.button(key="threshold_set").click().run()
     with sqlite_store.reading() as connection:
         assert thresholds(connection).cuts.of("sql") == 0.3
