@@ -1,9 +1,19 @@
 """Which labels of people are a random sample of all answers, and in which strata.
 
-A label counts as a sample of its stratum in three cases: the stratum is reviewed completely, the answer was drawn by
-the rule `random_sample`, or it was reviewed in a queue in random order whose filter all answers match. People work
-flagged answers worst first, so drawn answers that another rule flagged count when none of them waits in the stratum.
-Other labels are extras: they are counted and shown, never weighted (Horvitz, Thompson, 1952).
+A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952):
+
+- The stratum is reviewed completely.
+- The answer was reviewed in a queue in random order, drawn from all answers (each planned queue is one). Labels that
+  people chose to give do not change the draw: it takes answers with and without such a label alike, and an answer
+  counts once it is reviewed in this queue. The first items of the queue are a sample too, so it may be left half way.
+  A second queue leaves out only answers whose labels count. A random sample of the rest and the first one are together
+  a random sample of the stratum.
+- The rule `random_sample` drew the answer. People work flagged answers worst first, so drawn answers that another rule
+  flagged count when none of them waits in the stratum.
+- The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out flagged answers that
+  people decided before. These may be the worst ones, so its labels count only if nobody chose an answer of the stratum.
+
+Other labels are extras: they are counted and shown, never weighted.
 """
 
 from dataclasses import dataclass
@@ -36,7 +46,7 @@ from judgeboard.store.strata import (
     drawn_answers,
     judged_answers,
     picked_answers,
-    reviewed_in_random_queues,
+    reviewed_in_random_order,
     undecided_answers,
 )
 from judgeboard.store.tables import CURRENT
@@ -157,6 +167,7 @@ class LabelledAnswers:
     """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
 
     ``picked`` are the answers that a rule other than the random sample flagged, ``drawn`` those of the random sample.
+    ``in_random_order`` are those reviewed in a queue in random order that was drawn from all answers.
     """
 
     def __init__(
@@ -207,16 +218,19 @@ class LabelledAnswers:
         self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
         self.picked: BoolArray = np.isin(ids, picked_answers(connection))
         self.drawn: BoolArray = np.isin(ids, drawn_answers(connection))
-        self._in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
-        self._by_lot_within: list[tuple[BoolArray, BoolArray]] = []
-        for drawn_from, reviewed in reviewed_in_random_queues(connection):
-            if drawn_from in (RowFilter(), where):
-                self._in_random_order |= np.isin(ids, reviewed)
-            elif drawn_from == RowFilter(rules=(RANDOM_SAMPLE,)):
-                self._in_random_order |= np.isin(ids, reviewed) & self.drawn
-            elif len(reviewed):
-                matching = np.isin(ids, matching_answers(connection, drawn_from))
-                self._by_lot_within.append((matching, np.isin(ids, reviewed)))
+        self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
+        self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
+        self._within: list[tuple[BoolArray, BoolArray, bool]] = []
+        for each in reviewed_in_random_order(connection):
+            reviewed = np.isin(ids, each.reviewed)
+            in_order = self._flags_in_random_order if each.flagged_only else self.in_random_order
+            if each.where in (RowFilter(), where):
+                in_order |= reviewed
+            elif each.where == RowFilter(rules=(RANDOM_SAMPLE,)):
+                self._flags_in_random_order |= reviewed & self.drawn
+            elif reviewed.any():
+                matching = np.isin(ids, matching_answers(connection, each.where))
+                self._within.append((matching, reviewed, each.flagged_only))
         of_prompts = answers.response_ids[shown]
         not_judged = (
             len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
@@ -237,9 +251,11 @@ class LabelledAnswers:
         rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
         answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
         labelled, values, drawn = self.labelled[rows], self.values[rows], self.drawn[rows]
-        in_random_order = self._in_random_order[rows]
-        for matching, reviewed in self._by_lot_within:
-            if matching[rows].all():
+        in_random_order, flags_in_random_order = self.in_random_order[rows], self._flags_in_random_order[rows]
+        for matching, reviewed, flagged_only in self._within:
+            if matching[rows].all() and flagged_only:
+                flags_in_random_order = flags_in_random_order | reviewed[rows]
+            elif matching[rows].all():
                 in_random_order = in_random_order | reviewed[rows]
         done = labelled | self._tied[rows] | self._unsure[rows]
         undecided = (self._tied | self._unsure | self._skipped)[rows]
@@ -249,10 +265,13 @@ class LabelledAnswers:
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
         names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
-        in_other_order = drawn & done & ~in_random_order & (picked == 1)
         awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
-        by_severity = awaited & (np.bincount(strata, weights=in_other_order, minlength=len(names)) > 0)
-        by_lot = (in_random_order | drawn) & ~by_severity[strata]
+        is_picked = picked == 1
+        in_other_order = done & is_picked & ~in_random_order & ~flags_in_random_order
+        by_severity = awaited & (np.bincount(strata, weights=in_other_order & drawn, minlength=len(names)) > 0)
+        of_sample = drawn & ~by_severity[strata]
+        has_chosen = np.bincount(strata, weights=in_other_order & ~of_sample, minlength=len(names)) > 0
+        by_lot = in_random_order | of_sample | (flags_in_random_order & is_picked & ~has_chosen[strata])
         sampled = labelled & (by_lot | complete[strata])
         finished = complete[strata]
         into = self._joined(names, strata, sampled, by_lot, complete, awaited)

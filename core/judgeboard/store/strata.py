@@ -173,23 +173,36 @@ def drawn_answers(connection: Connection) -> IntArray:
     return np.unique(ids)
 
 
-def reviewed_in_random_queues(connection: Connection) -> list[tuple[RowFilter, IntArray]]:
-    """Return the filters of queues in random order, each with the ids, ascending, of answers reviewed as their items.
+@dataclass(frozen=True, slots=True, eq=False)
+class RandomOrder:
+    """The ids, ascending, of answers that people reviewed as items of queues in random order with the same filter.
+
+    ``flagged_only`` queues have answers with open flags only, so answers that people decided before are not in them.
+    The others are drawn from all answers that match ``where``.
+    """
+
+    where: RowFilter
+    flagged_only: bool
+    reviewed: IntArray
+
+
+def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
+    """Return the answers that people reviewed in queues in random order, one group for each filter.
 
     Items that a person added, repeats and tests do not count, and no queue of answers on which two judges differ.
     """
-    by_filter: dict[RowFilter, list[int]] = {}
+    queue_ids: dict[tuple[RowFilter, bool], list[int]] = {}
     for queue in list_queues(connection, subject=ANSWERS):
         if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference:
-            by_filter.setdefault(queue.filter, []).append(queue.id)
+            queue_ids.setdefault((queue.filter, queue.flagged_only), []).append(queue.id)
     query = (
         select(QUEUE_ITEM.c.response_id)
         .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.test.is_(False), QUEUE_ITEM.c.bulk.is_(None))
     )
     return [
-        (where, np.unique(read_columns(connection, query.where(QUEUE_ITEM.c.queue_id.in_(queues)))[0]))
-        for where, queues in by_filter.items()
+        RandomOrder(*which, np.unique(read_columns(connection, query.where(QUEUE_ITEM.c.queue_id.in_(ids)))[0]))
+        for which, ids in queue_ids.items()
     ]
 
 

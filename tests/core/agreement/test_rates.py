@@ -300,6 +300,44 @@ def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(log: GradedL
     assert (result.n_labelled, result.extras) == (16, 0)
 
 
+@on_sqlite
+def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_worst_first(
+    log: GradedLog, judged: list[int]
+) -> None:
+    bad = judged[:8]
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[15:])
+    label(log, judged[:20], bad)
+    before = measure_rate(log.store)
+    assert before.estimate.value is None
+    items = random_queue(log, judged[1::2])
+    for each in judged[1::2]:
+        log.review(each, "jon", label=BAD if each in bad else GOOD, queue_item_id=items[each])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (20, 10)
+    assert result.estimate.value is not None
+
+
+@on_sqlite
+def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was_decided_before(
+    log: GradedLog, judged: list[int]
+) -> None:
+    flag(log, judged[:30], "low_groundedness", 0.5)
+    items = random_queue(log, judged[4:30], flagged_only=True)
+    for each in judged[8:20]:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    in_random_order = measure_rate(log.store)
+    assert (in_random_order.n_labelled, in_random_order.extras) == (12, 0)
+    label(log, judged[:4], judged[:4])
+    worst_before = measure_rate(log.store)
+    assert (worst_before.n_labelled, worst_before.extras) == (0, 16), "the four worst are not in the queue"
+    for each in (*judged[4:8], *judged[20:30]):
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    complete = measure_rate(log.store)
+    assert (complete.n_labelled, complete.extras) == (30, 0)
+
+
 def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     log: GradedLog, judged: list[int]
 ) -> None:
@@ -317,9 +355,9 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     )
 
 
-def random_queue(log: GradedLog, ids: Collection[int], **where: Any) -> dict[int, int]:
+def random_queue(log: GradedLog, ids: Collection[int], *, flagged_only: bool = False, **where: Any) -> dict[int, int]:
     """Store a queue in random order with these answers; return its items by answer."""
-    queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": False}
+    queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": flagged_only}
     item = {"position": 0, "joined_at": NOW}
     with log.store.writing() as connection:
         queue_id = connection.execute(

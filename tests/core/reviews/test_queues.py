@@ -1,6 +1,7 @@
 """What a lead asks of a queue: rules, sizes, plans, required grades."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.queue_filling import count_matching
-from judgeboard.store.strata import DrawPlan
+from judgeboard.store.strata import DrawPlan, draw_by_stratum
 from judgeboard.store.tables import EVENT, QUEUE
 from query_plans import statements_of
 
@@ -282,6 +283,41 @@ def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -
     assert made.joined == 48
     assert drawn.isdisjoint(sample.response_ids.tolist())
     assert [each["labelled"] for each in plan_of(case, "more")["strata"]] == [4, 8]
+
+
+@on_sqlite
+def test_a_label_that_people_chose_to_give_does_not_change_the_probability_to_be_drawn(case) -> None:
+    flagged = case.flagged(*(0.02 * (place + 1) for place in range(20)), *([0.9] * 40))[:20]
+    case.queue("worst first")
+    for _ in range(7):
+        case.review(case.mara, name="worst first", label="hallucinated")
+    with case.store.reading() as connection:
+        plan = draw_plan(connection, RowFilter())
+        counts = Counter(
+            each.response_id
+            for seed in range(400)
+            for each in draw_by_stratum(connection, RowFilter(), plan, 30, str(seed))[1]
+        )
+    worst = sum(counts[id_] for id_ in flagged[:7]) / 7 / 400
+    others = sum(counts[id_] for id_ in flagged[7:]) / 13 / 400
+    assert worst == pytest.approx(0.5, abs=0.05)
+    assert others == pytest.approx(0.5, abs=0.05)
+
+
+@on_sqlite
+def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_on(case) -> None:
+    case.flagged(*(0.02 * (place + 1) for place in range(20)), *([0.9] * 40))
+    case.queue("worst first")
+    for _ in range(7):
+        case.review(case.mara, name="worst first", label="hallucinated")
+    made = planned(case, n=30)
+    items = sorted(case.items(), key=lambda item: item["position"])
+    in_order = [item["response_id"] for item in items if item["queue_id"] == made.queue.id]
+    for done in range(1, 31):
+        case.review(case.mara, label="hallucinated")
+        with case.store.reading() as connection:
+            sample = sampled_labels(connection, get_version(connection, "rag"))
+        assert set(sample.response_ids.tolist()) == set(in_order[:done])
 
 
 def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(case) -> None:
