@@ -50,8 +50,11 @@ COMPARED_BY = (
 """The statistics in the comparison of judge versions."""
 
 
-TOO_ALIKE = f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
-"""Why the kappa of a week has no interval."""
+def few_of_rarer(grade: str) -> str:
+    """Return why the kappa of a week has no interval."""
+    if grade == "label":
+        return f"people found fewer than {FEWEST_OF_RARER} bad or fewer than {FEWEST_OF_RARER} good answers"
+    return f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,7 @@ def _kappa(pairs: AnswerPairs, human: Human) -> Estimate | None:
     others = np.unique(pairs.response_ids[pairs.people != values[counts.argmax()]])
     if kappa.value is None or len(others) >= FEWEST_OF_RARER:
         return kappa
-    return measured(kappa.value, kappa.n, reason=f"no interval: {TOO_ALIKE}")
+    return measured(kappa.value, kappa.n, reason=f"no interval: {few_of_rarer(pairs.scale.grade)}")
 
 
 def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:

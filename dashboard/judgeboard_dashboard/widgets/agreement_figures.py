@@ -9,7 +9,7 @@ from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
 from judgeboard.agreement.choice import SLICES, By
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
-from judgeboard.agreement.page import TOO_ALIKE, AgreementPage, SameAnswers, TimePoint
+from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import (
@@ -259,7 +259,7 @@ class AgreementFigures:
             caption(f"{kappa}: no week has enough different grades (at least {MIN_PAIRS} answers needed).")
             return
         few = f"{counted(left_out, 'week')} without {headline_words(scale)}: too few answers, or no different grades."
-        no_band = f"{counted(without_band, 'week')} without an interval: {TOO_ALIKE}."
+        no_band = f"{counted(without_band, 'week')} without an interval: {few_of_rarer(scale.grade)}."
         ends = [end for point in known for end in (point.estimate.low, point.estimate.value) if end is not None]
         self._weeks(
             kappa,

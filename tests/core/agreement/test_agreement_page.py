@@ -151,7 +151,7 @@ def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers
     log.reviews(labels)
     first, second, third = page(log).over_time
     assert (third.kappa.value is None, third.kappa.low, third.kappa.high) == (False, None, None), "4 bad answers"
-    assert third.kappa.reason.startswith("no interval: people gave fewer than 5 answers another grade")
+    assert third.kappa.reason.startswith("no interval: people found fewer than 5 bad ")
     assert (first.estimate.value, first.kappa.value) == (0.75, 0.5)
     assert first.kappa.low < 0.5 < first.kappa.high
     assert (second.kappa.value, second.kappa.reason) == (None, "too few (n = 9, at least 10 needed)")

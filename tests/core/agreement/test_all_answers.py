@@ -82,8 +82,8 @@ def test_the_sentence_says_which_labels_it_weights_and_how_many(flagged_and_draw
     sentence = measure_agreement(flagged_and_drawn.store).sentence
     assert sentence.startswith("In all 240 answers with a usable verdict, judge and people agree on ")
     assert (
-        "The figures rest on all 80 flagged answers and on a random sample of 40 of the other 160. For comparison only: "
-        "on the 120 graded answers, which are no random sample, agreement is "
+        "The figures rest on all 80 flagged answers and on a random sample of 40 of the other 160. For comparison "
+        "only: on the 120 graded answers, which are no random sample, agreement is "
     ) in sentence
 
 
@@ -135,8 +135,8 @@ def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn: GradedLo
 def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store, human="each")
     assert result.sentence.startswith(
-        "For a figure of all 240 answers with a usable verdict, compare with the gold label or the majority. On the 120 "
-        "grades of single people alone, judge and people agree on "
+        "For a figure of all 240 answers with a usable verdict, compare with the gold label or the majority. On the "
+        "120 grades of single people alone, judge and people agree on "
     )
     assert (result.answers, result.graded) == (None, {})
 

@@ -147,8 +147,8 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
         "In all 1,344 answers with a usable verdict, judge and people agree on 82 % [73, 88]."
     )
     assert agreement.sentence.endswith(
-        "The figures rest on all 448 flagged answers and on a random sample of 47 of the other 896. For comparison only: "
-        "on the 495 graded answers, which are no random sample, agreement is 80 % and kappa is 0.36."
+        "The figures rest on all 448 flagged answers and on a random sample of 47 of the other 896. For comparison "
+        "only: on the 495 graded answers, which are no random sample, agreement is 80 % and kappa is 0.36."
     )
     assert (found["in_all_answers"]["kappa"]["low"], found["in_all_answers"]["kappa"]["high"]) == pytest.approx(
         (0.4455, 0.7340), abs=5.1e-5
@@ -284,7 +284,8 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert agreement.answers is None
     assert agreement.sentence.startswith(
         "There is no figure of all 40 answers with a usable verdict yet: it needs 15 more labels (`judgeboard queue "
-        "create sample --plan rate --n 15 --assign NAMES`). On the 25 graded answers alone, which are no random sample, "
+        "create sample --plan rate --n 15 --assign NAMES`). On the 25 graded answers alone, which are no random "
+        "sample, "
     )
 
 

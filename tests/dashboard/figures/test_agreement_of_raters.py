@@ -175,7 +175,7 @@ def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenP
     assert "[" not in weeks["Cohen's kappa"][2]
     words = " ".join(texts(open_page("agreement"), "jb-cap"))
     assert "1 week without kappa: too few answers, or no different grades." in words
-    assert "1 week without an interval: people gave fewer than 5 answers another grade" in words
+    assert "1 week without an interval: people found fewer than 5 bad or fewer than 5 good answers." in words
 
 
 def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:
