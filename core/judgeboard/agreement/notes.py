@@ -238,7 +238,7 @@ def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
     reason = missing.pop() if errors and not has_some and len(missing) == 1 else None
     yield f"judge and people agree on {_with_reason(percent_words(agreement), agreement, reason)}"
     if (only := _only_label(statistics)) is not None:
-        yield f"the judge gave the graded answers only the label {only}, so what it misses cannot be seen in them"
+        yield f"the judge gave all graded ones the label {only}, so what it misses cannot be seen"
         return
     if kappa.value is not None and all(each.value is not None for each in errors.values()):
         yield f"Cohen's kappa is {number_words(kappa)} ({kappa_word(kappa.value)})"

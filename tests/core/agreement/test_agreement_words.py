@@ -53,7 +53,7 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
         (
             (True, True, None, None, None),
             Reliance.CAN,
-            "can replace a person: only 2 of 5 people could be tested. The judge passed the test for 2 of them (ε = 0.2).",
+            "replace a person: only 2 of 5 people could be tested. The judge passed the test for 2 of them (ε = 0.2).",
         ),
         ((False, None, None), Reliance.CAN, "only 1 of 3 people could be tested. The judge did not pass the test for"),
         ((True, True, True), Reliance.UNKNOWN, "to replace a person: there is no figure of all answers yet."),
