@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, markup, shown
+from app_pages import OpenPage, markup, shown, texts
 from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
@@ -24,6 +24,12 @@ def test_every_page_of_the_tour_shows_data(open_page: OpenPage, name: str) -> No
     words = markup(app)
     assert 'class="jb-empty"' not in words
     assert app.dataframe or app.get("vega_lite_chart") or "jb-head" in words
+
+
+def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
+    captions = " ".join(texts(open_page("agreement"), "jb-cap"))
+    assert captions.count("people tied (2)") == 1
+    assert captions.count("No line: too few labels for an interval.") == 1
 
 
 def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage, demo_store: Store) -> None:

@@ -14,6 +14,7 @@ from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
 from judgeboard.store.strata import UNUSABLE
+from judgeboard.text import counted
 
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
@@ -47,6 +48,11 @@ class ToLabel:
     command: str
 
 
+def all_answers_words(answers: int) -> str:
+    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe."""
+    return f"all {counted(answers, 'answer')} with a usable verdict"
+
+
 def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:
     """Return the strata of a sample with their labels."""
     if sample.grade == "label":
@@ -69,7 +75,7 @@ class InAllAnswers:
     ``complete`` are of parts that are reviewed completely, the others are a random sample of ``sampled_from``.
     ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
     ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
-    answers, None if nothing is.
+    answers, None if nothing is. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -82,6 +88,8 @@ class InAllAnswers:
     sampled_from: str = "answers"
     unlabelled: int = 0
     to_label: ToLabel | None = None
+    reviewed: str = "answers"
+    reviewed_answers: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -123,20 +131,24 @@ def in_all_answers(
         )
         graded = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
     counts = counts_of(sample)
-    finished = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
-    unfinished = [each for each, done in zip(counts, finished, strict=True) if not done]
-    labels = len(sample.response_ids)
+    done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
+    finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
+    unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
+    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS)
     return InAllAnswers(
         statistics,
         graded,
         round(sample.population.total),
         labels,
-        labels - sum(each.n for each in unfinished),
+        sum(each.n for each in finished),
         sample.extras,
-        sample.is_random and not sample.extras and labels >= MIN_PAIRS,
+        # Labels of a random sample of one part are no sample of all answers.
+        sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None,
         _words_of(unfinished, counts) if unfinished else "answers",
         sum(each.N - each.n for each in unfinished),
-        what_to_label(sample, least=MIN_PAIRS),
+        to_label,
+        _words_of(finished, counts) if finished else "answers",
+        sum(each.N for each in finished),
     )
 
 

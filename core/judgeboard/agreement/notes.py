@@ -7,7 +7,7 @@ from shlex import quote
 
 import numpy as np
 
-from judgeboard.agreement.all_answers import InAllAnswers
+from judgeboard.agreement.all_answers import InAllAnswers, all_answers_words
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
@@ -71,7 +71,7 @@ def compared_with(human: Human, kind: Kind) -> str:
 def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers | None = None) -> str:
     """Return how far a judge and people agree on ``rows`` (answers, pairs or grades), or ``in_all`` answers.
 
-    Where the figures describe the graded answers alone, the same sentence says so, and what is missing for all.
+    Where the figures describe the graded answers alone, a sentence before them says what is missing for all.
     """
     n = statistics.n
     if n < MIN_PAIRS:
@@ -79,17 +79,25 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
     clauses = tuple(_clauses(statistics))
     if in_all is None:
         return _sentences(f"On {n:,} {rows},", clauses)
-    everything = f"all {in_all.answers:,} judged answers"
+    everything = all_answers_words(in_all.answers)
     if in_all.is_weighted:
         return " ".join((_sentences(f"In {everything},", clauses), *_basis(in_all)))
     if in_all.is_complete:
         return _sentences(f"On {everything}," if n == in_all.answers else f"On {n:,} grades of {everything},", clauses)
     if in_all.is_random:
         return _sentences(f"On {n:,} {rows}, a random sample of {everything},", clauses)
-    alone = "graded answers" if rows.startswith("answers") else "grades of single people"
-    start = f"On the {n:,} {alone} alone ({_missing(statistics.grade, in_all, everything)}):"
-    command = f" To label more answers: `{in_all.to_label.command}`" if in_all.statistics and in_all.to_label else ""
-    return f"{start} {'; '.join(clauses)}.{command}"
+    return " ".join((_missing(statistics.grade, in_all, everything), *_alone(statistics, rows, in_all, clauses)))
+
+
+def _alone(statistics: PairStatistics, rows: str, in_all: InAllAnswers, clauses: Sequence[str]) -> Iterator[str]:
+    """Yield the figures of the graded answers alone. Each sentence says that it is about these."""
+    stacked = not rows.startswith("answers")
+    graded, these = ("grades of single people", "grades") if stacked else ("graded answers", "answers")
+    chosen = ", which are no random sample" if in_all.statistics or statistics.grade != "label" else ""
+    first, *others = clauses
+    yield f"On the {statistics.n:,} {graded} alone{chosen}, {first}."
+    if others:
+        yield f"On these {these}, {', and '.join(others)}."
 
 
 def _sentences(start: str, clauses: Sequence[str]) -> str:
@@ -100,46 +108,52 @@ def _sentences(start: str, clauses: Sequence[str]) -> str:
 def _basis(in_all: InAllAnswers) -> Iterator[str]:
     """Yield on which labels figures of all answers rest, and the same figures on the graded answers alone."""
     sampled = in_all.labels - in_all.complete
-    basis = f"{counted(sampled, 'label')} of a random sample"
+    others = in_all.answers - in_all.reviewed_answers
+    undecided = in_all.reviewed_answers - in_all.complete
+    sample = f"a random sample of {sampled:,} of the {'other ' if in_all.complete else ''}{others:,}"
     if not sampled:
-        undecided = in_all.answers - in_all.labels
-        basis = f"{in_all.labels:,} labels. People did not decide the other {counted(undecided, 'answer')}"
-    elif in_all.complete:
-        basis = (
-            f"{in_all.labels:,} labels: {in_all.complete:,} of a part that is reviewed completely, {sampled:,} of a "
-            "random sample of the rest"
-        )
-    yield f"The figures weight {basis}."
+        others_words = counted(undecided, "answer")
+        yield f"The figures rest on {in_all.labels:,} labels. People did not decide the other {others_words}."
+    elif not in_all.complete:
+        yield f"The figures rest on {sample} answers."
+    elif in_all.reviewed == "answers" or " and " in in_all.reviewed:  # no short name for what is reviewed
+        yield f"The figures rest on {in_all.labels:,} labels of a random sample or of fully reviewed parts."
+    else:
+        left = f" (people did not decide {undecided:,} of them)" if undecided else ""
+        yield f"The figures rest on all {in_all.reviewed_answers:,} {in_all.reviewed}{left} and on {sample}."
     if in_all.extras:
-        do = "label does" if in_all.extras == 1 else "labels do"
         yield (
-            f"{in_all.extras:,} other {do} not count: they are no random sample, and their part of the answers is not "
-            "reviewed completely."
+            "1 label of a chosen answer does not count."
+            if in_all.extras == 1
+            else f"{in_all.extras:,} labels of chosen answers do not count."
         )
-    alone = in_all.graded
-    yield (
-        f"On the {alone['agreement'].n:,} graded answers alone: agreement {percent_words(alone['agreement'])}, "
-        f"kappa {number_words(alone['kappa'])}."
-    )
+    if not in_all.is_random:
+        alone, kappa = in_all.graded["agreement"], in_all.graded["kappa"]
+        and_kappa = "" if kappa.value is None else f" and kappa is {two_decimals(kappa.value)}"
+        yield (
+            f"For comparison only: on the {alone.n:,} graded answers, which are no random sample, agreement is "
+            f"{percent_words(alone)}{and_kappa}."
+        )
 
 
 def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
-    """Return what is missing for figures of all answers."""
+    """Return the sentence on what is missing for figures of all answers."""
+    if not in_all.statistics and grade == "label":
+        return f"For a figure of {everything}, compare with the gold label or the majority."
+    start = f"There is no figure of {everything} yet:"
     if not in_all.statistics:
-        if grade == "label":
-            return f"for {everything}, compare with the gold label or the majority"
-        return f"{everything} have a figure only if the grades are a random sample of them"
+        return f"{start} it needs grades of all of them, or grades of a random sample only."
     need = in_all.to_label
     if need is None:
-        return f"not {everything}"
-    if need.labels == need.answers:
-        every = "all of them" if need.words == "answers" else f"all {need.answers:,} {need.words}"
-        return f"a figure of {everything} needs labels of {every}"
-    if need.labels == need.unlabelled:
-        of = "" if need.words == "answers" else f" of {need.words}"
-        return f"a figure of {everything} needs {counted(need.labels, 'more label')}{of}"
+        return f"{start} people did not decide any answer of a part of them."
     of = "" if need.words == "answers" else f" of the {need.answers:,} {need.words}"
-    return f"a figure of {everything} needs about {need.labels:,} labels of a random sample{of}"
+    if need.labels == need.answers:
+        labels = "labels of all of them" if need.words == "answers" else f"labels of all {need.answers:,} {need.words}"
+    elif need.labels == need.unlabelled:
+        labels = f"{counted(need.labels, 'more label')}{of}"
+    else:
+        labels = f"about {need.labels:,} labels of a random sample{of or ' of them'}"
+    return f"{start} it needs {labels} (`{need.command}`)."
 
 
 _CHANGED: dict[InconsistentAs, str] = {
@@ -176,7 +190,7 @@ def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
         return f"{rows.capitalize()} that two {who} or more rated: {too_few(n)}."
     same = "" if agreement is None else f" two of them agree on {percent_words(agreement)}."
     alpha = _alpha_sentence(result.statistics["alpha"], bool(same))
-    return f"On {n:,} {rows} that two {who} or more rated,{same} {alpha}"
+    return f"On the {n:,} {rows} that two {who} or more rated, which may not be a random sample,{same} {alpha}"
 
 
 def repeats_sentence(n: int, same: Estimate, alpha: Estimate, rows: str) -> str:
@@ -212,22 +226,28 @@ def _clauses(statistics: PairStatistics) -> Iterator[str]:
 
 
 def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
-    yield f"judge and people agree on {_with_reason(percent_words(statistics.agreement), statistics.agreement)}"
+    agreement, kappa = statistics.agreement, statistics.kappa
+    errors = {
+        of: complement(statistics.estimates[name])
+        for name, of in (("sensitivity", "bad answers"), ("specificity", "good ones"))
+        if name in statistics.estimates
+    }
+    missing = {each.reason for each in (agreement, *errors.values()) if each.value is not None and each.low is None}
+    has_some = any(each.low is not None for each in (agreement, *errors.values()))
+    # One reason for all figures is said once, at the end.
+    reason = missing.pop() if errors and not has_some and len(missing) == 1 else None
+    yield f"judge and people agree on {_with_reason(percent_words(agreement), agreement, reason)}"
     if (only := _only_label(statistics)) is not None:
-        yield f"the judge gave all of these answers the label {only}, so what it misses cannot be seen in them"
+        yield f"the judge gave all graded ones the label {only}, so what it misses cannot be seen"
         return
-    classes = [each for name in ("sensitivity", "specificity") if (each := statistics.estimates.get(name))]
-    if statistics.kappa.value is not None and all(each.value is not None for each in classes):
-        yield f"Cohen's kappa is {number_words(statistics.kappa)} ({kappa_word(statistics.kappa.value)})"
-    errors = []
-    if "sensitivity" in statistics.estimates:
-        missed, false_alarms = complement(statistics.sensitivity), complement(statistics.specificity)
-        if missed.value is not None:
-            errors.append(f"misses {_error(missed, 'bad answers')}")
-        if false_alarms.value is not None:
-            errors.append(f"raises a false alarm on {_error(false_alarms, 'good ones')}")
-    if errors:
-        yield f"the judge {' and '.join(errors)}"
+    if kappa.value is not None and all(each.value is not None for each in errors.values()):
+        yield f"Cohen's kappa is {number_words(kappa)} ({kappa_word(kappa.value)})"
+    does = {"bad answers": "misses", "good ones": "raises a false alarm on"}
+    words = [f"{does[of]} {_error(each, of, reason)}" for of, each in errors.items() if each.value is not None]
+    if words:
+        yield f"the judge {' and '.join(words)}"
+    if reason is not None:
+        yield f"there are no intervals: {reason.removeprefix('no interval: ')}"
 
 
 def _only_label(statistics: PairStatistics) -> str | None:
@@ -240,17 +260,17 @@ def _only_label(statistics: PairStatistics) -> str | None:
     return str(confusion.categories[given[0]]) if len(given) == 1 and np.count_nonzero(table.sum(axis=1)) > 1 else None
 
 
-def _error(share: Estimate, of: str) -> str:
+def _error(share: Estimate, of: str, known: str | None) -> str:
     """Return "30 % [18, 45] of bad answers"; without an interval, 0 and 100 % are about the labels alone."""
     if share.low is None and share.value in {0, 1}:
         return f"{'all' if share.value else 'none'} of the labelled {of}"
-    return _with_reason(f"{percent_words(share)} of {of}", share)
+    return _with_reason(f"{percent_words(share)} of {of}", share, known)
 
 
-def _with_reason(words: str, estimate: Estimate) -> str:
-    """Return the words with the reason if a value has no interval."""
-    known = estimate.value is not None and estimate.low is None and estimate.reason
-    return f"{words} ({estimate.reason})" if known else words
+def _with_reason(words: str, estimate: Estimate, known: str | None) -> str:
+    """Return the words with the reason if a value has no interval, and this reason is not ``known``."""
+    missing = estimate.value is not None and estimate.low is None and estimate.reason
+    return f"{words} ({estimate.reason})" if missing and estimate.reason != known else words
 
 
 def _scores_clauses(statistics: PairStatistics) -> Iterator[str]:
@@ -366,6 +386,8 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
     if headline.low is None or headline.high is None or (headline.high - headline.low) / 2 <= _WIDE:
         return
     low, high = two_decimals(headline.low), two_decimals(headline.high)
+    if in_all is not None and in_all.described is None:
+        return  # more of the chosen answers would narrow the wrong figure
     start = f"With n = {headline.n:,}, {headline_words(scale)} lies between {low} and {high}."
     narrower = "would narrow the interval to ±0.1"
     if in_all is None or not in_all.is_weighted:

@@ -24,10 +24,11 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import IntArray, among
-from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.estimates import MIN_PAIRS, measured
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.pair_statistics import PairStatistics
+from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -47,6 +48,13 @@ COMPARED_BY = (
     "bias",
 )
 """The statistics in the comparison of judge versions."""
+
+
+def few_of_rarer(grade: str) -> str:
+    """Return why the kappa of a week has no interval."""
+    if grade == "label":
+        return f"people found fewer than {FEWEST_OF_RARER} bad or fewer than {FEWEST_OF_RARER} good answers"
+    return f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ class TimePoint:
     """Agreement on the answers of one week, from UTC day ``start``.
 
     ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness. ``kappa``
-    is the (weighted) kappa of the same labels or qualities; without a value, it has the reason.
+    is the (weighted) kappa of the same labels or qualities; without a value or an interval, it has the reason.
     """
 
     start: int
@@ -232,11 +240,19 @@ def over_time(pairs: AnswerPairs, human: Human = "gold") -> tuple[TimePoint, ...
 
 
 def _kappa(pairs: AnswerPairs, human: Human) -> Estimate | None:
-    """Return the kappa of grades in categories; None for scores."""
+    """Return the kappa of grades in categories, without an interval if nearly all grades are equal; None for scores.
+
+    The resamples of a week then have too few of the rarer grades, and the interval is too narrow.
+    """
     if pairs.scale.categories is None:
         return None
     name = headline_name(pairs.scale)
-    return judge_statistics(pairs, human=human, only=(name,)).estimates[name]
+    kappa = judge_statistics(pairs, human=human, only=(name,)).estimates[name]
+    values, counts = np.unique(pairs.people, return_counts=True)
+    others = np.unique(pairs.response_ids[pairs.people != values[counts.argmax()]])
+    if kappa.value is None or len(others) >= FEWEST_OF_RARER:
+        return kappa
+    return measured(kappa.value, kappa.n, reason=f"no interval: {few_of_rarer(pairs.scale.grade)}")
 
 
 def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from judgeboard.agreement.all_answers import ToLabel
+from judgeboard.agreement.all_answers import ToLabel, all_answers_words
 from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
@@ -27,7 +27,6 @@ from judgeboard.stats.rater_agreement import (
 )
 from judgeboard.stats.ratings import Human, Ratings, Scale
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.text import counted
 
 Statistics = dict[str, Estimate]
 
@@ -159,8 +158,8 @@ def left_out_sentence(left_out: Mapping[str, int]) -> str | None:
 
 
 def all_or_graded(answers: int | None) -> str:
-    """Return the answers that figures describe: "all 1,344 judged answers" or "graded answers alone"."""
-    return "graded answers alone" if answers is None else f"all {counted(answers, 'judged answer')}"
+    """Return the answers that figures describe: "graded answers alone", or all with a usable verdict."""
+    return "graded answers alone" if answers is None else all_answers_words(answers)
 
 
 def described_words(answers: int | None, slices: Sequence[AgreementSlice]) -> str:

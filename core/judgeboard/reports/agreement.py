@@ -8,12 +8,19 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import all_answers_words
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice, Of
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import p_words
-from judgeboard.agreement.reliance import Reliance, epsilon_sentence, reliance, stand_in_sentence
+from judgeboard.agreement.reliance import (
+    Reliance,
+    epsilon_sentence,
+    reliance,
+    reliance_of,
+    stand_in_sentence,
+)
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
@@ -143,7 +150,7 @@ def apart(result: AgreementResult) -> tuple[Statistics, Statistics]:
 
 def in_all_title(result: AgreementResult) -> str:
     """Return the title of the figures of all answers."""
-    return f"In all {result.answers or 0:,} judged answers"
+    return f"In {all_answers_words(result.answers or 0)}"
 
 
 def alone_title(result: AgreementResult) -> str:
@@ -319,23 +326,28 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
 
 
 def _tests_of_slices(result: AgreementResult) -> Iterator[str]:
-    allowed = reliance(result.statistics)
+    """Yield the conclusion of each slice; slices with the same one share a line."""
+    slices_by_sentence: dict[str, list[str]] = {}
     for part in result.slices:
         if part.alt_test is not None:
-            yield f"{part.name}: {stand_in_sentence(part.alt_test, min(allowed, reliance(part.statistics)))}"
+            # Only labels are weighted in slices. With other grades, a slice describes what the whole describes.
+            of_all = part.answers is not None or result.grade != "label"
+            allowed = min(reliance_of(result), reliance(part.statistics, of_all=of_all))
+            sentence = stand_in_sentence(part.alt_test, allowed)
+            slices_by_sentence.setdefault(sentence, []).append(part.name)
+    yield from (f"{', '.join(names)}: {sentence}" for sentence, names in slices_by_sentence.items())
 
 
 def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
-    allowed = reliance(result.statistics)
     moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
     yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
     yield "Each class", (), classes_table(result.classes)
     yield "Calibration", (), None if calibration is None else calibration_table(calibration)
     yield (
         "May the judge replace a person?",
-        () if test is None else stand_in_words(test, allowed),
+        () if test is None else stand_in_words(test, reliance_of(result)),
         None if test is None else stand_in_table(test),
     )
     yield "Pair by pair", _shortened_words(result, "rater_pairs"), pairs_table(result.rater_pairs)

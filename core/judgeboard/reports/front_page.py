@@ -7,7 +7,7 @@ from html import escape
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.reliance import Reliance, headline, reliance
+from judgeboard.agreement.reliance import Reliance, headline, reliance_of
 from judgeboard.agreement.result import AgreementResult, described_words, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
@@ -100,6 +100,9 @@ def verdict(result: AgreementResult) -> str:
     figure = headline(result.statistics) if result.of == "judge" else None
     if figure is None:
         return result.sentence
+    conclusion = reliance_of(result)
+    if conclusion is Reliance.UNKNOWN:
+        return f"No verdict on all answers yet. {result.sentence}"
     if figure.value is None or figure.low is None or figure.high is None:
         return f"Not conclusive: there are too few grades by people. {result.sentence}"
     low, high = kappa_word(figure.low), kappa_word(figure.high)
@@ -111,10 +114,7 @@ def verdict(result: AgreementResult) -> str:
         "answers.",
         Reliance.DO_NOT: "Do not rely on the judge for this grade.",
     }
-    words = verdicts[reliance(result.statistics)]
-    if result.to_label is not None:
-        words = "No verdict on all answers yet: the graded answers are no random sample of them."
-    return f"{words} {result.sentence}"
+    return f"{verdicts[conclusion]} {result.sentence}"
 
 
 def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         estimate = statistics[name]
         written, bounds = (percent, percent_interval) if STATISTICS[name].share else (two_decimals, interval)
         words = _RATED[name] if result.of == "judge" else _RATED[name].replace("judge and people", "two raters")
-        if result.to_label is not None:
+        if result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN:
             words = words.replace("of the answers", "of the graded answers")
         yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate.n)
 

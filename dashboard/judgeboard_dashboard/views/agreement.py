@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from judgeboard.agreement.all_answers import all_answers_words
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice, By, Of
 from judgeboard.agreement.measure import agreement_of, stand_in_test
@@ -14,8 +15,8 @@ from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.reliance import reliance
-from judgeboard.agreement.result import Note
+from judgeboard.agreement.reliance import reliance_of
+from judgeboard.agreement.result import Note, left_out_sentence
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
 from judgeboard.people.permissions import Action
@@ -240,10 +241,13 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         _notes(shown.notes)
         return
     everything = filters.whose.where == RowFilter()
+    left_out = dict(shown.result.left_out)
     if shown.grade == "label" and filters.whose.reviewer_id is None and everything:
-        _rate(shown.version, implied_labels=filters.whose.implied_labels)
+        of_rate = _rate(shown.version, implied_labels=filters.whose.implied_labels)
+        # The caption of the rate names its answers. What both leave out stands there.
+        left_out = {reason: n for reason, n in left_out.items() if of_rate.get(reason) != n}
     sentence(shown.sentence)
-    _notes(shown.notes, shown.result.left_out_sentence)
+    _notes(shown.notes, left_out_sentence(left_out))
     if not everything:
         caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
@@ -278,8 +282,11 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         _single_people(figures)
 
 
-def _rate(version: StoredVersion, *, implied_labels: bool) -> None:
-    """Show how many of all answers are bad, and per query type; where that is not known, what to label."""
+def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
+    """Show how many of all answers are bad, and per query type; where that is not known, what to label.
+
+    Return which answers it left out, by reason.
+    """
     result = kept_until_new_rows(
         rate_mark,
         lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),
@@ -289,11 +296,10 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> None:
     if result.to_label is not None and permitted(Action.MAKE_QUEUES):
         open_button("Plan the labels", Rows("queue", {"show": PLAN}), key="rate_plan", icon=":material/playlist_add:")
     caption(*(each.text for each in result.warnings), result.left_out_sentence)
-    if not result.n_labelled:
-        return
-    if len(result.slices) > 1:
+    if result.n_labelled and len(result.slices) > 1:
         with st.expander("Bad answers by query type", key="rate_tables"):
             table(rate_table(result, "Query type"), key="rate_types", name="rates", under=(JUDGE_ALONE,))
+    return result.left_out
 
 
 def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
@@ -311,7 +317,7 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
     if same.answers is None:
         heading(f"All judge versions on the same graded answers{which}")
     else:
-        heading(f"All judge versions on all {same.answers:,} answers that each of them judged")
+        heading(f"All judge versions on {all_answers_words(same.answers)} of each")
     if not same.versions:
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return
@@ -394,7 +400,7 @@ def _single_people(figures: AgreementFigures) -> None:
     with reading() as connection:
         test = stand_in_test(connection, version, grade, epsilon, **kept)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, reliance(figures.result.statistics), version.id, grade, people, **kept)
+    stand_in(test, reliance_of(figures.result), version.id, grade, people, **kept)
     after_they_saw(figures.result.anchoring, figures.page.differing, version.id, whose.where)
 
 

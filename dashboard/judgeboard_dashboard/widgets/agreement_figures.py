@@ -9,7 +9,7 @@ from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
 from judgeboard.agreement.choice import SLICES, By
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
-from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint
+from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import Reliance
 from judgeboard.agreement.result import (
@@ -194,6 +194,7 @@ class AgreementFigures:
             under=(
                 described_words(self.result.answers, shown) if self.result.graded else None,
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
+                _no_line(shown, lead),
                 next((each.text for each in self.page.notes if each.code == "slices"), None),
                 f"The CSV file below has {others} more slices with fewer answers." if others else None,
             ),
@@ -252,14 +253,21 @@ class AgreementFigures:
             for point in points
             if point.kappa is not None and point.kappa.value is not None
         ]
+        without_band = sum(point.estimate.low is None for point in known)
         left_out = len(points) - len(known)
         if not known:
             caption(f"{kappa}: no week has enough different grades (at least {MIN_PAIRS} answers needed).")
             return
         few = f"{counted(left_out, 'week')} without {headline_words(scale)}: too few answers, or no different grades."
-        lowest = min(point.estimate.low or 0.0 for point in known)
+        no_band = f"{counted(without_band, 'week')} without an interval: {few_of_rarer(scale.grade)}."
+        ends = [end for point in known for end in (point.estimate.low, point.estimate.value) if end is not None]
         self._weeks(
-            kappa, known, columns, (CHANCE, few if left_out else None), share=False, low=-1.0 if lowest < 0 else 0.0
+            kappa,
+            known,
+            columns,
+            (CHANCE, few if left_out else None, no_band if without_band else None),
+            share=False,
+            low=-1.0 if min(ends) < 0 else 0.0,
         )
 
     def _weeks(
@@ -292,6 +300,17 @@ class AgreementFigures:
 def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
     largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
     return [AgreementSlice("All", result.n, result.statistics, answers=result.answers), *largest]
+
+
+def _no_line(slices: Sequence[AgreementSlice], lead: str) -> str | None:
+    """Return why a point has no line; None if all points have one."""
+    without = [each.statistics[lead] for each in slices]
+    reasons = {each.reason or "" for each in without if each.value is not None and each.low is None}
+    if not reasons:
+        return None
+    if all("labels" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
+        return "No line: too few labels for an interval."
+    return f"No line: {' or '.join(sorted(reason.removeprefix('no interval: ') for reason in reasons))}."
 
 
 def slices_figure(

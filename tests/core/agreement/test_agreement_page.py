@@ -145,7 +145,13 @@ def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers
         ids = log.answers(n, day=MONDAY + 7 * week)
         log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
         log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
-    first, second = page(log).over_time
+    ids = log.answers(40, day=MONDAY + 14)
+    labels = {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
+    log.say(version, {each: {"label": BAD if place % 8 == 0 else GOOD} for place, each in enumerate(ids)})
+    log.reviews(labels)
+    first, second, third = page(log).over_time
+    assert (third.kappa.value is None, third.kappa.low, third.kappa.high) == (False, None, None), "4 bad answers"
+    assert third.kappa.reason.startswith("no interval: people found fewer than 5 bad ")
     assert (first.estimate.value, first.kappa.value) == (0.75, 0.5)
     assert first.kappa.low < 0.5 < first.kappa.high
     assert (second.kappa.value, second.kappa.reason) == (None, "too few (n = 9, at least 10 needed)")

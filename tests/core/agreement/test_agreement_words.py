@@ -18,13 +18,13 @@ def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
         sqlite_log.review(each, **people)
     with sqlite_log.store.reading() as connection:
         label, groundedness, quality = (each.sentence for each in every_judge(connection))
-    assert label.startswith("On all 20 judged answers, judge and people agree on 90 % [")
+    assert label.startswith("On all 20 answers with a usable verdict, judge and people agree on 90 % [")
     assert "The judge misses 0 % [0, 32] of bad answers and raises a false alarm on 17 % [" in label
     said = groundedness
     assert "judge and people differ by 0.05 on average. The judge is 0.05 lower than people." in said
     assert "Rank correlation is 1.00" in said
     said = quality
-    assert said.startswith("On all 20 judged answers, judge and people give the same quality on 65 % [")
+    assert said.startswith("On all 20 answers with a usable verdict, judge and people give the same quality on 65 % [")
     assert "and are at most one level apart on 90 %. Weighted kappa is 0.61 [" in said
 
 
@@ -53,8 +53,10 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
         (
             (True, True, None, None, None),
             Reliance.CAN,
-            "2 of 5 people (ε = 0.2; 3 could not be tested). That is not enough to replace a person.",
+            "replace a person: only 2 of 5 people could be tested. The judge passed the test for 2 of them (ε = 0.2).",
         ),
+        ((False, None, None), Reliance.CAN, "only 1 of 3 people could be tested. The judge did not pass the test for"),
+        ((True, True, True), Reliance.UNKNOWN, "to replace a person: there is no figure of all answers yet."),
         ((True, False), Reliance.CAN, "1 of 2 people (ε = 0.2). That is not enough to replace a person."),
         ((False, False), Reliance.CAN, "0 of 2 people (ε = 0.2). It is not shown that it can replace a person."),
         ((True,), Reliance.CAN, "1 of 1 person (ε = 0.2). It may replace a person here"),
@@ -77,6 +79,8 @@ def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Re
 def test_people_may_rely_on_a_judge_as_far_as_its_whole_interval_allows(low, high, allowed: Reliance) -> None:
     assert reliance({"kappa": Estimate(0.5, low, high, n=50)}) is allowed
     assert reliance({}) is Reliance.NOT_CONCLUSIVE
+    of_chosen_answers = reliance({"kappa": Estimate(0.5, low, high, n=50)}, of_all=False)
+    assert of_chosen_answers is Reliance.UNKNOWN
 
 
 @pytest.mark.parametrize("people", [GOOD, BAD])

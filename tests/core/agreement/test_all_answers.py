@@ -11,6 +11,7 @@ from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.reliance import Reliance, reliance_of
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.domain import FlagState
 from judgeboard.reports.agreement import result_lines
@@ -79,9 +80,39 @@ def described(result: AgreementResult) -> list[int | None]:
 
 def test_the_sentence_says_which_labels_it_weights_and_how_many(flagged_and_drawn: GradedLog) -> None:
     sentence = measure_agreement(flagged_and_drawn.store).sentence
-    assert sentence.startswith("In all 240 judged answers, judge and people agree on ")
-    assert "The figures weight 120 labels: 80 of a part that is reviewed completely, 40 of a random sample" in sentence
-    assert "On the 120 graded answers alone: agreement " in sentence
+    assert sentence.startswith("In all 240 answers with a usable verdict, judge and people agree on ")
+    assert (
+        "The figures rest on all 80 flagged answers and on a random sample of 40 of the other 160. For comparison "
+        "only: on the 120 graded answers, which are no random sample, agreement is "
+    ) in sentence
+
+
+def test_labels_of_chosen_answers_are_said_not_to_count(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, [*judged[70:80], *judged[80:120]], "random_sample")
+    label(sqlite_log, judged[:79], truth(judged))
+    label(sqlite_log, judged[80:130], truth(judged))
+    sqlite_log.review(judged[79], decision="unsure")
+    sentence = measure_agreement(sqlite_log.store).sentence
+    assert (
+        "The figures rest on all 80 flagged answers (people did not decide 1 of them) and on a random sample of 40 of "
+        "the other 160. 10 labels of chosen answers do not count."
+    ) in sentence
+
+
+def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[60:120], "random_sample")
+    label(sqlite_log, judged[80:120], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    assert result.sentence.startswith("There is no figure of all 240 answers with a usable verdict yet: it needs ")
+    assert (result.answers, reliance_of(result)) == (None, Reliance.UNKNOWN)
+
+
+def test_one_reason_for_all_figures_is_said_once(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[76:120], "random_sample")
+    label(sqlite_log, judged[76:120], truth(judged))
+    sentence = measure_agreement(sqlite_log.store).sentence
+    assert "There are no intervals: a part of the answers has fewer than 10 labels." in sentence
+    assert sentence.count("interval") == 1
 
 
 def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
@@ -104,8 +135,8 @@ def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn: GradedLo
 def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store, human="each")
     assert result.sentence.startswith(
-        "On the 120 grades of single people alone (for all 240 judged answers, compare with the gold label or the "
-        "majority): judge and people agree on "
+        "For a figure of all 240 answers with a usable verdict, compare with the gold label or the majority. On the "
+        "120 grades of single people alone, judge and people agree on "
     )
     assert (result.answers, result.graded) == (None, {})
 
@@ -113,8 +144,8 @@ def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: Gra
 def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
     sentence = measure_agreement(flagged_and_drawn.store, grade="groundedness").sentence
     assert sentence.startswith(
-        "On the 120 graded answers alone (all 240 judged answers have a figure only if the grades are a random sample "
-        "of them): "
+        "There is no figure of all 240 answers with a usable verdict yet: it needs grades of all of them, or grades of "
+        "a random sample only. On the 120 graded answers alone, which are no random sample, judge and people differ by "
     )
 
 
@@ -138,7 +169,8 @@ def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, jud
 def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) -> None:
     lines = list(result_lines(measure_agreement(flagged_and_drawn.store)))
     of_all, alone = (
-        lines.index(f"\n{title}") for title in ("In all 240 judged answers", "On the 120 graded answers alone")
+        lines.index(f"\n{title}")
+        for title in ("In all 240 answers with a usable verdict", "On the 120 graded answers alone")
     )
     for name in ("F1 on bad answers", "Scott's pi", "Gwet's AC1", "Matthews correlation", "Macro recall"):
         first, second = (at for at, line in enumerate(lines) if line.startswith(name))
@@ -155,11 +187,15 @@ def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_an
 
 def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
     result = measure_agreement(flagged_alone.store)
-    assert result.sentence.startswith(
-        "On the 80 graded answers alone (a figure of all 240 judged answers needs about 40 labels of a random sample "
-        "of the 160 answers that no rule flagged): judge and people agree on "
+    missing, figure, *others = result.sentence.split(". ")
+    assert missing == (
+        "There is no figure of all 240 answers with a usable verdict yet: it needs about 40 labels of a random sample "
+        "of the 160 answers that no rule flagged (`judgeboard queue create sample --where rule=random_sample --order "
+        "random`)"
     )
-    assert result.sentence.count(". ") == 1, "one sentence has all figures, another one the command"
+    assert figure.startswith("On the 80 graded answers alone, which are no random sample, judge and people agree on ")
+    assert all(each.startswith("On these answers, ") for each in others)
+    assert "not_conclusive" not in {each.code for each in result.notes}, "more chosen answers narrow another figure"
     assert result.to_label is not None
     assert "--where rule=random_sample --order random" in result.to_label.command, "40 are enough for a first figure"
     assert result.to_label.waiting == 40
@@ -168,10 +204,9 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alo
 def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
     result = measure_agreement(worst_first.store)
     assert result.sentence.startswith(
-        "On the 30 graded answers alone (a figure of all 240 judged answers needs about 60 labels of a random sample): "
-    )
-    assert result.sentence.endswith(
-        "To label more answers: `judgeboard queue create sample --where rule=random_sample --order random`"
+        "There is no figure of all 240 answers with a usable verdict yet: it needs about 60 labels of a random sample "
+        "of them (`judgeboard queue create sample --where rule=random_sample --order random`). On the 30 graded "
+        "answers alone, which are no random sample, "
     )
     assert result.to_label is not None
     assert result.to_label.waiting == 100
@@ -180,13 +215,13 @@ def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_f
 def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
     label(sqlite_log, judged[60:100], truth(judged))
     words = verdict(measure_agreement(sqlite_log.store))
-    assert words.startswith("No verdict on all answers yet: ")
+    assert words.startswith("No verdict on all answers yet. There is no figure of all 240 answers ")
 
 
 def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
     lines = [each for each in text_lines(agreement_table(measure(flagged_and_drawn.store))) if " label " in each]
     assert len(lines) == 2
-    assert "all 240 judged answers" in lines[0]
+    assert "all 240 answers with a usable verdict" in lines[0]
     assert "graded answers alone" in lines[1]
 
 
@@ -210,7 +245,7 @@ def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog,
     for each in judged[220:]:
         sqlite_log.review(each, decision="unsure")
     result = measure_agreement(sqlite_log.store)
-    assert "The figures weight 220 labels. People did not decide the other 20 answers." in result.sentence
+    assert "The figures rest on 220 labels. People did not decide the other 20 answers." in result.sentence
     assert result.to_label is None
     assert not any("0 other" in each.text or "0 more" in each.text for each in result.notes)
 

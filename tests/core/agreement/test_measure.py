@@ -42,7 +42,9 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     (pair,) = result.rater_pairs
     assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
     assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
-    assert result.sentence.startswith("On 12 answers that two people or more rated, two of them agree on 83 %")
+    assert result.sentence.startswith(
+        "On the 12 answers that two people or more rated, which may not be a random sample, two of them agree on 83 %"
+    )
 
 
 @on_sqlite

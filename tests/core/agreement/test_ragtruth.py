@@ -207,7 +207,7 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
     words = row.sentence
-    assert words.startswith("On all 1,344 judged answers, judge and people agree on 79 % [77, 82].")
+    assert words.startswith("On all 1,344 answers with a usable verdict, judge and people agree on 79 % [77, 82].")
     assert "Cohen's kappa is 0.56 [0.51, 0.61] (moderate)." in words
     assert words.endswith(
         "The judge misses 24 % [20, 28] of bad answers and raises a false alarm on 19 % [16, 22] of good ones."

@@ -146,7 +146,7 @@ def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(s
     assert result.left_out == {"one_judge": 2, "few_usable": 1}
     assert result.n + sum(result.left_out.values()) == 24, "every pair in every order that any judge was asked about"
     assert result.rater_pairs[0].n == result.slices[0].n == 21
-    assert result.sentence.startswith("On 21 comparisons that two judge versions or more rated")
+    assert result.sentence.startswith("On the 21 comparisons that two judge versions or more rated")
 
 
 def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store) -> None:

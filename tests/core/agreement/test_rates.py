@@ -148,8 +148,13 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(
     for figure, each in found["in_graded_answers"].items():
         assert each["value"] == pytest.approx(agreement.graded[figure].value)
         assert agreement.statistics[figure].value == found["in_all_answers"][figure]["value"], "the headline"
-    assert agreement.sentence.startswith("In all 1,344 judged answers, judge and people agree on 82 % [73, 88].")
-    assert "On the 495 graded answers alone: agreement 80 %, kappa 0.36." in agreement.sentence
+    assert agreement.sentence.startswith(
+        "In all 1,344 answers with a usable verdict, judge and people agree on 82 % [73, 88]."
+    )
+    assert agreement.sentence.endswith(
+        "The figures rest on all 448 flagged answers and on a random sample of 47 of the other 896. For comparison "
+        "only: on the 495 graded answers, which are no random sample, agreement is 80 % and kappa is 0.36."
+    )
     assert (found["in_all_answers"]["kappa"]["low"], found["in_all_answers"]["kappa"]["high"]) == pytest.approx(
         (0.4455, 0.7340), abs=5.1e-5
     )
@@ -348,10 +353,9 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert agreement.statistics["agreement"].value is not None
     assert agreement.answers is None
     assert agreement.sentence.startswith(
-        "On the 25 graded answers alone (a figure of all 40 judged answers needs 15 more labels): "
-    )
-    assert agreement.sentence.endswith(
-        "To label more answers: `judgeboard queue create sample --plan rate --n 15 --assign NAMES`"
+        "There is no figure of all 40 answers with a usable verdict yet: it needs 15 more labels (`judgeboard queue "
+        "create sample --plan rate --n 15 --assign NAMES`). On the 25 graded answers alone, which are no random "
+        "sample, "
     )
 
 

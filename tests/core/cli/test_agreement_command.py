@@ -48,7 +48,7 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
     printed = capsys.readouterr().out
     for line in (
         "Judge and people · rag v1 · label",
-        "On all 40 judged answers, judge and people agree on",
+        "On all 40 answers with a usable verdict, judge and people agree on",
         "Compared with: gold label, else majority of people.",
         "Cohen's kappa",
         "By query type",

@@ -245,7 +245,7 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     assert run(["stats", "--db", database]) == 0
     out = capsys.readouterr().out
     assert re.search(r"Judge version +Grade +Answers +n +Same grade", out)
-    assert "lexical v1     label  all 12 judged answers  12  92 % [" in out
+    assert "lexical v1     label  all 12 answers with a usable verdict  12  92 % [" in out
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])

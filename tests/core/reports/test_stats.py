@@ -145,7 +145,7 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     log.review_all(ids, label=GOOD)
     shown = measure(store)
     assert [row[:4] for row in agreement_table(shown).rows] == [
-        ("rag v1", "label", "all 30 judged answers", 30),
-        ("rag v2", "label", "all 20 judged answers", 20),
+        ("rag v1", "label", "all 30 answers with a usable verdict", 30),
+        ("rag v2", "label", "all 20 answers with a usable verdict", 20),
     ]
     assert list(left_out_lines(shown)) == ["rag v2, label: left out: no usable verdict of this judge version (10)."]

@@ -21,7 +21,9 @@ PEOPLE = "People and people"
 def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", compare=PEOPLE)
     (words,) = texts(app, "jb-say")
-    assert words.startswith("On 19 answers that two people or more rated, two of them agree on ")
+    assert words.startswith(
+        "On the 19 answers that two people or more rated, which may not be a random sample, two of them agree on "
+    )
     pairs = table(app, "Second")
     assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
     assert pairs["n"].tolist() == [19]
@@ -34,7 +36,7 @@ def test_judges_with_judges_and_what_their_line_opens(
     open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
 ) -> None:
     app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
-    assert texts(app, "jb-say")[0].startswith("On 113 answers that two judge versions or more rated")
+    assert texts(app, "jb-say")[0].startswith("On the 113 answers that two judge versions or more rated")
     assert table(app, "Second")["First"].tolist() == ["rag v1"]
     cell = Cell("groundedness", figures.rag.id, figures.second.id, "judges")
     with sqlite_store.reading() as connection:
@@ -129,7 +131,10 @@ def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> No
 
 def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", people="Each person alone")
-    assert texts(app, "jb-say")[0].startswith("On the 76 grades of single people alone (")
+    assert texts(app, "jb-say")[0].startswith(
+        "For a figure of all 113 answers with a usable verdict, compare with the gold label or the majority. On the 76 "
+        "grades of single people alone, "
+    )
     assert any("each person alone" in each for each in texts(app, "jb-cap"))
 
 
@@ -158,15 +163,19 @@ def test_whose_word_counts_is_said_as_the_command_says_it(open_page: OpenPage, f
 def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
-    for week, n in ((0, 40), (1, 9)):
+    for week, n, bad in ((0, 40, 20), (1, 9, 5), (2, 40, 4)):
         ids = log.answers(n, day=20_003 + 7 * week)
         log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
-        log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.reviews(
+            {each: {"label": BAD if place % 2 == 0 and place < 2 * bad else GOOD} for place, each in enumerate(ids)}
+        )
     weeks = table(open_page("agreement", tables="true"), "Week of")
-    assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %"]
+    assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %", "75 %"]
     assert weeks["Cohen's kappa"][0].startswith("0.50 [")
+    assert "[" not in weeks["Cohen's kappa"][2]
     words = " ".join(texts(open_page("agreement"), "jb-cap"))
     assert "1 week without kappa: too few answers, or no different grades." in words
+    assert "1 week without an interval: people found fewer than 5 bad or fewer than 5 good answers." in words
 
 
 def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -178,6 +187,7 @@ def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_st
         log.reviews(dict(list(truth.items())[:n]), reviewer)
     words = " ".join(texts(open_page("agreement"), "jb-cap"))
     assert "people with fewer than 30 usable items (1)" in words
+    assert "It is not shown that the judge can replace a person: only 2 of 3 people could be tested." in words
 
 
 def test_the_report_holds_judge_people_and_judges(

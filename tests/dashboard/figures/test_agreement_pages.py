@@ -18,9 +18,10 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     app = open_page("agreement")
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
-        "On the 54 graded answers alone (a figure of all 113 judged answers needs 56 more labels of flagged answers): "
+        "There is no figure of all 113 answers with a usable verdict yet: it needs 56 more labels of the "
     )
     assert "judgeboard queue create sample --plan rate --n 56" in sentence
+    assert "On the 54 graded answers alone, which are no random sample, judge and people agree on " in sentence
     assert "[" in sentence
     assert texts(app, "jb-part")[:3] == ["Where they differ", "By query type", "Calibration"]
     assert "Too few answers with score and grade (n = 54, at least 100 needed)." in texts(app, "jb-instead")
@@ -58,7 +59,10 @@ def test_the_grade_in_the_address_decides_what_is_compared(open_page: OpenPage, 
 
 def test_one_reviewer_alone(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", people="Jon")
-    assert texts(app, "jb-say")[0].startswith("On the 19 graded answers alone (")
+    assert texts(app, "jb-say")[0].startswith(
+        "For a figure of all 113 answers with a usable verdict, compare with the gold label or the majority. On the 19 "
+        "graded answers alone, "
+    )
 
 
 def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -66,7 +70,7 @@ def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenP
     types = next(table.value for table in app.dataframe if "Query type" in table.value)
     assert types["Query type"].tolist()[1:] == ["complex"]
     n = int(next(table.value for table in app.dataframe if "Figure" in table.value)["n"].max())
-    assert texts(app, "jb-say")[0].startswith(f"On the {n} graded answers alone (")
+    assert f" On the {n} graded answers alone, which are no random sample, " in texts(app, "jb-say")[0]
     assert n < 54
     assert "Filter: complex." in " ".join(texts(app, "jb-cap"))
     assert texts(app, "jb-rate") == [], "the rate is of the whole log"

@@ -151,7 +151,7 @@ def _time(axis: TrendAxis) -> alt.X:
 
 
 def _values(axis: TrendAxis) -> alt.Y:
-    steps = 4 if axis.share or axis.high - axis.low <= 1 else 3
+    steps = 4 if axis.share or axis.high - axis.low <= 1 or axis.low == -axis.high else 3  # 0 has a tick
     ticks = [axis.low + (axis.high - axis.low) * step / steps for step in range(steps + 1)]
     return alt.Y(
         "value:Q",
