@@ -11,12 +11,12 @@ from sqlalchemy import Connection
 from judgeboard.agreement.corrected_trend import (
     TO_LABEL,
     CorrectedTrend,
-    ErrorRates,
     Monitor,
     Watched,
     changed_words,
     corrected_trend,
 )
+from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.samples import NO_JUDGE
 from judgeboard.agreement.trend_words import about_words
 from judgeboard.errors import BadInput, NotFound

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
 from judgeboard.agreement.trend_words import Figure, Finding, about_words, changes_words, findings_words, span_words
 from judgeboard.domain import Estimate
@@ -67,43 +68,6 @@ TO_LABEL = (
 """How to get labels for corrected shares."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRates:
-    """The judge's sensitivity and specificity in all answers, before a change of its error and since it.
-
-    Its error also moves if they stay the same, because more answers are bad.
-    """
-
-    sensitivity: tuple[Estimate, Estimate]
-    specificity: tuple[Estimate, Estimate]
-
-    @property
-    def sentence(self) -> str:
-        """Whether one of them moved: whether their intervals have no value in common."""
-        parts = [
-            f"{name} {percent_words(before)} before, {percent_words(after)} since"
-            for name, (before, after) in (("sensitivity", self.sensitivity), ("specificity", self.specificity))
-        ]
-        moved = any(_apart(*each) for each in (self.sensitivity, self.specificity))
-        start = (
-            "The judge errs differently than before"
-            if moved
-            else "The judge is not shown to err differently on bad or on good answers: the share of bad answers moved"
-        )
-        return f"{start} ({'; '.join(parts)})."
-
-
-def _apart(one: Estimate, other: Estimate) -> bool:
-    if one.value is None or other.value is None:
-        return False
-    # Without an interval, all labels of the class are judged alike.
-    (low, high), (other_low, other_high) = (
-        (each.value, each.value) if each.low is None or each.high is None else (each.low, each.high)
-        for each in (one, other)
-    )
-    return (high or 0.0) < (other_low or 0.0) or (other_high or 0.0) < (low or 0.0)
-
-
 class DatedAnswers:
     """All answers, or those of one query type, by UTC day, with their sampled labels."""
 
@@ -139,15 +103,14 @@ class DatedAnswers:
             unusable = self._verdicts[days] == UNUSABLE
             if not len(unusable):
                 return None
-            strata = (Stratum(len(unusable), len(unusable), int(unusable.sum())),)
-            return Window(
-                strata, design_effect_of_mean(unusable, self._groups.at(np.arange(days.start, days.stop)))
-            ).rate, Window(strata).error
+            whole = (Stratum(len(unusable), len(unusable), int(unusable.sum())),)
+            effect = design_effect_of_mean(unusable, self._groups.at(np.arange(days.start, days.stop)))
+            return rate(whole, "app", effect), rate_error(whole)
         sampled, window = self.sample(first, last), self.window(first, last)
         if not window.strata or any(not stratum.labelled for stratum in window.strata):
             return None
         if watched == "bad_share":
-            return window.rate, Window(window.strata).error
+            return window.rate, rate_error(window.strata)
         counts = zip(sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True)
         judged = [(Stratum(usable, each.labelled, each.bad), bad / usable) for each, usable, bad in counts if usable]
         if not judged:
@@ -572,7 +535,7 @@ def compare_windows(
     for name, both in windows.items():
         effect = None
         if name in comparable:
-            errors = [Window(each.strata).error for each in both]
+            errors = [rate_error(each.strata) for each in both]
             effect = named[name].change_effect("bad_share", (before, after), errors)
         change = window_change(*both, effect, tests=max(len(comparable), 1))
         lines.append(WindowLine(name, both[0].rate, both[1].rate, change, change.p))

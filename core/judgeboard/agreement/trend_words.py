@@ -169,7 +169,7 @@ def _differs(change: Change, of_whole: Sequence[Change]) -> bool:
 def _extent(change: Change) -> tuple[float, float]:
     """Return the interval of the size of a change, by the MOVER; a side without an interval counts as exact."""
     low, high = (change.before, change.after) if change.direction == "rose" else (change.after, change.before)
-    (low_from, low_value, low_to), (high_from, high_value, high_to) = map(_ends, (low, high))
+    (low_from, low_value, low_to), (high_from, high_value, high_to) = map(ends_or_value, (low, high))
     size = high_value - low_value
     return (
         size - math.hypot(high_value - high_from, low_to - low_value),
@@ -177,7 +177,8 @@ def _extent(change: Change) -> tuple[float, float]:
     )
 
 
-def _ends(side: Estimate) -> tuple[float, float, float]:
+def ends_or_value(side: Estimate) -> tuple[float, float, float]:
+    """Return the lower end, the value and the upper end; without an interval, each of them is the value."""
     value = side.value or 0.0
     return (value, value, value) if side.low is None or side.high is None else (side.low, value, side.high)
 
