@@ -136,19 +136,19 @@ def in_all_answers(
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
     labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS)
     return InAllAnswers(
-        statistics,
-        graded,
-        round(sample.population.total),
-        labels,
-        sum(each.n for each in finished),
-        sample.extras,
+        statistics=statistics,
+        graded=graded,
+        answers=round(sample.population.total),
+        labels=labels,
+        complete=sum(each.n for each in finished),
+        extras=sample.extras,
         # Labels of a random sample of one part are no sample of all answers.
-        sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None,
-        _words_of(unfinished, counts) if unfinished else "answers",
-        sum(each.N - each.n for each in unfinished),
-        to_label,
-        _words_of(finished, counts) if finished else "answers",
-        sum(each.N for each in finished),
+        is_random=sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None,
+        sampled_from=_words_of(unfinished, counts),
+        unlabelled=sum(each.N - each.n for each in unfinished),
+        to_label=to_label,
+        reviewed=_words_of(finished, counts),
+        reviewed_answers=sum(each.N for each in finished),
     )
 
 
@@ -190,16 +190,16 @@ def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
     return ToLabel(words, answers, unlabelled, labels, waiting, size, command)
 
 
-def _words_of(missing: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
+def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
     """Return "answers that no rule flagged", "flagged answers that the judge calls good", "answers"."""
-    classes, verdicts = {each.picked for each in missing}, {each.verdict for each in missing}
+    classes, verdicts = {each.picked for each in part}, {each.verdict for each in part}
     picked_too = any(each.picked != "no" for each in counts)
     words = "answers"
     if classes == {"no"} and picked_too:
         words = "answers that no rule flagged"
     elif classes == {"yes"}:
         words = "flagged answers"
-    if len(verdicts) == 1 and any(each.picked in classes and each not in missing for each in counts):
+    if len(verdicts) == 1 and any(each.picked in classes and each not in part for each in counts):
         (verdict,) = verdicts
         of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
         joined = " and" if words.endswith("no rule flagged") else ""

@@ -333,7 +333,7 @@ def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     usable = ~np.isnan(verdicts)
     deviation, correlation = 1.0, 0.0
     # Without a label in a part of the answers, the others tell nothing of the kappa in all answers.
-    has_gap = any(each.answers and not each.labelled for each in pilot.sample.counts)
+    has_gap = pilot.sample.has_gap
     if not has_gap and usable.sum() >= LEAST_PILOT and 0 < labels.values[usable].mean() < 1:
         weights = pilot.weights[usable]
         _, influence = kappa_influence(verdicts[usable] == 1, labels.values[usable] == 1, weights)

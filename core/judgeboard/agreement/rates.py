@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -102,7 +102,7 @@ class RateResult:
     warnings: tuple[Note, ...]
     to_label: ToLabel | None
     by: By | None = None
-    slices: tuple["RateResult", ...] = field(default=())
+    slices: tuple["RateResult", ...] = ()
 
     @property
     def estimate(self) -> Estimate:
@@ -208,9 +208,8 @@ class _Measure:
         n_answers, version = round(sample.population.total), self.loaded.version
         estimate, effect = self._estimate(sample)
         is_label = grade == "label"
-        counts = counts_of(sample)
         between = of_undecided = None
-        if is_label and any(each.N and not each.n for each in counts):
+        if is_label and sample.has_gap:
             between = self._bounds(sample, inside)
         elif is_label and _many(int(sample.undecided.sum()), len(sample.response_ids)):
             between = of_undecided = _undecided_bounds(sample)
@@ -231,7 +230,7 @@ class _Measure:
             n_answers=n_answers,
             groups=sample.population.groups,
             design_effect=effect,
-            strata=counts,
+            strata=counts_of(sample),
             judge_share=None if version is None else self._judge_share(sample, inside),
             labels_only=_labels_only(sample, grade),
             bounds=between,
@@ -279,8 +278,7 @@ class _Measure:
     def _estimate(self, sample: SampledLabels) -> tuple[Estimate, float | None]:
         population, labels = sample.population, sample.labels
         groups = len(population.of_labelled)
-        unlabelled = any(each.answers and not each.labelled for each in sample.counts)
-        if self.target == "app" and 0 < groups < MIN_PAIRS and population.total and not unlabelled:
+        if self.target == "app" and 0 < groups < MIN_PAIRS and population.total and not sample.has_gap:
             why = f"the labels cover only {counted(groups, 'evidence group')}, and at least {MIN_PAIRS} are needed"
             return unmeasured(len(labels.values), why), None
         if self.loaded.grade != "label":
@@ -410,12 +408,8 @@ def _warnings(
     drawn, waiting = int(sample.drawn.sum()), int(sample.waiting.sum())
     if n and waiting > _MOST_UNDECIDED * drawn and drawn - waiting >= n / 2:
         yield Note("waiting", f"{waiting:,} of {drawn:,} sampled answers are not reviewed yet.")
-    if (
-        grade == "label"
-        and n
-        and estimate.low is not None
-        and (rarer := round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))) < (_FEW_OF_RARER)
-    ):
+    rarer = round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))
+    if grade == "label" and n and estimate.low is not None and rarer < _FEW_OF_RARER:
         kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
         yield Note(
             "few_of_rarer",

@@ -74,16 +74,21 @@ class StratumName(NamedTuple):
 class SampledLabels:
     """The labels that are a sample of all answers, with the sums of all answers.
 
-    ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. The other arrays have the rows of
-    ``labels``: ``verdicts`` are 1 (bad), 0 (good) or NaN (none), ``badness`` is 1 - groundedness, NaN if there is none.
-    ``strata`` names the strata of ``population``. ``extras`` counts labels that are no sample. The next counts are by
-    stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they skipped,
-    ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed, ``unlabelled`` all
-    answers without a label. ``judged_by`` and ``judged_bad_by`` count the answers of
-    each stratum with a usable verdict (with a score, if the grade is one), and those that the judge calls bad.
-    ``all_values`` and ``all_verdicts`` are the labels and verdicts of every labelled answer, extras too.
-    ``stratum_of`` has the stratum of every answer, ``is_sampled`` whether it has a row in ``labels``. ``is_random``:
-    every label of ``labels`` is of a random sample.
+    ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. ``strata`` names the strata of
+    ``population``. ``extras`` counts labels that are no sample. ``is_random``: every label of ``labels`` is of a random
+    sample.
+
+    One entry per row of ``labels``: ``response_ids``, ``query_types``, ``verdicts`` (1 bad, 0 good, NaN none) and
+    ``badness`` (1 - groundedness, NaN if there is none).
+
+    One entry per labelled answer, extras too: ``all_values`` and ``all_verdicts``.
+
+    One entry per answer: ``stratum_of``, and ``is_sampled`` (whether it has a row in ``labels``).
+
+    One count per stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they
+    skipped, ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed,
+    ``unlabelled`` all answers without a label, ``judged_by`` the answers with a usable verdict (with a score, if the
+    grade is one), and ``judged_bad_by`` those that the judge calls bad.
     """
 
     grade: GradeName
@@ -112,6 +117,11 @@ class SampledLabels:
     def counts(self) -> tuple[Stratum, ...]:
         """The number of answers, labels and bad answers of each stratum."""
         return strata_of(self.population, self.labels)
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether a stratum has no label, so that the figures of all answers are not available."""
+        return any(each.answers and not each.labelled for each in self.counts)
 
     @property
     def app_effect(self) -> float:
@@ -265,6 +275,7 @@ class LabelledAnswers:
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
         names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
+        finished = complete[strata]
         awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
         is_picked = picked == 1
         in_other_order = done & is_picked & ~in_random_order & ~flags_in_random_order
@@ -272,8 +283,7 @@ class LabelledAnswers:
         of_sample = drawn & ~by_severity[strata]
         has_chosen = np.bincount(strata, weights=in_other_order & ~of_sample, minlength=len(names)) > 0
         by_lot = in_random_order | of_sample | (flags_in_random_order & is_picked & ~has_chosen[strata])
-        sampled = labelled & (by_lot | complete[strata])
-        finished = complete[strata]
+        sampled = labelled & (by_lot | finished)
         into = self._joined(names, strata, sampled, by_lot, complete, awaited)
         kept, strata = _numbered(into[strata], len(names))
         flag_classes = [np.unique(names[into == each] // 3).tolist() for each in kept.tolist()]
@@ -285,6 +295,10 @@ class LabelledAnswers:
         population, labels = summed(strata, scores, groups, len(kept), sampled, values[sampled])
         verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
         types = answers.query_types.at(sampled)
+
+        def count(inside: BoolArray) -> IntArray:
+            return np.bincount(strata[inside], minlength=len(kept))
+
         left_out = {
             **(self.left_out if everything else {}),
             "ties": int(self._tied[rows].sum()),
@@ -292,30 +306,30 @@ class LabelledAnswers:
             "skipped": int(self._skipped[rows].sum()),
         }
         return SampledLabels(
-            self.grade,
-            population,
-            labels,
-            answers.response_ids[sampled],
-            verdicts[sampled],
-            np.where(has_score, 1 - answers.scores, np.nan)[sampled],
-            self._type_names[types.codes],
-            tuple(
+            grade=self.grade,
+            population=population,
+            labels=labels,
+            response_ids=answers.response_ids[sampled],
+            verdicts=verdicts[sampled],
+            badness=np.where(has_score, 1 - answers.scores, np.nan)[sampled],
+            query_types=self._type_names[types.codes],
+            strata=tuple(
                 self._name(int(code), classes, whole=bool(whole))
                 for code, classes, whole in zip(names[kept], flag_classes, several, strict=True)
             ),
-            int((labelled & ~sampled).sum()),
-            {reason: n for reason, n in left_out.items() if n},
-            np.bincount(strata, weights=undecided & (by_lot | finished), minlength=len(kept)).astype(np.int64),
-            np.bincount(strata[drawn], minlength=len(kept)),
-            np.bincount(strata[waiting], minlength=len(kept)),
-            np.bincount(strata[~done], minlength=len(kept)),
-            np.bincount(strata[answers.verdicts == BAD], minlength=len(kept)),
-            np.bincount(strata[split != UNUSABLE], minlength=len(kept)),
-            values[labelled],
-            verdicts[labelled],
-            strata,
-            sampled,
-            bool(by_lot[sampled].all()),
+            extras=int((labelled & ~sampled).sum()),
+            left_out={reason: n for reason, n in left_out.items() if n},
+            undecided=count(undecided & (by_lot | finished)),
+            drawn=count(drawn),
+            waiting=count(waiting),
+            unlabelled=count(~done),
+            judged_bad_by=count(answers.verdicts == BAD),
+            judged_by=count(split != UNUSABLE),
+            all_values=values[labelled],
+            all_verdicts=verdicts[labelled],
+            stratum_of=strata,
+            is_sampled=sampled,
+            is_random=bool(by_lot[sampled].all()),
         )
 
     def judged(self, inside: BoolArray | None = None) -> Population:
