@@ -28,13 +28,13 @@ FEWEST_OF_RARER = 5
 """With fewer labels of the rarer class, the interval of a predicted share held the truth in 61 to 75 of 100 draws."""
 FEWEST_OF_CLASS = 15
 """With fewer rows of a class, intervals of macro averages held the truth in 60 to 91 of 100 simulations."""
-FEW_OF_RARER = 3
+MODIFIED_UP_TO = 3
 """With as few labels of the rarer class, Wilson's interval of these answers held the truth in 90 to 93 of 100 draws."""
-LEAST_OF_STRATUM = 10
+FEWEST_OF_STRATUM = 10
 """With fewer labels of a larger stratum that is not wholly labelled, kappa held the truth in 62 of 100 draws."""
 SMALL_STRATUM = 0.05
 """The share of all answers up to which a stratum may have fewer labels, but two at least."""
-TOO_SMALL = f"a part of the answers has fewer than {LEAST_OF_STRATUM} labels"
+TOO_SMALL = f"a part of the answers has fewer than {FEWEST_OF_STRATUM} labels"
 
 FEW_GROUPS = 30
 """With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
@@ -203,16 +203,16 @@ def rate(
         low, high = shares.copy(), shares.copy()
         part = labelled < answers
         # With more labels of both classes, Wilson's bounds hold, and they are narrower.
-        share_bounds = modified_wilson if min(bad.sum(), n - bad.sum()) <= FEW_OF_RARER else wilson
+        share_bounds = modified_wilson if min(bad.sum(), n - bad.sum()) <= MODIFIED_UP_TO else wilson
         sizes = labelled[part] / (1 - labelled[part] / answers[part])
         low[part], high[part] = share_bounds(shares[part], sizes)
     below = math.sqrt(float(np.square(weights * (shares - low)).sum()) + between)
     above = math.sqrt(float(np.square(weights * (high - shares)).sum()) + between)
-    ends, least = (value - below, value + above), 0.0
-    if judged_bad is not None:
+    if judged_bad is None:
+        ends = max(value - below, 0.0), min(value + above, 1.0)
+    else:
         value = float(weights @ of_judge) - value
-        ends, least = (value - above, value + below), -1.0
-    ends = max(ends[0], least), min(ends[1], 1.0)
+        ends = max(value - above, -1.0), min(value + below, 1.0)
     return measured(value, n, ends, method="post-stratified, MOVER", unit="response")
 
 
@@ -389,32 +389,33 @@ def weighted_agreement(
     count, answers = population.count, population.answers
     cells = cells_of(labels.values, verdicts)
     found = np.bincount(labels.strata * 4 + cells, minlength=4 * count).reshape(count, 4)
-    n = len(cells)
-    if not n or (found.sum(axis=1)[answers > 0] == 0).any():
+    labelled, n = found.sum(axis=1), len(cells)
+    if not n or (labelled[answers > 0] == 0).any():
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers"))
     if n < min(MIN_PAIRS, population.total):
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
-    inside = found / np.maximum(found.sum(axis=1, keepdims=True), 1)
+    inside = found / np.maximum(labelled, 1)[:, None]
     shares = answers @ inside / answers.sum()
     results = {}
     why = _without_error(population, n, target)
-    labelled = found.sum(axis=1)
-    partly = (labelled < answers) & (labelled < np.where(answers > SMALL_STRATUM * answers.sum(), LEAST_OF_STRATUM, 2))
+    least = np.where(answers > SMALL_STRATUM * answers.sum(), FEWEST_OF_STRATUM, 2)
+    is_too_small = ((labelled < answers) & (labelled < least)).any()
     rarer = min(labels.values.sum(), n - labels.values.sum())
     few_of_class = f"a class has fewer than {FEWEST_OF_CLASS} labels" if rarer < FEWEST_OF_CLASS else None
     for name, (statistic, scale, counted) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
-        n = int(found.sum(axis=0) @ counted)
-        few = None if n >= FEWEST_OF_RARER else f"only {n} labels count, and at least {FEWEST_OF_RARER} are needed"
-        too_few_labels = TOO_SMALL if partly.any() else few_of_class if name in _AVERAGES_OF_CLASSES else few
+        counting = int(found.sum(axis=0) @ counted)
+        few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
+        few_labels = few_of_class if name in _AVERAGES_OF_CLASSES else few if counting < FEWEST_OF_RARER else None
+        why_none = TOO_SMALL if is_too_small else few_labels
         if value is None:
-            results[name] = unmeasured(n, _NO_CLASS)
-        elif too_few_labels is not None:
-            results[name] = measured(value, n, reason=f"no interval: {too_few_labels}")
+            results[name] = unmeasured(counting, _NO_CLASS)
+        elif why_none is not None:
+            results[name] = measured(value, counting, reason=f"no interval: {why_none}")
         else:
             made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
-            error = math.hypot(made.error, _unseen_error(found, answers, slopes))
-            results[name] = _estimate(replace(made, value=value, error=error), n, scale, "weighted by stratum", why)
+            made = replace(made, value=value, error=math.hypot(made.error, _unseen_error(found, answers, slopes)))
+            results[name] = _estimate(made, counting, scale, "weighted by stratum", why)
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
     return results
