@@ -6,7 +6,7 @@ Each of them draws it with `reliance`, so that none says more than another.
 from collections.abc import Mapping
 from enum import IntEnum
 
-from judgeboard.agreement.result import AgreementResult
+from judgeboard.agreement.result import HEADLINES, AgreementResult
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 
@@ -25,8 +25,7 @@ class Reliance(IntEnum):
 
 def headline(statistics: Mapping[str, Estimate]) -> Estimate | None:
     """Return the statistic that decides how far people may rely on a judge; None if there is none."""
-    names = ("weighted_kappa", "kappa", "spearman")
-    return next((statistics[name] for name in names if name in statistics), None)
+    return next((statistics[name] for name in HEADLINES if name in statistics), None)
 
 
 def reliance(statistics: Mapping[str, Estimate], *, of_all: bool = True) -> Reliance:

@@ -223,8 +223,13 @@ def with_accuracy(statistics: PairStatistics) -> Statistics:
     estimates = dict(statistics.estimates)
     if "agreement" in estimates:
         agreement = estimates["agreement"]
+        # An accuracy that is there already may be of other answers: `for_all` replaces the agreement alone.
         return {"agreement": agreement, "accuracy": agreement} | estimates | {"accuracy": agreement}
     return estimates
+
+
+HEADLINES = ("weighted_kappa", "kappa", "spearman")
+"""The statistics of `headline_name`. Of those that a result has, the first is that of its scale."""
 
 
 def headline_name(scale: Scale) -> str:
@@ -267,7 +272,6 @@ def measured_versions(versions: Iterable[StoredVersion]) -> tuple[MeasuredVersio
 
 MOST_LINES = 50
 _LISTS = ("rater_pairs", "self_agreement", "against_gold")
-_COMPARED = ("weighted_kappa", "kappa", "spearman")
 
 
 def shortened(result: AgreementResult, most: int = MOST_LINES) -> AgreementResult:
@@ -284,7 +288,7 @@ def shortened(result: AgreementResult, most: int = MOST_LINES) -> AgreementResul
 
 
 def _summary(lines: Sequence[Any], left_out: int) -> Shortened:
-    for name in _COMPARED:
+    for name in HEADLINES:
         values = [each.statistics[name].value for each in lines if name in each.statistics]
         known = sorted(value for value in values if value is not None)
         if known:
