@@ -235,12 +235,9 @@ def _first(plan: LabelPlan) -> str | None:
     if not plan.more:
         labels = f"{counted(plan.labelled, 'answer')} {_have(plan.labelled)} one"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
-    more = " more" if plan.labelled else ""
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
-    labelled = f" ({plan.labelled:,} {_have(plan.labelled)} a label already)" if plan.labelled else ""
-    noun = "answer" if plan.more == 1 else "answers"
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
-    return f"Label {plan.more:,}{more} {noun}{time}{labelled}. {shows} {goal}."
+    return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
 
 
 def _of_outcome(plan: LabelPlan) -> str:
@@ -256,10 +253,15 @@ def _of_outcome(plan: LabelPlan) -> str:
     if not plan.more:
         enough = f"about {plan.labels:,} are enough, and there are {plan.labelled:,}"
         return f"No more labels are needed to show {goal}: {enough}. {share}"
-    more = " more" if plan.labelled else ""
-    labelled = f" ({plan.labelled:,} {_have(plan.labelled)} a label already)" if plan.labelled else ""
-    noun = "answer" if plan.more == 1 else "answers"
-    return f"Label about {plan.more:,}{more} {noun}{labelled} to show {goal}. {share}"
+    return f"Label about {_more_answers(plan)}{_labelled_already(plan)} to show {goal}. {share}"
+
+
+def _more_answers(plan: LabelPlan) -> str:
+    return counted(plan.more, "more answer" if plan.labelled else "answer")
+
+
+def _labelled_already(plan: LabelPlan) -> str:
+    return f" ({plan.labelled:,} {_have(plan.labelled)} a label already)" if plan.labelled else ""
 
 
 SHOWS_NOTHING = 0.5
