@@ -266,8 +266,7 @@ class Measure:
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts."""
-        whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
-        return RowFilter(**(_SCORED[self.score] | whose if self.of_judge else {}), **narrowed)
+        return RowFilter(**(_SCORED[self.score] | _of_judge(judge) if self.of_judge else {}), **narrowed)
 
 
 _SCORED: Mapping[ScoreName, dict[str, Any]] = {
@@ -275,6 +274,10 @@ _SCORED: Mapping[ScoreName, dict[str, Any]] = {
     "quality": {"min_quality": 1, "max_quality": 4},
 }
 """The filter of the answers that have a score."""
+
+
+def _of_judge(judge: str | int | None) -> dict[str, Any]:
+    return {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
 
 
 def _scores(score: ScoreName) -> Callable[[Asked], list[DaySums]]:
@@ -330,7 +333,7 @@ def left_out(
     if measure.of_judge and judge is not None:
         unscored = sum(row.unscored for row in every)
         unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
-        whose = {"judge_version": judge} if isinstance(judge, int) else {"judge": judge}
+        whose = _of_judge(judge)
         no_score, no_verdict = RowFilter(**whose, unscored=measure.score), RowFilter(**whose, judge_side="none")
         parts += [
             LeftOut("no_score", unscored, f"{unscored:,} without a {measure.score}", no_score),

@@ -398,15 +398,15 @@ class MadePrompt:
 def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> MadePrompt:
     """Return the answers with which the prompts of judge versions were made."""
     made = [each for version_id, each in _prompts(connection) if version_id in version_ids]
-    return _made_prompt(*(set().union(*(getattr(each, kind).tolist() for each in made)) for kind in _KINDS))
+    return _made_prompt(
+        {id_ for each in made for id_ in each.examples.tolist()},
+        {id_ for each in made for id_ in each.develop.tolist()},
+    )
 
 
 def prompt_answers(connection: Connection) -> dict[int, IntArray]:
     """Return the ids, ascending, of the answers with which a judge version's prompt was made, by the version's id."""
     return {version_id: made.both for version_id, made in _prompts(connection)}
-
-
-_KINDS = ("examples", "develop")
 
 
 def _prompts(connection: Connection) -> Iterator[tuple[int, MadePrompt]]:
@@ -420,8 +420,8 @@ def _prompts(connection: Connection) -> Iterator[tuple[int, MadePrompt]]:
 
 
 def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePrompt:
-    both = (sorted(examples), sorted(set(develop) - set(examples)))
-    return MadePrompt(*(np.array(ids, dtype=np.int64) for ids in both))
+    develop_only = set(develop) - set(examples)
+    return MadePrompt(np.array(sorted(examples), dtype=np.int64), np.array(sorted(develop_only), dtype=np.int64))
 
 
 def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
