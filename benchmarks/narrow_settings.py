@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from judgeboard.stats.detection import auroc
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_tables, wilson
 from judgeboard.stats.proportions import share
-from judgeboard.stats.rates import Stratum, app_effect, predicted_mean, rate, strata_of, summed
+from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, predicted_mean, rate, strata_of, summed
 from judgeboard.stats.sample_size import design_effect_of_mean
 
 Interval = tuple[float, float] | None
@@ -88,7 +87,9 @@ def _other_aurocs(score: FloatArray, bad: BoolArray, groups: Grouping) -> Iterat
         yield "t of the smaller class", (value - t * error, min(value + t * error, 1.0))
 
 
-def _few_labels(rng: np.random.Generator, bad_share: float, labels: int, answers: int = 1_000) -> tuple[Any, ...]:
+def _few_labels(
+    rng: np.random.Generator, bad_share: float, labels: int, answers: int = 1_000
+) -> tuple[Population, Labels]:
     """Return a log of which a random sample is labelled, with strata by verdict, or one if a stratum has no label."""
     bad = np.zeros(answers, dtype=np.bool_)
     bad[rng.choice(answers, round(bad_share * answers), replace=False)] = True

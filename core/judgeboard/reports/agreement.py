@@ -141,7 +141,7 @@ def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Ta
     return Table((*map(Column, names), *numbers), tuple(rows))
 
 
-def apart(result: AgreementResult) -> tuple[Statistics, Statistics]:
+def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
     """Return the statistics of all answers and those of the graded answers alone; if nothing is weighted, the first."""
     if not result.graded:
         return result.statistics, {}
@@ -301,7 +301,7 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
         yield "note", note.text
     if result.left_out_sentence is not None:
         yield "quiet", result.left_out_sentence
-    of_all, alone = apart(result)
+    of_all, alone = all_and_alone(result)
     if alone:
         yield "h3", in_all_title(result)
     yield figures_table(of_all)

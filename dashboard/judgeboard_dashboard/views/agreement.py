@@ -22,8 +22,8 @@ from judgeboard.errors import NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import (
     OF_NAMES,
+    all_and_alone,
     alone_title,
-    apart,
     classes_table,
     figures_file,
     figures_table,
@@ -363,7 +363,7 @@ def _worth_of_flags(shown: AgreementPage) -> None:
 
 def _all_figures(figures: AgreementFigures) -> None:
     heading(f"All figures of {figures.result.title}")
-    of_all, alone = apart(figures.result)
+    of_all, alone = all_and_alone(figures.result)
     if alone:
         caption(f"{in_all_title(figures.result)}:")
     rows = figures_table(of_all)

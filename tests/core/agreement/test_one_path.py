@@ -25,7 +25,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
-from judgeboard.reports.agreement import apart, report_page, report_results
+from judgeboard.reports.agreement import all_and_alone, report_page, report_results
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
@@ -170,7 +170,7 @@ def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out) == to_plain(result)
     assert run(words) == 0
     lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
-    of_all, alone = apart(result)
+    of_all, alone = all_and_alone(result)
     for name in shown_statistics(result.statistics | result.graded):
         figures = [line for line in lines if line[0] == STATISTICS[name].name]
         shown = [shown_statistics(each)[name] for each in (of_all, alone) if name in shown_statistics(each)]
