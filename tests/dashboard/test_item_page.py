@@ -121,6 +121,9 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     page = press(press(page, "groundednessD_"), "dismiss_")
     assert "You are asked once." in shown(page)
     assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
+    keys = {button.proto.shortcut for button in page.button if "implied_" in f"{button.key}"}
+    assert len(keys) == 2
+    assert not keys & {"y", "n", "u"}, "who presses N twice chooses nothing for all decisions"
     press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews

@@ -180,9 +180,10 @@ def implied_words(labels: Mapping[Decision, Label]) -> str:
 
 
 def _implied_choices(actions: Actions) -> list[Choice]:
+    # No keys of decisions: people press those fast, and this answer is for all their decisions.
     answers = (
-        (True, "Yes, store the label", "Y", ":material/label:"),
-        (False, "No label", "N", ":material/label_off:"),
+        (True, "Yes, store the label", "Enter", ":material/label:"),
+        (False, "No label", "Backspace", ":material/label_off:"),
     )
     return [
         choice(
