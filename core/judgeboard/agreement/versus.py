@@ -202,7 +202,8 @@ def compare_verdicts(
 
     def shares(rows: BoolArray) -> PairedShares:
         by_group = grouping(groups[rows], int(rows.sum()))
-        return after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
+        made = after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
+        return made if not made.n or by_group.count >= MIN_GROUPS else _without_interval(made, by_group.count)
 
     has_gap = chances is not None and chances.of_differing.has_gap
     rows = labelled & usable if chances is None else labelled & differ
@@ -219,14 +220,14 @@ def compare_verdicts(
         counts = weighted_by_stratum(
             counts, strata, rows[differ], second_right, every.at(differ[usable]), int(usable.sum()), within
         )
-        if enough and not chances.of_all.has_gap:
+        if not enough:
+            counts = _without_interval(counts, by_group.count)
+        elif not chances.of_all.has_gap:
             of_all = chances.of_all.stratum_of, chances.of_all.is_sampled
             called = called_bad[0][usable], called_bad[1][usable]
             changes = weighted_changes_by_class(*called, *of_all, bad[usable], every)
     elif enough and differ.any():
         changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
-    if counts.n and not enough and not has_gap:
-        counts = _without_interval(counts, by_group.count)
     apart = chances is None and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
     reached = conclusion(counts.change, within) if enough else Conclusion.NOT_SHOWN
     chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
