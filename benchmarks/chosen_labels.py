@@ -9,11 +9,15 @@ figure of all answers may rest on them. The product advises a planned queue. It 
 answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
 (``--target these``).
 
+Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard versus` does: the intervals
+of the changes, and how many draws reach a conclusion that all labels contradict.
+
     python benchmarks/chosen_labels.py --data FOLDER [--draws 2000] [--seed 0]
 
 FOLDER contains ``ragtruth.responses.jsonl.gz``, ``ragtruth.human.jsonl.gz`` and ``ragtruth.judgements.jsonl.gz``. Exits
 1 if an interval holds the figure of all labels in less than 93 % of the draws with a share of 5 %, if an exact binomial
-test with the level 0.05 / cells shows this for another setting, or if there is a figure after a third of the flags.
+test with the level 0.05 / cells shows this for another setting, if there is a figure after a third of the flags, or if
+more than 5 % of the draws of a comparison reach a wrong conclusion.
 """
 
 import argparse
@@ -21,7 +25,7 @@ import gzip
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,17 +37,19 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.stats.arrays import BoolArray, FloatArray
-from judgeboard.stats.rates import STATISTICS_OF_ALL
+from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import open_store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.strata import BAD, DrawPlan, draw_by_stratum
 
 SHARE = 0.05
 FEW = (0.006, 0.02)  # smaller samples of the rest, for one judge
+MOST_WRONG = 0.05  # of the draws
 PLANNED, PARTS = 200, (1, 2 / 3)  # answers of a planned queue, and how much of it is reviewed
 JUDGE = "track_b_modernbert"
 FILES = {"responses": "responses", "grades": "human", "verdicts": "judgements"}
@@ -56,14 +62,14 @@ class Setting:
     name: str
     truth: Mapping[str, Estimate]
     required: bool = False
-    cells: dict[str, Cell] = field(default_factory=lambda: {name: Cell() for name in STATISTICS_OF_ALL})
+    cells: dict[str, Cell] = field(default_factory=lambda: defaultdict(Cell))
     values: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     alone: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, in_all: InAllAnswers) -> None:
-        """Count the intervals of one draw."""
-        for name in STATISTICS_OF_ALL:
-            each, of_graded = in_all.statistics[name], in_all.graded[name].value
+    def add(self, statistics: Mapping[str, Estimate], graded: Mapping[str, Estimate]) -> None:
+        """Count the intervals of one draw; ``graded`` are the figures of the labelled answers alone."""
+        for name, each in statistics.items():
+            of_graded = graded[name].value if name in graded else None
             interval = ends_of(each)
             self.cells[name].add(interval, self.truth[name].value, each.value)
             if interval is not None and each.value is not None:
@@ -112,13 +118,30 @@ def main() -> int:
         for part in PARTS:
             settings.append(then_planned(connection, loaded, part, asked.seed, asked.draws))
             settings[-1].show(asked.draws)
+    wrong = 0
+    for setting, times in every_comparison(asked.data, asked.seed, asked.draws):
+        setting.show(asked.draws)
+        print(f"  wrong conclusions: {100 * times / asked.draws:.1f} %")
+        settings.append(setting)
+        wrong += times > MOST_WRONG * asked.draws
     level = LEVEL / sum(bool(cell.found) for each in settings for cell in each.cells.values())
     failing = [f"{each.name}: {name}".replace("%", " %") for each in settings for name in each.failing(level)]
     print(f"cells that fail: {len(failing)}", *failing, sep="\n  ")
-    return int(bool(failing) or figures > 0)
+    return int(bool(failing) or figures > 0 or wrong > 0)
 
 
-def every_judge(data: Path, only: str | None = None) -> Iterator[tuple[Connection, LabelledAnswers]]:
+def every_comparison(data: Path, seed: int, draws: int) -> Iterator[tuple[Setting, int]]:
+    """Yield the comparison of the judge whose flags are labelled with each other judge."""
+    connection, _ = next(judges := every_judge(data))
+    versions = list_versions(connection)
+    (first,) = (version for version in versions if version.name == JUDGE)
+    for place, version in enumerate(versions):
+        if version.id != first.id:
+            yield compared(connection, (first, version), np.random.default_rng([seed, place]), draws)
+    judges.close()
+
+
+def every_judge(data: Path, only: str | None = None) -> Generator[tuple[Connection, LabelledAnswers]]:
     """Yield the answers that each judge judged, with all labels of people; or those of one judge and its flags."""
     with TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "ragtruth.db", create=True)
@@ -147,9 +170,58 @@ def flagged_and_drawn(loaded: LabelledAnswers, share: float, rng: np.random.Gene
     for _ in range(draws):
         drawn = rng.random(len(every)) < share
         label(loaded, every, labelled & (judged_bad | drawn), drawn)
-        setting.add(in_all_answers(loaded))
+        add_all(setting, in_all_answers(loaded))
     label(loaded, every, labelled, np.zeros(len(every), dtype=np.bool_))
     return setting
+
+
+def add_all(setting: Setting, in_all: InAllAnswers) -> None:
+    """Count the intervals of one draw of a judge."""
+    setting.add(in_all.statistics, in_all.graded)
+
+
+def compared(
+    connection: Connection, versions: tuple[StoredVersion, StoredVersion], rng: np.random.Generator, draws: int
+) -> tuple[Setting, int]:
+    """Return the coverage of the changes between two judges if all flagged answers and a share of all are labelled.
+
+    The answers that the first judge calls bad are flagged. The number is that of wrong conclusions.
+    """
+    both = BothJudged(connection, versions)
+    loaded = both.loaded
+    every, labelled = loaded.values.copy(), loaded.labelled.copy()
+    flagged: BoolArray = loaded.answers.verdicts == BAD
+    of_all = both.compare()
+    truth = of_all.counts.change.value or 0.0
+    titles = f"{versions[0].title} and {versions[1].title}"
+    setting = Setting(f"{titles}: {int(flagged.sum()):,} flagged, and {SHARE:.0%} of all", figures_of(of_all))
+    wrong = 0
+    for _ in range(draws):
+        drawn = rng.random(len(every)) < SHARE
+        label(loaded, every, labelled & (flagged | drawn), drawn)
+        made = both.compare()
+        alone = compare_verdicts(
+            (made.first, made.second),
+            both.verdicts,
+            labelled=loaded.labelled[both.rows],
+            bad=loaded.values[both.rows] == 1,
+            groups=loaded.answers.evidence_groups[both.rows],
+            within=made.within,
+        )
+        setting.add(figures_of(made), figures_of(alone))
+        is_right = {
+            Conclusion.BETTER: truth > 0,
+            Conclusion.WORSE: truth < 0,
+            Conclusion.AS_GOOD: truth > -made.within,
+            Conclusion.NOT_SHOWN: True,
+        }
+        wrong += not is_right[made.conclusion]
+    return setting, wrong
+
+
+def figures_of(made: VersionsCompared) -> dict[str, Estimate]:
+    """Return the changes between two judges: that of the share of right verdicts first."""
+    return {"right": made.counts.change, **made.changes}
 
 
 def worst_third(loaded: LabelledAnswers, flagged: BoolArray) -> BoolArray:
@@ -201,7 +273,7 @@ def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, s
         loaded.in_random_order = reviewed
         loaded.labelled = labelled & (worked | reviewed)
         loaded.values = np.where(loaded.labelled, every, np.nan)
-        setting.add(in_all_answers(loaded, target="these"))
+        add_all(setting, in_all_answers(loaded, target="these"))
     loaded.in_random_order = np.zeros(len(every), dtype=np.bool_)
     loaded.labelled, loaded.values = labelled, every
     return setting

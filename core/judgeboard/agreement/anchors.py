@@ -421,7 +421,7 @@ def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterato
         right = [percent(n / change.agreement.n) for n in (change.agreement.first_right, change.agreement.second_right)]
         yield (
             f"Agreement with people on {counted(change.agreement.n, 'label')}: {right[0]} before, {right[1]} now, "
-            f"{points_words(change.agreement.change, sign=True)}; McNemar p = {change.agreement.p_mcnemar:.2g}."
+            f"{points_words(change.agreement.change, sign=True)}; McNemar p = {change.p_values['agreement']:.2g}."
         )
     if change.score_shift.value is not None:
         yield f"Mean change of groundedness: {number_words(change.score_shift, sign=True)}."

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
+from judgeboard.agreement.versus import too_few_words
 from judgeboard.domain import Label
 from judgeboard.stats.estimates import percent, two_decimals
 from judgeboard.stats.rates import Target
@@ -216,6 +217,8 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
 def _first(plan: LabelPlan) -> str | None:
     if plan.question == "judges" and plan.by_lot is None:
         return None  # the versions differ too little, which another sentence says
+    if plan.question == "judges" and not plan.enough:
+        return _too_few_for_judges(plan)
     is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
     sign = "±" if is_interval else ""
     wanted, shows = (reach_words(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
@@ -238,6 +241,16 @@ def _first(plan: LabelPlan) -> str | None:
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
     return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
+
+
+def _too_few_for_judges(plan: LabelPlan) -> str:
+    words = too_few_words(plan.answers, plan.by_lot or 0, f"a difference of {reach_words(plan.reach)}")
+    if not plan.more or plan.shows_nothing:
+        return words
+    queue = (
+        f"A queue of the other {counted(plan.more, 'answer')} on which they differ (`--plan judges --n {plan.more}`)"
+    )
+    return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 
 
 def _of_outcome(plan: LabelPlan) -> str:
@@ -338,7 +351,7 @@ def _stopping(plan: LabelPlan) -> str | None:
             "its order, if the queue was created before other labels of a random sample. Otherwise look at "
             "`judgeboard rate` once, after the last label."
         )
-    if not plan.more:
+    if not plan.more or (plan.question == "judges" and not plan.enough):
         return None
     if plan.question in {"rate", "kappa"}:
         return "You may look at the figure after every label, and stop when its interval is narrow enough."

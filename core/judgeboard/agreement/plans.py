@@ -22,12 +22,14 @@ from judgeboard.agreement.label_plans import (
     sentences_of,
 )
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
+from judgeboard.agreement.versus import BothJudged
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import Z
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     LEAST_PILOT,
+    POWER,
     UNKNOWN_SHARE,
     allocated,
     correlation_in_groups,
@@ -43,7 +45,7 @@ from judgeboard.stats.sample_size import (
 )
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE, DrawPlan, median_review_seconds
+from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, median_review_seconds
 
 _LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels then seem too much alike
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
@@ -140,7 +142,12 @@ def plan_labels(
         raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
     if question == "kappa" and not versions:
         raise BadInput("a plan for kappa needs a judge: make judgments with `judgeboard judge` first")
-    sources = [LabelledAnswers(connection, version, where, scores=False) for version in versions or (None,)]
+    both = BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
+    sources = (
+        [both.loaded, both.other]
+        if both
+        else [LabelledAnswers(connection, version, where, scores=False) for version in versions or (None,)]
+    )
     if not len(sources[0].answers.response_ids):
         raise BadInput(
             "a plan needs answers: no judged answer matches" if versions else "a plan needs answers: none match"
@@ -155,15 +162,14 @@ def plan_labels(
     )
     if question == "outcome":
         start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter()))
-    plans = [_plan(start, sources, [None] * len(sources))]
+    inside: dict[str | None, IntArray | None] = {None: None}
     if by_query_type:
-        positions = [source.answers.query_types.positions() for source in sources]
-        none = np.empty(0, dtype=np.int64)
-        plans += [
-            _plan(replace(start, name=name, made_prompt={}), sources, [each.get(name, none) for each in positions])
-            for name in positions[0]
-        ]
-    return tuple(plans)
+        inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
+    starts = (start if name is None else replace(start, name=name, made_prompt={}) for name in inside)
+    return tuple(
+        _plan(each, sources[0], rows) if both is None else _for_judges(each, both, rows)
+        for each, rows in zip(starts, inside.values(), strict=True)
+    )
 
 
 def plans_for_rate(
@@ -197,17 +203,13 @@ def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
     return {version.title: n for version, n in counts if version is not None and n}
 
 
-def _plan(plan: LabelPlan, sources: Sequence[LabelledAnswers], rows: Sequence[IntArray | None]) -> LabelPlan:
-    """Complete a plan for these rows of each source (None: all rows)."""
+def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None) -> LabelPlan:
+    """Complete a plan for these rows of the source (None: all rows)."""
     if plan.question == "rate":
-        return plan_of_rate(plan, sources[0].sample(rows[0]))
-    pilots = [_pilot(source.sample(inside)) for source, inside in zip(sources, rows, strict=True)]
-    pilot = pilots[0]
-    plan = _started(plan, pilot)
-    if plan.question == "judges":
-        return _completed(_for_judges(plan, pilots, *_differing(sources, rows)), pilot)
+        return plan_of_rate(plan, source.sample(rows))
+    pilot = _pilot(source.sample(rows))
     made_by = {"outcome": _for_outcome, "kappa": _for_kappa, "versions": _for_versions}
-    return _completed(made_by[plan.question](plan, pilot), pilot)
+    return _completed(made_by[plan.question](_started(plan, pilot), pilot), pilot)
 
 
 def plan_of_rate(plan: LabelPlan, sample: SampledLabels) -> LabelPlan:
@@ -227,25 +229,15 @@ def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
 
 
 def _completed(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
-    seconds = plan.seconds_per_review
-    minutes = None if seconds is None else plan.more * seconds / 60
     strata = _strata(pilot, plan.more) if plan.question in {"rate", "outcome", "kappa"} else ()
-    plan = replace(plan, minutes=minutes, strata=strata)
+    return _timed(replace(plan, strata=strata))
+
+
+def _timed(plan: LabelPlan) -> LabelPlan:
+    """Return a plan with the time that its labels take, and with its sentences."""
+    seconds = plan.seconds_per_review
+    plan = replace(plan, minutes=None if seconds is None else plan.more * seconds / 60)
     return replace(plan, sentences=sentences_of(plan))
-
-
-def _differing(sources: Sequence[LabelledAnswers], rows: Sequence[IntArray | None]) -> tuple[int, int, int]:
-    """Return how many answers have usable verdicts of two judge versions, how many of them differ and have a label."""
-    one, other = (
-        source.answers if inside is None else source.answers.at(inside)
-        for source, inside in zip(sources, rows, strict=True)
-    )
-    _, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
-    verdicts, others = one.verdicts[at_one], other.verdicts[at_other]
-    usable = (verdicts != UNUSABLE) & (others != UNUSABLE)
-    differ = usable & (verdicts != others)
-    labelled = sources[0].labelled if rows[0] is None else sources[0].labelled[rows[0]]
-    return int(usable.sum()), int(differ.sum()), int(labelled[at_one[differ]].sum())
 
 
 def _pilot(sample: SampledLabels) -> _Pilot:
@@ -358,46 +350,48 @@ def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     )
 
 
-def _for_judges(plan: LabelPlan, pilots: Sequence[_Pilot], both: int, differ: int, labelled: int) -> LabelPlan:
-    """Plan for two versions that both judged ``both`` answers and differ on ``differ``, ``labelled`` of these."""
-    if not both:
+def _for_judges(plan: LabelPlan, both: BothJudged, rows: IntArray | None) -> LabelPlan:
+    """Plan for two versions, with as many labels as `versus` asks for if its change is the ``reach``."""
+    inside = None if rows is None else np.isin(both.rows, rows)
+    known = both.compare(inside=inside)
+    if not known.answers:
         raise BadInput("the two judge versions judged no answer in common: judge the same answers with both")
-    discordant = differ / both
-    plan = replace(plan, answers=both)
-    differing = f"The two versions differ on {differ:,} of {both:,} answers"
+    discordant = known.differing / known.answers
+    plan = replace(plan, answers=known.answers)
+    differing = f"The two versions differ on {known.differing:,} of {known.answers:,} answers"
     if discordant <= plan.reach:
         impossible = f"{differing}. Their agreement with people cannot differ by {reach_words(plan.reach)}."
-        return replace(plan, enough=False, shows=discordant, sentences=(impossible,))
-    one, other = (pilot.sample for pilot in pilots)
-    _, at_one, at_other = np.intersect1d(one.response_ids, other.response_ids, return_indices=True)
-    usable = ~(np.isnan(one.verdicts[at_one]) | np.isnan(other.verdicts[at_other]))
-    at_one, at_other = at_one[usable], at_other[usable]
-    bad = one.labels.values[at_one]
-    change = (other.verdicts[at_other] == bad).astype(np.float64) - (one.verdicts[at_one] == bad)
-    correlation = (correlation_in_groups(change, pilots[0].groups.at(at_one)) or 0.0) if len(change) else 0.0
-    variance = discordant - plan.reach**2
-    needed, effect = labels_in_groups(
-        lambda design_effect: labels_for_change(plan.reach, variance, design_effect),
-        both,
-        pilots[0].answers_per_group,
-        correlation,
-    )
-    by_lot = needed or both
-    labels = round(min(by_lot, both) * discordant)
-    sentence = (
-        f"{differing}. Only these answers show which version is better, so label only these. A random sample of all "
-        f"answers would need {by_lot:,} labels, but would also show how far each version agrees with people."
-    )
-    return replace(
-        plan,
-        labelled=labelled,
-        labels=labels,
-        more=max(labels - labelled, 0),
-        enough=by_lot <= both,
-        shows=smallest_change(min(by_lot, both), variance, effect),
-        by_lot=by_lot,
-        design_effect=effect,
-        sentences=(sentence,),
+        return _timed(replace(plan, enough=False, shows=discordant, sentences=(impossible,)))
+    change, needed = known.counts.change.value, known.counts.labels_needed
+    variance = needed * (change / POWER) ** 2 if needed and change else discordant - plan.reach**2
+    by_lot = labels_for_change(plan.reach, variance)
+    enough = by_lot <= known.answers
+    sample = both.sampled_where_they_differ(inside)
+    labelled = len(sample.response_ids)
+    there = float(labelled)
+    if known.alone:  # so many labels of an even random sample would be as precise
+        there = 0.0
+        if labelled and not sample.has_gap:
+            there = known.differing**2 / sum(each.answers**2 / each.labelled for each in sample.counts)
+    more = max(round(by_lot * discordant - there), 0) if enough else known.differing
+    more = min(more, known.differing - labelled)
+    sentence = f"{differing}. Only these answers show which version is better"
+    if enough:
+        sentence += (
+            f", so label only these. A random sample of all answers would need {by_lot:,} labels, but would also show "
+            "how far each version agrees with people"
+        )
+    return _timed(
+        replace(
+            plan,
+            labelled=labelled,
+            labels=labelled + more,
+            more=more,
+            enough=enough,
+            shows=smallest_change(min(by_lot, known.answers), variance),
+            by_lot=by_lot,
+            sentences=(f"{sentence}.",),
+        )
     )
 
 
@@ -447,7 +441,7 @@ def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence
     """Return what decides the draw of a planned queue, for the judge versions with these names (default: the primary).
 
     For one version, or none, the answers speak for all answers, and labels of a random sample are not drawn again. For
-    two versions they are answers on which both differ and that have no label.
+    two versions they are answers on which both differ, and labels of a random sample of these are not drawn again.
     """
     versions = plan_versions(connection, judge_versions)
     if not versions:
@@ -455,6 +449,5 @@ def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence
     first, *others = versions
     if not others:
         return DrawPlan(first.id, first.title, np.unique(sampled_labels(connection, first, where).response_ids))
-    known = LabelledAnswers(connection, first, where, scores=False)
-    labelled = np.unique(known.answers.response_ids[known.labelled])
-    return DrawPlan(first.id, first.title, labelled, others[0].id, others[0].title)
+    sample = BothJudged(connection, (first, others[0]), where).sampled_where_they_differ()
+    return DrawPlan(first.id, first.title, np.unique(sample.response_ids), others[0].id, others[0].title)

@@ -45,7 +45,6 @@ _LEFT_OUT = {
     "incomplete": "no usable verdict in some repeat",
     "no_value": "no usable verdict in any repeat",
     "labelled_but_judged_by_one": "judged by one version only",
-    "verdicts_are_equal": "both versions give the same verdict",
     "not_judged": "not judged by this version",
     "labels_not_judged": "labelled, but not judged",
     "unsure": "people were unsure",

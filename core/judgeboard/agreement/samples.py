@@ -251,10 +251,17 @@ class LabelledAnswers:
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
 
-    def sample(self, inside: BoolArray | IntArray | None = None, *, by_group: bool = True) -> SampledLabels:
+    def sample(
+        self,
+        inside: BoolArray | IntArray | None = None,
+        *,
+        by_group: bool = True,
+        also_in_random_order: BoolArray | None = None,
+    ) -> SampledLabels:
         """Return the sampled labels of the answers ``inside`` (a mask or ascending row numbers; default: all).
 
-        Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts.
+        Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts. Of the
+        answers ``inside``, those ``also_in_random_order`` (a mask) were reviewed in a random order of these answers.
         """
         chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
         everything = chosen is None or len(chosen) == len(self.labelled)
@@ -262,6 +269,8 @@ class LabelledAnswers:
         answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
         labelled, values, drawn = self.labelled[rows], self.values[rows], self.drawn[rows]
         in_random_order, flags_in_random_order = self.in_random_order[rows], self._flags_in_random_order[rows]
+        if also_in_random_order is not None:
+            in_random_order = in_random_order | also_in_random_order[rows]
         for matching, reviewed, flagged_only in self._within:
             if matching[rows].all() and flagged_only:
                 flags_in_random_order = flags_in_random_order | reviewed[rows]

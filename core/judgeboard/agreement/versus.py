@@ -1,7 +1,8 @@
 """Two judge versions on the answers that people labelled: is the second one better?"""
 
 import math
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -10,11 +11,11 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import people_values
 from judgeboard.agreement.result import left_out_sentence
-from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
-from judgeboard.stats.estimates import Z, measured, percent, points_words
+from judgeboard.stats.estimates import measured, percent, points_words, unmeasured
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -24,29 +25,33 @@ from judgeboard.stats.paired import (
     changes_by_class,
     conclusion,
     paired_shares,
+    weighted_by_stratum,
+    weighted_changes_by_class,
 )
 from judgeboard.stats.ratings import SCALES
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.strata import BAD, UNUSABLE
+from judgeboard.store.strata import BAD, UNUSABLE, reviewed_where_verdicts_differ
 from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 
 _UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
-_SURELY = 3.29  # standard errors that chance exceeds in 1 of 1,000 cases
+_TO_LABEL = 60  # labels that narrow the share on which one of two versions is right to about 13 points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionsCompared:
     """Two judge versions on the same labelled answers; changes are the second version's value minus the first's.
 
-    ``counts`` are the answers on which both have a usable verdict. ``changes`` are those of kappa, sensitivity
-    (recall of bad answers) and specificity. ``unusable`` counts the labelled answers with an unusable verdict of each
-    version, by title. ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many.
-    ``differing`` is the number of all answers, labelled or not, on which the verdicts differ. If people labelled these
-    answers more or less often than others, ``counts`` are of them ``alone``, and the change is weighted by their share
-    of all answers; how often each version is right is then not known. ``left_out`` counts labelled answers by reason.
-    JSON has the same fields.
+    ``answers`` have usable verdicts of both versions; ``differing`` counts those of them on which the verdicts differ.
+    ``counts`` are the labelled answers among them, and ``changes`` those of kappa, sensitivity (recall of bad answers)
+    and specificity. If the labels are no random sample of all answers, each stands for the answers of its stratum:
+    whether a rule picked the answer, and the first version's verdict. ``counts`` are then of sampled answers on which
+    the versions differ (``alone``). ``to_label`` is the command of a queue, if labels came by no known chance.
+    ``unusable`` counts the labelled answers with an unusable verdict of each version, by title. ``as_wrong`` counts
+    unusable verdicts as wrong; None if both versions have about as many. ``left_out`` counts labelled answers by
+    reason. JSON has the same fields.
     """
 
     first: str
@@ -60,8 +65,10 @@ class VersionsCompared:
     changes: Mapping[str, Estimate]
     unusable: Mapping[str, int]
     as_wrong: PairedShares | None
+    answers: int
     differing: int
     alone: bool = False
+    to_label: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -83,31 +90,84 @@ def compare_versions(
     versions = get_version(connection, first), get_version(connection, second)
     if versions[0].id == versions[1].id:
         raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
-    loaded = [LabelledAnswers(connection, version) for version in versions]
-    one, other = (each.answers.response_ids for each in loaded)
-    _, *places = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-    sides = [each.answers.verdicts[at] for each, at in zip(loaded, places, strict=True)]
-    groups = loaded[0].answers.evidence_groups[places[0]]
-    return compare_verdicts(
-        (versions[0].title, versions[1].title),
-        (sides[0], sides[1]),
-        labelled=loaded[0].labelled[places[0]],
-        bad=loaded[0].values[places[0]] == 1,
-        groups=groups,
-        within=within,
-        left_out=_left_out(connection, versions, loaded, places[0]),
-    )
+    both = BothJudged(connection, versions)
+    return both.compare(within, left_out=_left_out(connection, both))
 
 
-def _left_out(
-    connection: Connection, versions: Sequence[StoredVersion], loaded: Sequence[LabelledAnswers], both: IntArray
-) -> dict[str, int]:
-    """Count the answers with grades that are not compared; ``both`` are the first version's rows that both judged."""
-    ties = loaded[0].sample(np.sort(both), by_group=False).left_out.get("ties", 0) if len(both) else 0
+class BothJudged:
+    """The answers that two judge versions judged, with the labels of people; loaded once.
+
+    ``loaded`` are the answers of the first version. ``rows`` are the positions in them, ascending, of the answers that
+    the second version was asked about too, and ``verdicts`` the verdicts of both on these.
+    """
+
+    def __init__(
+        self, connection: Connection, versions: tuple[StoredVersion, StoredVersion], where: RowFilter | None = None
+    ) -> None:
+        self.versions = versions
+        self.loaded = LabelledAnswers(connection, versions[0], where, scores=False)
+        self.other = LabelledAnswers(connection, versions[1], where, scores=False)
+        ids = self.loaded.answers.response_ids
+        _, rows, others = np.intersect1d(ids, self.other.answers.response_ids, assume_unique=True, return_indices=True)
+        order = np.argsort(rows)
+        self.rows: IntArray = rows[order]
+        self.verdicts = self.loaded.answers.verdicts[self.rows], self.other.answers.verdicts[others[order]]
+        of_queues = reviewed_where_verdicts_differ(connection, [each.id for each in versions])
+        self._in_queues: BoolArray = np.isin(ids, of_queues)
+
+    def sampled_where_they_differ(self, inside: BoolArray | None = None) -> SampledLabels:
+        """Return the sampled labels of the answers (of the rows ``inside``, a mask) on which the verdicts differ.
+
+        Queues that were planned for the two versions are random samples of these answers, and of no others.
+        """
+        one, other = self.verdicts
+        differ = (one != other) & (one != UNUSABLE) & (other != UNUSABLE) & (True if inside is None else inside)
+        return self.loaded.sample(self.rows[differ], by_group=False, also_in_random_order=self._in_queues)
+
+    def compare(
+        self,
+        within: float = WITHIN,
+        inside: BoolArray | None = None,
+        left_out: Mapping[str, int] = MappingProxyType({}),
+    ) -> VersionsCompared:
+        """Compare the versions on all answers, or on those ``inside`` (a mask of the rows)."""
+        kept = np.ones(len(self.rows), dtype=np.bool_) if inside is None else inside
+        rows, verdicts = self.rows[kept], (self.verdicts[0][kept], self.verdicts[1][kept])
+        usable = (verdicts[0] != UNUSABLE) & (verdicts[1] != UNUSABLE)
+        of_all = self.loaded.sample(rows[usable], by_group=False)
+        labelled = self.loaded.labelled[rows]
+        # Labels of all answers, or of a share of all that was drawn, need no weights.
+        is_drawn = not of_all.waiting.any() and self.loaded.drawn[rows][labelled & usable].all()
+        chances = None
+        if (labelled & usable).any() and of_all.unlabelled.any() and not is_drawn:
+            chances = KnownChances(of_all, self.sampled_where_they_differ(inside))
+        return compare_verdicts(
+            (self.versions[0].title, self.versions[1].title),
+            verdicts,
+            labelled=labelled,
+            bad=self.loaded.values[rows] == 1,
+            groups=self.loaded.answers.evidence_groups[rows],
+            within=within,
+            left_out=left_out,
+            chances=chances,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownChances:
+    """The labels that came by known chances: of all answers with usable verdicts, and of those that differ."""
+
+    of_all: SampledLabels
+    of_differing: SampledLabels
+
+
+def _left_out(connection: Connection, both: BothJudged) -> dict[str, int]:
+    """Count the answers with grades that are not compared."""
+    ties = both.loaded.sample(both.rows, by_group=False).left_out.get("ties", 0) if len(both.rows) else 0
     graded = people_values(graded_reviews(connection), SCALES["label"]).response_ids
-    made = answers_of_prompts(connection, [each.id for each in versions])
-    labelled = [each.answers.response_ids[each.labelled] for each in loaded]
-    of_one = np.setdiff1d(np.union1d(*labelled), loaded[0].answers.response_ids[both])
+    made = answers_of_prompts(connection, [each.id for each in both.versions])
+    labelled = [each.answers.response_ids[each.labelled] for each in (both.loaded, both.other)]
+    of_one = np.setdiff1d(np.union1d(*labelled), both.loaded.answers.response_ids[both.rows])
     return {
         "ties": ties,
         **made.counts(graded),
@@ -125,79 +185,91 @@ def compare_verdicts(
     within: float,
     left_out: Mapping[str, int] = MappingProxyType({}),
     looks: int = 1,
+    chances: KnownChances | None = None,
 ) -> VersionsCompared:
     """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
 
-    ``labelled`` and ``bad`` are people's labels. ``looks`` is the number of comparisons on these labels, with this one:
-    the conclusion is corrected for it.
+    ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them; otherwise ``chances``
+    says which of them count. ``looks`` is the number of comparisons on these labels, with this one: the conclusion is
+    corrected for it.
     """
     failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
+    unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
     usable = ~failed[0] & ~failed[1]
     called_bad = verdicts[0] == BAD, verdicts[1] == BAD
     differ = usable & (called_bad[0] != called_bad[1])
-    alone = _labelled_apart(labelled[differ], labelled[usable & ~differ])
-    rows = labelled & (differ if alone else usable)
-    part = float(differ.sum() / usable.sum()) if alone else 1.0
     right = [(called == bad) & ~no_verdict for called, no_verdict in zip(called_bad, failed, strict=True)]
 
-    def shares(rows: BoolArray, within: float) -> PairedShares:
+    def shares(rows: BoolArray) -> PairedShares:
         by_group = grouping(groups[rows], int(rows.sum()))
         made = after_looks(paired_shares(right[0][rows], right[1][rows], by_group, within), by_group, looks)
         return made if not made.n or by_group.count >= MIN_GROUPS else _without_interval(made, by_group.count)
 
-    counts = shares(rows, within / part)
-    by_group = grouping(groups[rows], counts.n)
-    if alone:
-        counts = _weighted(counts, part, int(usable.sum()))
-    unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
-    asked = int(labelled.sum())
-    apart = not alone and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * asked
-    changes = {}
+    has_gap = chances is not None and chances.of_differing.has_gap
+    rows = labelled & usable if chances is None else labelled & differ
+    if chances is not None and not has_gap:
+        rows[differ] = chances.of_differing.is_sampled
+    by_group = grouping(groups[rows], int(rows.sum()))
     enough = by_group.count >= MIN_GROUPS
-    if counts.n and not alone and enough and differ.any():
+    counts, changes = shares(rows), dict[str, Estimate]()
+    if has_gap:
+        counts = _without_figure(counts)
+    elif chances is not None and differ.any():
+        every = grouping(groups[usable], int(usable.sum()))
+        strata, second_right = chances.of_differing.stratum_of, right[1][differ]
+        counts = weighted_by_stratum(
+            counts, strata, rows[differ], second_right, every.at(differ[usable]), int(usable.sum()), within
+        )
+        if not enough:
+            counts = _without_interval(counts, by_group.count)
+        elif not chances.of_all.has_gap:
+            of_all = chances.of_all.stratum_of, chances.of_all.is_sampled
+            called = called_bad[0][usable], called_bad[1][usable]
+            changes = weighted_changes_by_class(*called, *of_all, bad[usable], every)
+    elif enough and differ.any():
         changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
+    apart = chances is None and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
     reached = conclusion(counts.change, within) if enough else Conclusion.NOT_SHOWN
-    if failed[0].any() or failed[1].any():
-        left_out = {**left_out, "unusable": int((labelled & ~usable).sum())}
-    if alone:
-        left_out = {**left_out, "verdicts_are_equal": int((labelled & usable & ~differ).sum())}
-    judged = int(usable.sum()), int(differ.sum())
-    return VersionsCompared(
+    chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
+    left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras": chosen}
+    only = [labelled[differ & called_bad[which]] for which in (0, 1)]
+    free = int(differ.sum()) - (0 if chances is None else int(chances.of_differing.is_sampled.sum()))
+    to_label = _to_label(titles, free) if has_gap or (differ.any() and not counts.n) else None
+    made = VersionsCompared(
         first=titles[0],
         second=titles[1],
         within=within,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence=_sentence(titles, counts, by_group.count, reached, within, judged, alone=alone),
+        sentence="",
         evidence_groups=by_group.count,
         counts=counts,
         changes=changes,
         unusable=unusable,
-        as_wrong=shares(labelled, within) if apart else None,
+        as_wrong=shares(labelled) if apart else None,
+        answers=int(usable.sum()),
         differing=int(differ.sum()),
-        alone=alone,
+        alone=chances is not None,
+        to_label=to_label,
         left_out={reason: n for reason, n in left_out.items() if n},
-        warnings=tuple(_warnings(titles, reached, changes, called_bad, usable, labelled)),
+        warnings=tuple(_warnings(titles, reached, changes)),
     )
+    return replace(made, sentence=" ".join(_sentences(made, only)))
 
 
-def _weighted(counts: PairedShares, part: float, answers: int) -> PairedShares:
-    """Return the comparison of answers on which versions differ, as a change in all ``answers`` (``part`` differ).
+def _to_label(titles: tuple[str, str], unlabelled: int) -> str:
+    """Return the command of a queue with a random sample of the answers on which both differ."""
+    named = (word for title in titles for word in ("--judge-version", title))
+    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(min(unlabelled, _TO_LABEL)), *named)
+    return f"judgeboard {shlex.join(words)} --assign NAMES"
 
-    On the other answers both versions are right or both wrong, so that they add nothing to the change.
-    """
-    change = counts.change
-    if change.value is None:
-        return counts
-    value, ends = change.value * part, None
-    if change.low is not None and change.high is not None:
-        of_part = Z * abs(change.value) * math.sqrt(part * (1 - part) / answers)
-        below, above = (math.hypot(part * (end - change.value), of_part) for end in (change.low, change.high))
-        ends = (value - below, value + above)
-    weighted = measured(
-        value, change.n, ends, method=f"{change.method}, weighted by the share that differs", unit=change.unit
+
+def _without_figure(counts: PairedShares) -> PairedShares:
+    """Return counts of labels that came by no known chance: they tell nothing of other answers."""
+    change = unmeasured(counts.n, "the labels are no random sample")
+    return replace(
+        counts, change=change, p=None, p_mcnemar=None, labels_needed=None, differing_needed=None, as_good_needed=None
     )
-    return replace(counts, change=weighted, differing_needed=counts.labels_needed)
 
 
 def _without_interval(counts: PairedShares, groups: int) -> PairedShares:
@@ -210,36 +282,11 @@ def _few_groups(groups: int) -> str:
     return f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
 
 
-def _warnings(
-    titles: tuple[str, str],
-    reached: Conclusion,
-    changes: Mapping[str, Estimate],
-    called_bad: tuple[BoolArray, BoolArray],
-    usable: BoolArray,
-    labelled: BoolArray,
-) -> list[str]:
-    warnings = []
+def _warnings(titles: tuple[str, str], reached: Conclusion, changes: Mapping[str, Estimate]) -> Iterator[str]:
     for name, words in (("sensitivity", "finds fewer bad answers"), ("specificity", "raises more false alarms")):
         change = changes.get(name)
         if reached.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
-            warnings.append(f"{titles[1]} {words} than {titles[0]}, although it is right as often in all.")
-    only = [usable & called_bad[one] & ~called_bad[other] for one, other in ((0, 1), (1, 0))]
-    if _labelled_apart(*(labelled[rows] for rows in only)):
-        shares = [percent(float(labelled[rows].mean())) for rows in only]
-        warnings.append(
-            f"People labelled {shares[0]} of the answers that only {titles[0]} calls bad, and {shares[1]} of those "
-            f"that only {titles[1]} calls bad. The change may be biased: label an equal share of both."
-        )
-    return warnings
-
-
-def _labelled_apart(first: BoolArray, second: BoolArray) -> bool:
-    """Return whether one of two kinds of answers is labelled more often than chance explains (p below 0.001)."""
-    if not len(first) or not len(second):
-        return False
-    share = float(np.concatenate([first, second]).mean())
-    error = math.sqrt(share * (1 - share) * (1 / len(first) + 1 / len(second)))
-    return abs(float(first.mean()) - float(second.mean())) > _SURELY * error
+            yield f"{titles[1]} {words} than {titles[0]}, although it is right as often in all."
 
 
 def start_words(reached: Conclusion, first: str, second: str, within: float) -> str:
@@ -253,47 +300,78 @@ def start_words(reached: Conclusion, first: str, second: str, within: float) -> 
     return words[reached]
 
 
-def _sentence(
-    titles: tuple[str, str],
-    counts: PairedShares,
-    groups: int,
-    reached: Conclusion,
-    within: float,
-    judged: tuple[int, int],
-    *,
-    alone: bool,
-) -> str:
-    """Return the conclusion; ``judged`` are the answers with usable verdicts of both, and those that differ."""
-    both, differing = judged
-    if both and not differing:
-        every = "the 1 answer" if both == 1 else f"all {both:,} answers"
-        return (
-            f"{titles[0]} and {titles[1]} give the same verdict on {every} that both judged, so no label can tell them "
-            "apart."
-        )
-    if not counts.n:
-        nothing = f"No answer has a label of people and usable verdicts of both {titles[0]} and {titles[1]}."
-        same = f" They give the same verdict on {both - differing:,} of {counted(both, 'answer')} that both judged."
-        return nothing + (same if both else "")
-    change = points_words(counts.change, sign=True)
-    start = (
-        f"{start_words(reached, *titles, within)}: the share of right verdicts changes by {change}, on "
-        f"{counted(counts.n, 'labelled answer')}{' on which they differ' if alone else ''}."
+def too_few_words(answers: int, needed: int, goal: str) -> str:
+    """Return what to do if two versions judged fewer answers than labels are ``needed`` to show the ``goal``."""
+    return (
+        f"To show {goal}, about {counted(needed, 'label')} of a random sample are needed, and both versions judged "
+        f"only {counted(answers, 'answer')}. Judge about {needed - answers:,} more answers with both versions, and "
+        "label those on which they differ."
     )
-    if alone:
-        start += " How often each version is right is not known from these answers."
-    if reached is not Conclusion.NOT_SHOWN:
-        return start
-    if groups < MIN_GROUPS:
-        few = _few_groups(groups)
-        return f"{start} {few[0].upper()}{few[1:]}."
-    if counts.labels_needed is not None:
-        where = "on such answers" if alone else f"in all, {counts.differing_needed:,} of them where the two differ"
-        are = "is" if counts.labels_needed == 1 else "are"
-        start += f" To show a change of this size, about {counted(counts.labels_needed, 'label')} {are} needed {where}."
-    if counts.as_good_needed is not None and counts.as_good_needed < (counts.labels_needed or math.inf):
-        start += (
-            f" If this is the true change, about {counted(counts.as_good_needed, 'label')} would show that {titles[1]} "
-            f"is as good, within {100 * within:g} points."
+
+
+def _sentences(made: VersionsCompared, only: Sequence[BoolArray]) -> Iterator[str]:
+    """Yield the conclusion and what it rests on.
+
+    ``only`` tells which answers have a label, of those that only the first and of those that only the second version
+    calls bad.
+    """
+    counts, both = made.counts, made.answers
+    if both and not made.differing:
+        every = "the 1 answer" if both == 1 else f"all {both:,} answers"
+        yield (
+            f"{made.first} and {made.second} give the same verdict on {every} that both judged, so no label can tell "
+            "them apart."
         )
-    return start if counts.labels_needed or counts.as_good_needed else f"{start} Label answers on which the two differ."
+        return
+    to_label = f"To label a random sample of the answers on which they differ: `{made.to_label}`"
+    if not counts.n and not made.alone:
+        yield f"No answer has a label of people and usable verdicts of both {made.first} and {made.second}."
+        if both:
+            same = f"{both - made.differing:,} of {counted(both, 'answer')}"
+            yield f"They give the same verdict on {same} that both judged. {to_label}"
+        return
+    yield f"{start_words(made.conclusion, made.first, made.second, made.within)}."
+    if labelled := counts.n if made.alone else counts.only_first + counts.only_second:
+        yield (
+            f"Of {counted(labelled, 'labelled answer')} on which they differ, {made.first} is right on "
+            f"{counts.only_first:,} and {made.second} on {counts.only_second:,}."
+        )
+    if made.to_label is not None:
+        shares = [f"{percent(float(each.mean()) if len(each) else 0.0)} of the {len(each):,}" for each in only]
+        yield (
+            f"People labelled {shares[0]} answers that only {made.first} calls bad, and {shares[1]} that only "
+            f"{made.second} calls bad. These labels are no random sample, so they tell nothing of the other answers. "
+            f"{to_label}"
+        )
+        return
+    in_all, change = f"In all {counted(both, 'answer')} that both judged", points_words(counts.change, sign=True)
+    if made.alone:
+        yield f"{in_all}, the share of right verdicts changes by {change}."
+        yield "Each label is weighted by the chance that its answer had to get one."
+        if not made.changes:
+            yield "How often each version is right is not known from these labels."
+    else:
+        yield f"{in_all}, this changes the share of right verdicts by {change}."
+    if made.conclusion is Conclusion.NOT_SHOWN:
+        yield from _more_labels(made)
+
+
+def _more_labels(made: VersionsCompared) -> Iterator[str]:
+    """Yield how many labels would show the change."""
+    if made.evidence_groups < MIN_GROUPS:
+        few = _few_groups(made.evidence_groups)
+        yield f"{few[0].upper()}{few[1:]}."
+        return
+    needed, as_good = made.counts.labels_needed or math.inf, made.counts.as_good_needed or math.inf
+    if needed <= made.answers:
+        labels = f"{counted(int(needed), 'label')} of a random sample {'is' if needed == 1 else 'are'}"
+        yield f"To show a change of this size, about {labels} needed."
+    elif needed < math.inf:
+        yield too_few_words(made.answers, int(needed), "a change of this size")
+    if as_good < min(needed, made.answers + 1):
+        yield (
+            f"If this is the true change, about {counted(int(as_good), 'label')} would show that {made.second} is as "
+            f"good, within {100 * made.within:g} points."
+        )
+    if min(needed, as_good) == math.inf:
+        yield "Label answers on which the two differ."

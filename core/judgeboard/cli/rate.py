@@ -133,7 +133,8 @@ def plan_command(
         )
     first = plans[0]
     options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
-    if first.more and question != "versions" and not first.shows_nothing:
+    out_of_reach = question == "judges" and not first.enough
+    if first.more and question != "versions" and not first.shows_nothing and not out_of_reach:
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         named += [word for condition in conditions_of(where) for word in ("--where", condition)]

@@ -97,9 +97,9 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
 def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     """Show whether a judge version is better than another one.
 
-    Compares both with the labels of people, on the answers that both judged. Answers with the same passages
-    count as one unit. Exit code 0: the new version is better, or worse by at most --within; 1: worse; 2: too few labels
-    to decide. The output then has the number of labels that are still needed.
+    Compares both with the labels of people, on the answers that both judged. Labels are weighted by the chance that
+    their answers had to get one. Answers with the same passages count as one unit. Exit code 0: the new version is
+    better, or worse by at most --within; 1: worse; 2: too few labels to decide. The output then says what to label.
     """
     from judgeboard.agreement.versus import compare_versions
 
@@ -111,7 +111,8 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     change = result.counts.change.value
     if result.exit_code == 2 and change is not None and 0.0005 <= abs(change) < 1:
         named = (word for title in (result.first, result.second) for word in ("--judge-version", title))
-        options.suggest("plan", "--for", "judges", "--reach", f"{abs(change):.3f}", *named)
+        # Six digits, so that the plan asks for as many labels as the sentence.
+        options.suggest("plan", "--for", "judges", "--reach", f"{abs(change):.6g}", *named)
     return result.exit_code
 
 
@@ -153,7 +154,8 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
         yield result.left_out_sentence
     if not result.counts.n:
         return
-    yield _counts_line(result, result.counts)
+    if not result.alone:
+        yield _counts_line(result, result.counts)
     named = {"kappa": "Cohen's kappa", "sensitivity": "recall of bad answers", "specificity": "specificity"}
     if result.changes:
         yield "change: " + ", ".join(
@@ -169,12 +171,13 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
 
 
 def _counts_line(result: "VersionsCompared", counts: "PairedShares") -> str:
-    p = "" if counts.p is None else f"p = {counts.p:.2g} by evidence group, "
+    ps = (("p = {:.2g} by evidence group", counts.p), ("McNemar p = {:.2g}", counts.p_mcnemar))
+    p = ", ".join(words.format(value) for words, value in ps if value is not None)
     both_wrong = counts.n - counts.first_right - counts.only_second
     return (
         f"both right {counts.first_right - counts.only_first:,}, only {result.first} right {counts.only_first:,}, "
         f"only {result.second} right {counts.only_second:,}, both wrong {both_wrong:,} "
-        f"({p}McNemar p = {counts.p_mcnemar:.2g})"
+        f"({p})"
     )
 
 

@@ -77,7 +77,7 @@ def anchor_change(
     p_values = {}
     if n:
         p_values["direction"] = mcnemar(to_good, to_bad)
-    if agreement.n:
+    if agreement.n and agreement.p_mcnemar is not None:
         p_values["agreement"] = agreement.p_mcnemar
     p_score = MeanChange(shift, of_scores.count - 1).p if of_scores.count > 1 else None
     if p_score is not None:

@@ -8,9 +8,10 @@ from statistics import NormalDist
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping
-from judgeboard.stats.estimates import measured, t_quantile, unmeasured, within_range
+from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray
+from judgeboard.stats.estimates import Z, measured, t_quantile, unmeasured, within_range
 from judgeboard.stats.intervals import influence_estimate, mean_estimate, standard_error, wilson
+from judgeboard.stats.rates import FEWEST_OF_RARER, STATISTICS_OF_ALL, Stratum, app_effect, rate, strata_of, summed
 from judgeboard.stats.sample_size import POWER, kappa_influence
 from judgeboard.stats.significance import mcnemar
 
@@ -67,7 +68,7 @@ class PairedShares:
     only_second: int
     change: Estimate
     p: float | None
-    p_mcnemar: float
+    p_mcnemar: float | None
     labels_needed: int | None
     differing_needed: int | None
     as_good_needed: int | None
@@ -130,7 +131,55 @@ def after_looks(shares: PairedShares, groups: Grouping, looks: int) -> PairedSha
     """Return a comparison corrected for the number of looks at the same labels (Bonferroni)."""
     change = MeanChange(shares.change, groups.count - 1).simultaneous(looks) if looks > 1 else shares.change
     p = None if shares.p is None else min(1.0, looks * shares.p)
-    return replace(shares, change=within_range(change, -1, 1), p=p, p_mcnemar=min(1.0, looks * shares.p_mcnemar))
+    p_mcnemar = None if shares.p_mcnemar is None else min(1.0, looks * shares.p_mcnemar)
+    return replace(shares, change=within_range(change, -1, 1), p=p, p_mcnemar=p_mcnemar)
+
+
+def weighted_by_stratum(
+    shares: PairedShares,
+    strata: IntArray,
+    labelled: BoolArray,
+    second_right: BoolArray,
+    groups: Grouping,
+    answers: int,
+    within: float,
+) -> PairedShares:
+    """Return the ``shares`` of labelled answers on which two versions differ, as the change in all ``answers``.
+
+    The arrays have one row for each answer on which the versions differ; on all others both are right or both are
+    wrong, so that they add nothing to the change. Labels are a random sample of their stratum (small numbers), and each
+    stratum has one. ``second_right`` is read where an answer is ``labelled``. The share of answers that only the second
+    version gets right is post-stratified (`judgeboard.stats.rates.rate`), and has the interval of a share.
+    """
+    count, n = int(strata.max()) + 1, int(labelled.sum())
+    gains = np.where(second_right, 1.0, -1.0)[labelled]
+    population, labels = summed(strata, np.zeros(len(strata)), groups.codes, count, labelled, gains)
+    effect = app_effect(population, labels)
+    columns = (strata, strata[labelled], strata[labelled & second_right])
+    counts = [
+        Stratum(*map(int, each)) for each in zip(*(np.bincount(of, minlength=count) for of in columns), strict=True)
+    ]
+    # The change is twice the rate minus the share that differs: half of these answers minus the rate, times -2.
+    half = rate(counts, "app", effect, judged_bad=[0.5] * count)
+    if half.value is None or half.low is None or half.high is None:
+        change = unmeasured(n, half.reason or "no labels")
+        return replace(shares, change=change, p=None, p_mcnemar=None, labels_needed=None, differing_needed=None)
+    part, value, low, high = len(strata) / answers, -2 * half.value, -2 * half.high, -2 * half.low
+    of_part = Z * abs(value) * math.sqrt(part * (1 - part) * effect / answers)
+    ends = [part * value + side * math.hypot(part * (end - value), of_part) for side, end in ((-1, low), (1, high))]
+    made = measured(part * value, n, (ends[0], ends[1]), method=half.method, unit=groups.group)
+    change, mean = within_range(made, -1, 1), part * value
+    variance = (part - mean**2) * effect * POWER**2
+    needed = math.ceil(variance / mean**2) if mean else None
+    return replace(
+        shares,
+        change=change,
+        p=None,
+        p_mcnemar=None,
+        labels_needed=needed,
+        differing_needed=math.ceil(needed * part) if needed else None,
+        as_good_needed=math.ceil(variance / (mean + within) ** 2) if mean > -within else None,
+    )
 
 
 def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> dict[str, Estimate]:
@@ -147,6 +196,73 @@ def changes_by_class(first: BoolArray, second: BoolArray, people: BoolArray, gro
             else unmeasured(0, f"people found no {kind} answer")
         )
     return changes
+
+
+def weighted_changes_by_class(
+    first: BoolArray, second: BoolArray, strata: IntArray, labelled: BoolArray, bad: BoolArray, groups: Grouping
+) -> dict[str, Estimate]:
+    """Return the figures of `changes_by_class` in all answers, one row each, from labels on some of them.
+
+    Labels are a random sample of their stratum (small numbers), and each stratum has one. ``bad`` is read where an
+    answer is ``labelled``. Within a stratum and both verdicts, only the share of bad answers is unknown. Its interval
+    is Wilson's, and the MOVER (see `judgeboard.stats.rates`) puts these together.
+    """
+    values, n = bad[labelled].astype(np.float64), int(labelled.sum())
+    of_strata = np.bincount(strata[labelled], weights=values) / np.maximum(np.bincount(strata[labelled]), 1)
+    kinds, strata = np.unique(4 * strata + 2 * first + second, return_inverse=True)
+    count = len(kinds)
+    population, labels = summed(strata, np.zeros(len(strata)), groups.codes, count, labelled, values)
+    counts = strata_of(population, labels)
+    sizes = np.array([each.labelled for each in counts])
+    shares = np.array([each.bad for each in counts]) / np.maximum(sizes, 1)
+    shares = np.where(sizes > 0, shares, of_strata[kinds // 4])
+    weights = population.answers / population.total
+    good_cells = 4 * (kinds // 2 % 2) + kinds % 2  # the first version's verdict, people's label, the second's verdict
+    cells = good_cells[labels.strata] + 2 * values.astype(np.int64)
+
+    def cube(of_bad: FloatArray) -> FloatArray:
+        """Return the shares of all answers in each cell, for these shares of bad answers."""
+        made = np.bincount(good_cells, weights * (1 - of_bad), 8) + np.bincount(good_cells + 2, weights * of_bad, 8)
+        return made.astype(np.float64, copy=False).reshape(2, 2, 2)
+
+    changes = {}
+    for name, counting in (("kappa", n), ("sensitivity", int(values.sum())), ("specificity", int(n - values.sum()))):
+        value, slopes = _change_of_cells(name, cube(shares))
+        if value is None:
+            changes[name] = unmeasured(counting, "all labels are the same")
+            continue
+        effect = app_effect(population, replace(labels, values=slopes[cells]))
+        low, high = wilson(shares, np.maximum(sizes, 1) / effect)
+        bounds = np.where(sizes > 0, low, 0.0), np.where(sizes > 0, high, 1.0)
+        moved = [np.where(np.eye(count) > 0, each, shares) for each in bounds]
+        ends = np.array([[_change_of_cells(name, cube(row))[0] for row in rows] for rows in moved], dtype=np.float64)
+        if counting < FEWEST_OF_RARER or np.isnan(ends).any():
+            changes[name] = measured(value, counting, reason=f"no interval: only {counting} labels count")
+            continue
+        levels = (1 - shares) * slopes[good_cells] + shares * slopes[good_cells + 2]
+        between = Z**2 * effect * float(weights @ np.square(levels - weights @ levels)) / population.total
+        below, above = (
+            math.sqrt(float(np.square(np.maximum(side * (ends - value), 0).max(axis=0)).sum()) + between)
+            for side in (-1, 1)
+        )
+        made = measured(value, counting, (value - below, value + above), method=_MOVER, unit=groups.group)
+        changes[name] = within_range(made, *((-2, 2) if name == "kappa" else (-1, 1)))
+    return changes
+
+
+_MOVER = "post-stratified, MOVER"
+
+
+def _change_of_cells(name: str, cube: FloatArray) -> tuple[float | None, FloatArray]:
+    """Return the change of a statistic from the shares of the cells, and its slope for each of them.
+
+    The axes are the first version's verdict, people's label and the second version's verdict. None if undefined.
+    """
+    statistic = STATISTICS_OF_ALL[name][0]
+    before, of_before = statistic(cube.sum(axis=2).T.ravel())
+    after, of_after = statistic(cube.sum(axis=0).ravel())
+    slopes = of_after.reshape(1, 2, 2) - of_before.reshape(2, 2).T[:, :, None]
+    return None if before is None or after is None else after - before, slopes.ravel()
 
 
 def _kappa_change(first: BoolArray, second: BoolArray, people: BoolArray, groups: Grouping) -> Estimate:

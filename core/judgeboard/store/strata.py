@@ -1,5 +1,6 @@
 """Answers as columns, for figures about all of them, and random draws within strata of flags and verdicts."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, NamedTuple
@@ -195,15 +196,33 @@ def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
     for queue in list_queues(connection, subject=ANSWERS):
         if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference:
             queue_ids.setdefault((queue.filter, queue.flagged_only), []).append(queue.id)
+    return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
+
+
+def reviewed_where_verdicts_differ(connection: Connection, version_ids: Collection[int]) -> IntArray:
+    """Return the ids, ascending, of answers that people reviewed in queues planned for these two judge versions.
+
+    These are random samples of all answers on which the verdicts of both differ; queues with a filter do not count.
+    """
+    ids = [
+        queue.id
+        for queue in list_queues(connection, subject=ANSWERS)
+        if queue.of_difference
+        and queue.plan is not None
+        and {queue.plan[name] for name in STORED_AS.values()} == set(version_ids)
+        and queue.filter == RowFilter()
+    ]
+    return _reviewed_in(connection, ids)
+
+
+def _reviewed_in(connection: Connection, queue_ids: Collection[int]) -> IntArray:
     query = (
         select(QUEUE_ITEM.c.response_id)
         .join(REVIEW, REVIEW.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.test.is_(False), QUEUE_ITEM.c.bulk.is_(None))
+        .where(QUEUE_ITEM.c.queue_id.in_(queue_ids))
     )
-    return [
-        RandomOrder(*which, np.unique(read_columns(connection, query.where(QUEUE_ITEM.c.queue_id.in_(ids)))[0]))
-        for which, ids in queue_ids.items()
-    ]
+    return np.unique(read_columns(connection, query)[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

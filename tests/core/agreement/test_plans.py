@@ -102,6 +102,12 @@ class TestRagtruth:
         assert 0 < plan.labelled < plan.labels
         impossible = planned(drawn_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
         assert not impossible.enough
+        far = planned(drawn_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
+        more = far.by_lot - 1344
+        assert (far.enough, more > 1_000, far.labels) == (False, True, 241)
+        assert f"Judge about {more:,} more answers with both versions" in far.sentences[0]
+        assert f"A queue of the other {far.more} answers on which they differ (`--plan judges --n" in far.sentences[0]
+        assert "label only these" not in " ".join(far.sentences)
 
     def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
         with drawn_ragtruth.reading() as connection:

@@ -73,7 +73,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     assert result.held_out.counts.n == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.counts.only_second > 10
     assert result.broken == ()
-    assert result.sentence.startswith("rag candidate v1 is better than rag v1: ")
+    assert result.sentence.startswith("rag candidate v1 is better than rag v1. ")
     assert len(rows_of(store, JUDGMENT)) == stored, "verdicts of candidates raise no flags"
     [proposal] = asked_of(endpoint, STRONG)
     assert "CASE 1 QUESTION" in proposal
@@ -199,7 +199,7 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
     assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
     assert (len(result.mended), result.broken) == (2, ())
     assert result.sentence.startswith("Not shown yet whether rag candidate v1 is better or worse than rag v1")
-    assert "labels are needed" in result.sentence
+    assert "labels of a random sample are needed" in result.sentence
 
 
 def only_develop(system: str, task: str) -> float:
@@ -338,7 +338,7 @@ def test_recorded_replies_align_without_an_endpoint(
     words = ["--db", address(sqlite_store), "--replies", str(replies), "--candidates", "1"]
     assert run(["align", "--judge-version", "rag", "--model", "any", *words]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("rag candidate v1 is better than rag v1: ")
+    assert printed.startswith("rag candidate v1 is better than rag v1. ")
     assert "candidate 1, best: right on" in printed
     assert run(["prompt", "rag candidate v1", "--db", address(sqlite_store)]) == 0
     assert CAREFUL in capsys.readouterr().out

@@ -23,6 +23,8 @@ from judgeboard.stats.paired import (
     changes_by_class,
     conclusion,
     paired_shares,
+    weighted_by_stratum,
+    weighted_changes_by_class,
 )
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.sample_size import labels_for_change
@@ -311,3 +313,55 @@ def test_changes_stay_in_their_range_however_few_the_labels(rows: list[tuple[boo
     for name, change in changes.items():
         most = 2 if name == "kappa" else 1
         assert all(end is None or -most <= end <= most for end in (change.value, change.low, change.high)), name
+
+
+def test_labels_with_weights_show_the_change_of_all_answers() -> None:
+    """All that the first judge calls bad are labelled, and a tenth of the rest: unweighted, the second looks better."""
+    rng = np.random.default_rng(3)
+    n = 4_000
+    people = rng.random(n) < 0.3
+    first, second = (np.where(rng.random(n) < error, ~people, people) for error in (0.15, 0.22))
+    drawn = rng.random(n) < 0.1
+    differ, labelled = first != second, first | drawn
+    groups, every = grouping(None, int(differ.sum())), grouping(None, n)
+    truth = paired_shares(first == people, second == people, every)
+    right = (second == people)[differ]
+    alone = paired_shares(first[labelled] == people[labelled], second[labelled] == people[labelled], every.at(labelled))
+    made = weighted_by_stratum(alone, first[differ].astype(np.int64), labelled[differ], right, groups, n, 0.02)
+    assert (truth.change.value or 0) < 0 < (alone.change.value or 0)
+    assert made.change.low is not None
+    assert made.change.high is not None
+    assert made.change.low < (truth.change.value or 0) < made.change.high < (alone.change.value or 0)
+    assert (made.p, made.p_mcnemar) == (None, None)
+    assert made.labels_needed == pytest.approx(truth.labels_needed, rel=0.5)
+    complete = weighted_by_stratum(alone, first[differ].astype(np.int64), differ[differ], right, groups, n, 0.02)
+    for name in ("value", "low", "high"):
+        assert getattr(complete.change, name) == pytest.approx(getattr(truth.change, name), abs=0.002)
+    of_all = changes_by_class(first, second, people, every)
+    weighted = weighted_changes_by_class(first, second, first.astype(np.int64), labelled, people, every)
+    without_choice = np.ones(n, dtype=bool)
+    of_complete = weighted_changes_by_class(first, second, first.astype(np.int64), without_choice, people, every)
+    for name, change in of_all.items():
+        assert of_complete[name].value == pytest.approx(change.value)
+        assert of_complete[name].low == pytest.approx(change.low, abs=0.01)
+        assert of_complete[name].high == pytest.approx(change.high, abs=0.01)
+        low, high = weighted[name].low, weighted[name].high
+        assert low is not None
+        assert high is not None
+        assert low < (change.value or 0) < high
+        assert high - low > (change.high or 0) - (change.low or 0), "the missing labels make it wider"
+
+
+def test_a_share_of_labels_of_one_kind_still_has_an_interval() -> None:
+    """Three labels of the answers that only the second judge calls bad all say the same."""
+    first = np.array([True] * 60 + [False] * 140)
+    second = np.array([False] * 30 + [True] * 60 + [False] * 110)
+    people = np.array([True] * 20 + [False] * 10 + [True] * 60 + [False] * 110)
+    labelled = first.copy()
+    labelled[[60, 70, 80, *range(100, 130)]] = True
+    changes = weighted_changes_by_class(first, second, first.astype(np.int64), labelled, people, grouping(None, 200))
+    change = changes["sensitivity"]
+    assert change.low is not None
+    assert change.high is not None
+    assert change.high - change.low > 0.15
+    assert change.low < (change.value or 0) < change.high
