@@ -251,7 +251,7 @@ def stats_command() -> None:
     """
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.stats import (
-        agreement_table,
+        agreement_tables,
         agreement_words,
         flags_table,
         judgments_table,
@@ -260,10 +260,10 @@ def stats_command() -> None:
     )
 
     stats = measure(options.seen(options.open_store()))
-    tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
+    tables = (judgments_table(stats), flags_table(stats), *agreement_tables(stats))
     lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
     lines += [line for table in tables if table.rows for line in ("", *text_lines(table))]
-    options.show(stats, [*lines, *left_out_lines(stats), *agreement_words(stats)])
+    options.show(stats, [*lines, *agreement_words(stats), *left_out_lines(stats)])
 
 
 @options.command(
