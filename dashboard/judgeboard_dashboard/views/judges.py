@@ -56,8 +56,14 @@ from judgeboard_dashboard.widgets.texts import (
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
 FIELDS = ("version", "score", "table", "calibrate")
-GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
-MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
+GROUPS = {
+    "Warnings": State.WARNING,
+    "Not conclusive": State.NOT_CONCLUSIVE,
+    "No fault found": State.OK,
+    "Does not apply": None,
+    "Not measured": State.NOT_MEASURED,
+}
+MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound"}
 COLUMNS: Columns[tuple[Check, AnswerStart]] = {
     Column("Check", width=140): lambda line: check_title(line[0]),
     Column("Answer", width=170): lambda line: line[1].external_id,
@@ -104,6 +110,10 @@ def judges() -> None:
         except NotFound as error:
             combined = str(error)
     sentence(health_sentence(health.report))
+    with st.container(key="judges_agreement", horizontal=True, vertical_alignment="center", gap="small"):
+        caption("These checks do not measure the agreement with people.")
+        of_version = Rows("agreement", {"version": version.title})
+        open_button("Open agreement", of_version, key="judges_open_agreement", type="tertiary")
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
@@ -125,9 +135,7 @@ def _kept_records(database: str) -> KeptRecords:  # noqa: ARG001 - the key
 
 
 def _checks(health: HealthPage) -> None:
-    groups: list[tuple[str, State | None]] = [(title, state) for state, title in GROUPS.items()]
-    groups.insert(2, ("Does not apply", None))
-    for title, state in groups:
+    for title, state in GROUPS.items():
         checks = health.report.idle if state is None else health.report.in_state(state)
         if not checks:
             continue
@@ -154,7 +162,7 @@ def _check(check: Check, *, command: bool) -> None:
             "div",
             head,
             tag("div", commands(check.sentence), cls="jb-said"),
-            cls=MARKS[check.state] if check.applies else "jb-check",
+            cls=MARKS.get(check.state, "jb-check") if check.applies else "jb-check",
         )
     )
     if command and check.command and check.state is not State.OK:
