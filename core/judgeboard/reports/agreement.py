@@ -141,7 +141,7 @@ def to_grade_more(result: AgreementResult) -> str | None:
 
 def figures_table(statistics: Statistics) -> Table:
     """Return every statistic with its value, interval and n."""
-    columns = (Column("Figure"), Column("Value"), Column("95 % CI"), Column("n", "count"), Column("Method"))
+    columns = (Column("Figure", width=230), *map(Column, ("Value", "95 % CI")), Column("n", "count"), Column("Method"))
     return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
 
 

@@ -378,13 +378,14 @@ def _all_figures(figures: AgreementFigures) -> None:
         rows,
         [figures.rows(figures.cell())] * len(rows.rows),
         key="figures",
+        most=len(rows.rows),
         under=("The CSV file also contains the figures of every slice.",),
         csv=lambda: _file_with_slices(figures.page.choice),
     )
     if alone:
         caption(f"{alone_title(figures.result)}:")
         rows = figures_table(alone)
-        table(rows, [figures.rows(figures.cell())] * len(rows.rows), key="figures_alone")
+        table(rows, [figures.rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
     if classes := figures.result.classes:
         rows = classes_table(classes)
         table(rows, [figures.rows(figures.cell(people=each.category)) for each in classes], key="classes")

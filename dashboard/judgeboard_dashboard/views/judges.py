@@ -110,7 +110,7 @@ def judges() -> None:
         except NotFound as error:
             combined = str(error)
     sentence(health_sentence(health.report))
-    with st.container(key="judges_agreement", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("These checks do not measure the agreement with people.")
         of_version = Rows("agreement", {"version": version.title})
         open_button("Open agreement", of_version, key="judges_open_agreement", type="tertiary")
@@ -146,7 +146,7 @@ def _checks(health: HealthPage) -> None:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
                     caption("To make the control answers for all of these checks:" if len(made) > 1 else None)
-                    st.code(with_database(health.control_answers_command(made)), language=None, wrap_lines=True)
+                    _command(health.control_answers_command(made))
 
 
 def _check(check: Check, *, command: bool) -> None:
@@ -166,7 +166,12 @@ def _check(check: Check, *, command: bool) -> None:
         )
     )
     if command and check.command and check.state is not State.OK:
-        st.code(with_database(check.command), language=None, wrap_lines=True)
+        _command(check.command)
+
+
+def _command(command: str) -> None:
+    """Show a command; of several, each has a line of its own."""
+    st.code(with_database(command).replace(" && ", "\n"), language=None, wrap_lines=True)
 
 
 def _scores(health: HealthPage, *, as_table: bool) -> None:
@@ -348,7 +353,7 @@ def alignment(version: StoredVersion) -> None:
     if page is None:
         caption("A model can propose better instructions for this judge. Labels of people show if they are better.")
         command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
-        st.code(with_database(command), language=None, wrap_lines=True)
+        _command(command)
         return
     look = page.stored.look
     sentence(look.sentence)

@@ -179,7 +179,7 @@ def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bo
 def _left_out(left_out: Sequence[LeftOut]) -> None:
     if not left_out:
         return
-    with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("Left out:")
         for each in left_out:
             if each.where is None:
