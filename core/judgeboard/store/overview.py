@@ -284,12 +284,14 @@ class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
     ``flag_precision`` is the share of confirmed among all decided flags, with its interval. It leaves out the random
-    sample, whose flags report no fault. ``judge`` is the name of the primary judge, None before the first judgment;
-    ``judged`` are its counts. ``quadrant`` counts answers by (judge side, user side), without empty cells.
+    sample, whose flags report no fault; ``decided_rules`` are the rules of these flags. ``judge`` is the name of the
+    primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge
+    side, user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
     flag_precision: Estimate
+    decided_rules: tuple[str, ...]
     judge: str | None
     judged: tuple[JudgeDay, ...]
     quadrant: dict[tuple[str, str], int]
@@ -313,20 +315,17 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
+    outcomes = {rule: outcome for rule, outcome in outcomes_by_rule(connection).items() if rule != RANDOM_SAMPLE}
+    confirmed, decided = (sum(outcome[place] for outcome in outcomes.values()) for place in (0, 1))
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
-        flag_precision=_flag_precision(connection),
+        flag_precision=replace(share_intervals(confirmed, decided)[0], unit="flag"),
+        decided_rules=tuple(sorted(outcomes)),
         judge=judge,
         judged=tuple(judge_days(connection, judge, days)),
         quadrant=quadrant(connection),
         last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),
     )
-
-
-def _flag_precision(connection: Connection) -> Estimate:
-    outcomes = [outcome for rule, outcome in outcomes_by_rule(connection).items() if rule != RANDOM_SAMPLE]
-    confirmed, decided = (sum(outcome[place] for outcome in outcomes) for place in (0, 1))
-    return replace(share_intervals(confirmed, decided)[0], unit="flag")
 
 
 def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecision, ...]:

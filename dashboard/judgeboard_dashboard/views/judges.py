@@ -33,7 +33,17 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, saving, seen, stacking_columns, store
+from judgeboard_dashboard.session import (
+    as_query,
+    ask_reviewer,
+    page,
+    problem,
+    reading,
+    saving,
+    seen,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
@@ -112,8 +122,9 @@ def judges() -> None:
     sentence(health_sentence(health.report))
     with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("These checks do not measure the agreement with people.")
-        of_version = Rows("agreement", {"version": version.title})
-        open_button("Open agreement", of_version, key="judges_open_agreement", type="tertiary")
+        # A button would set the address here, where a field is bound to the parameter.
+        of_version = as_query({"version": version.title})
+        st.page_link("views/agreement.py", label="Open agreement", query_params=of_version)
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.flags.rules import RANDOM_SAMPLE, RULES
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval, too_few
 from judgeboard.store.filters import RowFilter
@@ -115,7 +114,7 @@ def _cards(state: Overview) -> None:
             leads=(
                 "responses",
                 "Open confirmed answers",
-                {"state": ["confirmed"], "rule": [rule.name for rule in RULES if rule.name != RANDOM_SAMPLE]},
+                {"state": ["confirmed"], "rule": list(state.decided_rules)},
             ),
             tip="Share of decided flags that people confirmed, without the random sample, with its 95 % interval.",
         )

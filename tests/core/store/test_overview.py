@@ -76,6 +76,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     assert (result.today.open_answers, result.today.decided, result.today.decided_by_me) == (1, 1, 1)
     precision = result.flag_precision
     assert (precision.value, precision.n, precision.unit) == (pytest.approx(2 / 3), 3, "flag")
+    assert result.decided_rules == ("low_quality",)
     assert [one.review_id for one in result.last_decisions] == [done[2].review_id, done[0].review_id]
     assert (result.last_decisions[0].decision, result.last_decisions[0].rules) == ("confirm", ("low_quality",))
 

@@ -35,7 +35,7 @@ DAY = date(2026, 3, 9)  # a Monday
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
+    return Overview(tuple(days), Estimate(None), (), "rag", (JudgeDay(DAY),), {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
