@@ -34,7 +34,6 @@ from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import (
-    as_query,
     ask_reviewer,
     page,
     problem,
@@ -122,9 +121,7 @@ def judges() -> None:
     sentence(health_sentence(health.report))
     with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("These checks do not measure the agreement with people.")
-        # A button would set the address here, where a field is bound to the parameter.
-        of_version = as_query({"version": version.title})
-        st.page_link("views/agreement.py", label="Open agreement", query_params=of_version)
+        st.page_link("views/agreement.py", label="Open agreement")
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
