@@ -45,7 +45,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import ALL_ANSWERS, PERIOD_DAYS, Change, Period, alarm_limits, start_of
+from judgeboard.trends import ALL_ANSWERS, PERIOD_DAYS, Change, LeftOut, Period, alarm_limits, start_of
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -255,6 +255,13 @@ class CorrectedTrend:
     def monitors(self) -> list[tuple[str, Monitor]]:
         """All monitors with their query types."""
         return [(panel.query_type, each) for panel in self.panels for each in panel.monitors]
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The answers that no point counts: those without a time."""
+        timeless = sum(panel.without_time for panel in self.panels if panel.query_type == ALL_ANSWERS)
+        where = RowFilter(no_time=True)
+        return (LeftOut("no_time", timeless, f"{timeless:,} without a time", where),) if timeless else ()
 
 
 def corrected_trend(

@@ -18,7 +18,7 @@ from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
     far_from_others,
-    kappa_word,
+    kappa_words,
     more_pairs,
     number_words,
     percent,
@@ -75,7 +75,9 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
     """
     n = statistics.n
     if n < MIN_PAIRS:
-        return f"{rows.split(' ', 1)[0].capitalize()} with both a verdict of this judge and a grade: {too_few(n)}."
+        graded = {"pairs": "graded pair", "grades": "grade"}.get(rows.split(" ", 1)[0], "graded answer")
+        have = f"{counted(n, graded)} {'has' if n == 1 else 'have'} a verdict of this judge"
+        return f"{have}; at least {MIN_PAIRS} are needed. Grade {MIN_PAIRS - n} more."
     clauses = tuple(_clauses(statistics))
     if in_all is None:
         return _sentences(f"On {n:,} {rows},", clauses)
@@ -117,7 +119,8 @@ def _basis(in_all: InAllAnswers) -> Iterator[str]:
     elif not in_all.complete:
         yield f"The figures rest on {sample} answers."
     elif in_all.reviewed == "answers" or " and " in in_all.reviewed:  # no short name for what is reviewed
-        yield f"The figures rest on {in_all.labels:,} labels of a random sample or of fully reviewed parts."
+        groups = "groups of answers that were reviewed completely"
+        yield f"The figures rest on {in_all.labels:,} labels of a random sample or of {groups}."
     else:
         left = f" (people did not decide {undecided:,} of them)" if undecided else ""
         yield f"The figures rest on all {in_all.reviewed_answers:,} {in_all.reviewed}{left} and on {sample}."
@@ -187,8 +190,8 @@ def people_sentence(result: AgreementResult, rows: str, who: str) -> str:
         row = rows.removesuffix("s")
         return f"No two {who} gave a {result.grade} to the same {row}, so their agreement is not available."
     if n < MIN_PAIRS:
-        return f"{rows.capitalize()} that two {who} or more rated: {too_few(n)}."
-    same = "" if agreement is None else f" two of them agree on {percent_words(agreement)}."
+        return f"Two {who} or more rated {counted(n, rows.removesuffix('s'))}; at least {MIN_PAIRS} are needed."
+    same = "" if agreement is None else f" two {who} agree on {percent_words(agreement)}."
     alpha = _alpha_sentence(result.statistics["alpha"], bool(same))
     return f"On the {n:,} {rows} that two {who} or more rated, which may not be a random sample,{same} {alpha}"
 
@@ -212,7 +215,7 @@ def _alpha_sentence(alpha: Estimate, begins: bool) -> str:
     name = f"{'K' if begins else 'k'}rippendorff's alpha"
     if alpha.value is None:
         return f"{name} is not available: {alpha.reason}."
-    return f"{name} is {number_words(alpha)} ({kappa_word(alpha.value)})."
+    return f"{name} is {kappa_words(alpha)}."
 
 
 def _clauses(statistics: PairStatistics) -> Iterator[str]:
@@ -241,7 +244,7 @@ def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
         yield f"the judge gave all graded ones the label {only}, so what it misses cannot be seen"
         return
     if kappa.value is not None and all(each.value is not None for each in errors.values()):
-        yield f"Cohen's kappa is {number_words(kappa)} ({kappa_word(kappa.value)})"
+        yield f"Cohen's kappa is {kappa_words(kappa)}"
     does = {"bad answers": "misses", "good ones": "raises a false alarm on"}
     words = [f"{does[of]} {_error(each, of, reason)}" for of, each in errors.items() if each.value is not None]
     if words:
@@ -358,12 +361,11 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
     n = int(np.count_nonzero(rows))
     if n:
         grades = reviews.grades.at(rows)
-        others = " or ".join(name for name in GRADES if is_given(column_of(grades, name)).any())
-        reviews_lack, they, them = (
-            ("1 review has", "it does", "it") if n == 1 else (f"{n:,} reviews have", "they do", "them")
-        )
-        text = f"{reviews_lack} no {grade}, so {they} not count here. To include {them}, set Grade to {others}."
-        yield Note("other_grades", text)
+        others = [name for name in GRADES if is_given(column_of(grades, name)).any()]
+        lack, they, have = ("has", "it does", "It has") if n == 1 else ("have", "they do", "They have")
+        text = f"{counted(n, 'review')} {lack} no {grade}, so {they} not count."
+        see = " or ".join(f"`--grade {name}`" for name in others)
+        yield Note("other_grades", f"{text} {have} a {' or a '.join(others)}: see {see}." if others else text)
 
 
 def _one_class(statistics: PairStatistics) -> Iterator[Note]:

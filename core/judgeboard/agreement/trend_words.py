@@ -117,6 +117,14 @@ def trend_sentence(trend: Trend) -> str:
     return " ".join(sentences)
 
 
+def source_words(trend: Trend) -> str | None:
+    """Return whose verdicts a trend shows; None if it shows no verdicts."""
+    drawn = any(panel.points for panel in trend.panels)
+    if not drawn or trend.judge is None or not MEASURES[trend.measure].of_judge:
+        return None
+    return f"Verdicts of {trend.judge}, not corrected by labels."
+
+
 def _figure(measure: Measure) -> Figure:
     name = f"{measure.title[0].lower()}{measure.title[1:]}"
     share = measure.bounds is None

@@ -109,7 +109,7 @@ def agreement_command(
     from judgeboard.agreement.measure import measure_agreement
     from judgeboard.agreement.reliance import reliance, stand_in_sentence
     from judgeboard.agreement.result import shortened
-    from judgeboard.reports.agreement import fields_table, result_lines
+    from judgeboard.reports.agreement import fields_table, result_lines, to_grade_more
     from judgeboard.reports.output import text_lines
     from judgeboard.store.filters import RowFilter, describe
 
@@ -148,8 +148,11 @@ def agreement_command(
         write_whole(report, lambda file: file.write(page))
         lines.append(f"written to {report}")
     options.show(result, lines)
-    if report is None:
-        options.suggest("agreement", "--report", "agreement.html")
+    more = to_grade_more(result)
+    if more is not None:
+        options.suggest_command(more)
+    elif report is None:
+        options.suggest_command(options.same_command("--report", "agreement.html"))
 
 
 def _window(_context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -251,7 +254,7 @@ def stats_command() -> None:
     """
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.stats import (
-        agreement_table,
+        agreement_tables,
         agreement_words,
         flags_table,
         judgments_table,
@@ -260,10 +263,10 @@ def stats_command() -> None:
     )
 
     stats = measure(options.seen(options.open_store()))
-    tables = (judgments_table(stats), flags_table(stats), agreement_table(stats))
+    tables = (judgments_table(stats), flags_table(stats), *agreement_tables(stats))
     lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
     lines += [line for table in tables if table.rows for line in ("", *text_lines(table))]
-    options.show(stats, [*lines, *left_out_lines(stats), *agreement_words(stats)])
+    options.show(stats, [*lines, *agreement_words(stats), *left_out_lines(stats)])
 
 
 @options.command(

@@ -44,7 +44,7 @@ def _lines(report: "HealthReport") -> Iterator[str]:
     from judgeboard.health.record import State
 
     yield report.judge
-    order = (State.WARNING, State.OK, State.NOT_MEASURED)
+    order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
     for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
         name = check.name.replace("_", " ")
         if not check.applies:

@@ -400,5 +400,10 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
 
 def suggest(*words: str) -> None:
     """Suggest the next command on stderr, with this command's ``--db``. Print nothing with ``--json``."""
+    suggest_command(shlex.join(["judgeboard", *words]))
+
+
+def suggest_command(command: str) -> None:
+    """Suggest a whole command, as `suggest` does."""
     if not as_json():
-        _print(f"next: {completed(shlex.join(['judgeboard', *words]))}", err=True)
+        _print(f"next: {completed(command)}", err=True)

@@ -5,6 +5,7 @@ import shlex
 from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
@@ -18,16 +19,16 @@ _ENOUGH = 12  # digits of a fingerprint, as the pages show them
 
 def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
     """Return the commands that make control answers of these kinds and judge them."""
-    kind = ",".join(kinds)
-    make = f"judgeboard control-answers make --kinds {kind}"
+    of_kinds = "" if set(kinds) == set(CONTROL_KINDS) else f" --kinds {','.join(kinds)}"
+    make = f"judgeboard control-answers make{of_kinds}"
     if record.version.kind == RECORDED:
         return f"{make} && judgeboard export responses -o FILE"
     if record.version.kind == JURY:
-        members = f"judgeboard control-answers judge --kinds {kind} --judge KIND --model MEMBER"
+        members = f"judgeboard control-answers judge{of_kinds} --judge KIND --model MEMBER"
         return f"{make} && {members} && {_combine(record.version)}"
     if record.version.kind == REPEATS:
         return _of_member(record.version)
-    return f"{make} && judgeboard control-answers judge --kinds {kind} {_asked(record.version)}"
+    return f"{make} && judgeboard control-answers judge{of_kinds} {_asked(record.version)}"
 
 
 def judge_answers(record: JudgeRecord, *more: str) -> str:

@@ -112,10 +112,11 @@ SMALL = 0.1  # below this value, two digits would hide an effect
 
 
 class State(StrEnum):
-    """The state of a check. A check that is not measured is never ok."""
+    """The state of a check. A check that is not measured, or that shows nothing, is never ok."""
 
     OK = "ok"
     WARNING = "warning"
+    NOT_CONCLUSIVE = "not_conclusive"
     NOT_MEASURED = "not_measured"
 
 

@@ -187,15 +187,16 @@ def figure_words(check: Check) -> str | None:
 
 
 def health_sentence(report: HealthReport) -> str:
-    """Return how many of the checks warn, do not apply, and are not measured."""
-    warnings = report.in_state(State.WARNING)
+    """Return how many of the checks warn, are not conclusive, do not apply, and are not measured."""
+    warnings, unclear = report.in_state(State.WARNING), len(report.in_state(State.NOT_CONCLUSIVE))
     warned, sound, missing = len(warnings), len(report.in_state(State.OK)), len(report.in_state(State.NOT_MEASURED))
     idle = len(report.idle)
-    rest = f"; {idle} {'does' if idle == 1 else 'do'} not apply" if idle else ""
+    rest = f"; {unclear} {'is' if unclear == 1 else 'are'} not conclusive" if unclear else ""
+    rest += f"; {idle} {'does' if idle == 1 else 'do'} not apply" if idle else ""
     rest += f"; {missing} {'is' if missing == 1 else 'are'} not measured yet" if missing else ""
     if not warned:
         no_warning = f"{report.judge}: none of {sound} checks warns{rest}."
-        return no_warning if sound else f"{report.judge}: nothing is measured yet."
+        return no_warning if sound or unclear else f"{report.judge}: nothing is measured yet."
     names = ", ".join(check_title(check)[0].lower() + check_title(check)[1:] for check in warnings)
     verb = "warns" if warned == 1 else "warn"
     return f"{report.judge}: {warned} of {warned + sound} checks {verb} ({names}){rest}."

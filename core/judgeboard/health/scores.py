@@ -8,6 +8,7 @@ from judgeboard.health.record import (
     MEASURES,
     Check,
     JudgeRecord,
+    State,
     effect_words,
     given_by,
     half_widths,
@@ -113,6 +114,8 @@ def verbosity(record: JudgeRecord) -> Check:
         sentence += f" At equal human grades the correlation {rest}."
     elif longer:
         sentence += " Longer answers score higher."
+    elif surely_below(correlation, 0):
+        sentence += " Longer answers score lower, the opposite of this fault."
     return Check(
         "verbosity",
         state_of(warns=longer and not explained),
@@ -175,6 +178,8 @@ def _low(estimate: Estimate) -> float:
     return -2.0 if estimate.low is None else estimate.low
 
 
+CHANCE = 0.5
+"""The value for a judge that cannot distinguish what it compares: a control answer from its original, for example."""
 LEAST_FEEDBACK = 10
 """Minimum number of judged answers with negative feedback, and with positive feedback."""
 USEFUL = 0.6
@@ -182,7 +187,10 @@ USEFUL = 0.6
 
 
 def user_feedback(record: JudgeRecord) -> Check:
-    """Warn if the AUROC of the score for negative feedback is significantly below 0.6."""
+    """Warn if the AUROC of the score for negative feedback is significantly below 0.6.
+
+    The check is ok only if the AUROC is above chance; with an interval that includes chance it is not conclusive.
+    """
     feedback = record.feedback
     aurocs: dict[str, Estimate] = {}
     most = 0
@@ -202,16 +210,17 @@ def user_feedback(record: JudgeRecord) -> Check:
     # Users may care about any of the scores, so the score that follows their feedback best is used.
     measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
     best = aurocs[measure]
-    warns = surely_below(best, USEFUL)
-    agreement = "The judge does not agree with users" if warns else "No disagreement of the judge with users was found"
-    sentence = (
-        f"{agreement}: AUROC of {measure} for negative feedback {effect_words(best)} on {counted(best.n, 'answer')}."
-    )
-    return Check("user_feedback", state_of(warns=warns), best, sentence, import_log("feedback"))
+    figure = f"AUROC of {measure} for negative feedback {effect_words(best)} on {counted(best.n, 'answer')}"
+    if surely_below(best, USEFUL):
+        state, sentence = State.WARNING, f"The judge does not agree with users: {figure}."
+    elif best.low is not None and best.low > CHANCE:
+        state, sentence = State.OK, f"The judge agrees with users more than by chance: {figure}."
+    else:
+        chance = "" if best.low is None else f" The interval includes chance ({CHANCE:g})."
+        state, sentence = State.NOT_CONCLUSIVE, f"Not shown whether the judge agrees with users: {figure}.{chance}"
+    return Check("user_feedback", state, best, sentence, import_log("feedback"))
 
 
-CHANCE = 0.5
-"""The value for a judge that cannot distinguish a control answer from its original."""
 KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
 NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
 NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}

@@ -1,5 +1,6 @@
 """Agreement as sentences and tables, rendered for a terminal or as one self-contained HTML file."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -36,11 +37,11 @@ from judgeboard.reports.output import Column, Table, text_lines, to_html, to_jso
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard.stats.estimates import interval, number_words, percent, percent_interval, two_decimals
+from judgeboard.stats.estimates import MIN_PAIRS, interval, number_words, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
 from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import RowFilter, describe, from_dict
+from judgeboard.store.filters import RowFilter, conditions_of, describe, from_dict
 
 OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
@@ -123,9 +124,24 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
             yield f"\n{text}" if kind == "h3" else f"Note: {text}" if kind == "note" else text
 
 
+def to_grade_more(result: AgreementResult) -> str | None:
+    """Return the command that lets people grade the missing items; None if enough are graded, or if no people grade."""
+    if result.n >= MIN_PAIRS or result.of not in {"judge", "people"}:
+        return None
+    if result.unit == "pairs":
+        return "judgeboard serve"
+    words = ["judgeboard", "queue", "create", "labels", "--plan", "rate", "--n", str(MIN_PAIRS - result.n)]
+    if result.grade != "label":
+        words += ["--grades", result.grade]
+    if result.of == "people":
+        words += ["--needed", "2"]
+    words += [word for condition in conditions_of(from_dict(dict(result.where))) for word in ("--where", condition)]
+    return shlex.join([*words, "--assign", "NAMES"])
+
+
 def figures_table(statistics: Statistics) -> Table:
     """Return every statistic with its value, interval and n."""
-    columns = (Column("Figure"), Column("Value"), Column("95 % CI"), Column("n", "count"), Column("Method"))
+    columns = (Column("Figure", width=230), *map(Column, ("Value", "95 % CI")), Column("n", "count"), Column("Method"))
     return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
 
 
@@ -273,9 +289,9 @@ def stand_in_words(test: AlternativeAnnotatorTest, allowed: Reliance) -> Iterato
     yield stand_in_sentence(test, allowed)
     yield epsilon_sentence(test.epsilon)
     if test.omega.value is not None:
-        omega, rho = two_decimals(test.omega.value), number_words(test.rho)
-        yield f"The judge passed for this share of the people (winning rate ω): {omega}."
-        yield f"It wins or draws on this share of the answers ({_RHO}): {rho}, n = {test.n:,}."
+        if sum(person.p is not None for person in test.people) > 1:  # a share of one person is 0 or 1
+            yield f"The judge passed for this share of the people (winning rate ω): {two_decimals(test.omega.value)}."
+        yield f"It wins or draws on this share of the answers ({_RHO}): {number_words(test.rho)}, n = {test.n:,}."
     left_out = left_out_words(test.left_out)
     if left_out is not None:
         yield left_out
@@ -304,7 +320,8 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     of_all, alone = all_and_alone(result)
     if alone:
         yield "h3", in_all_title(result)
-    yield figures_table(of_all)
+    if any(each.value is not None for each in of_all.values()):
+        yield figures_table(of_all)
     yield from _by_slice(result)
     if alone:
         yield "h3", alone_title(result)

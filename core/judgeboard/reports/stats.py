@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import GRADES
 from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.result import AgreementResult, all_or_graded, left_out_sentence
+from judgeboard.agreement.result import HEADLINES, AgreementResult, left_out_sentence
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
@@ -135,21 +137,46 @@ def flags_table(stats: Stats) -> Table:
     return Table(columns, tuple(rows))
 
 
-def agreement_table(stats: Stats) -> Table:
-    """Return the leading statistics of each judge version and grade that people graded, over all query types."""
-    rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]] = []
-    for title, row in _in_all(stats):
-        rows.append(((title, row.grade, all_or_graded(row.answers)), row.n, row.statistics))
-        if row.graded:
-            alone = (title, row.grade, all_or_graded(None))
-            rows.append((alone, row.graded["agreement"].n, row.graded))
-    return statistics_table(("Judge version", "Grade", ANSWERS), rows)
+def agreement_tables(stats: Stats) -> Iterator[Table]:
+    """Yield a table for each grade that people gave: each judge version, over all query types.
+
+    A table has the share of same grades and the headline statistic alone, so that it fits in 80 columns.
+    """
+    for grade in GRADES:
+        rows: list[tuple[tuple[str, ...], int, Mapping[str, Estimate]]] = []
+        for title, row in _in_all(stats):
+            if row.grade != grade:
+                continue
+            rows.append(((title, "graded" if row.answers is None else f"all {row.answers:,}"), row.n, row.statistics))
+            if row.graded:
+                rows.append(((title, "graded"), row.graded["agreement"].n, row.graded))
+        headline = next((name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None)
+        if headline is not None:
+            names = (f"Agreement on {grade}", ANSWERS)
+            yield statistics_table(names, rows, ("agreement", headline))
 
 
 def agreement_words(stats: Stats) -> Iterator[str]:
-    """Yield how to get figures of all answers, if some are of the graded answers alone."""
-    if any(row.answers is None for _, row in _in_all(stats)):
+    """Yield what the answers of the tables are, and which rows not to compare."""
+    rows = [*_in_all(stats)]
+    if any(row.answers is not None for _, row in rows):
+        yield 'Answers: "all" are those with a usable verdict, "graded" those that people graded.'
+    if any(row.answers is None for _, row in rows):
         yield "Figures of the graded answers alone may differ from those of all answers: see `judgeboard agreement`."
+    yield from _different_answers(rows)
+
+
+def _different_answers(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator[str]:
+    """Yield how to compare versions that judged different answers; the counts show which did."""
+    counts = {(row.grade, row.n, row.answers, *row.left_out.items()) for _, row in rows}
+    if len(counts) == len({row.grade for _, row in rows}):
+        return
+    yield "The versions judged different answers, so do not compare their rows."
+    # `versus` compares labels. The versions with the most labels share the most of them.
+    labelled = sorted((row for row in rows if row[1].grade == "label"), key=lambda each: -each[1].n)
+    if len(labelled) > 1:
+        options = " ".join(f"--judge-version {quote(title)}" for title, _ in labelled[:2])
+        yield f"To compare {'them' if len(labelled) == 2 else 'two of them'}: `judgeboard versus {options}`"
 
 
 def left_out_lines(stats: Stats) -> Iterator[str]:

@@ -20,12 +20,13 @@ from judgeboard.agreement.trend_words import (
     found_note,
     period_words,
     power_words,
+    source_words,
     trend_sentence,
 )
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Trend
+from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, LeftOut, Panel, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
@@ -47,15 +48,16 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:
-    """Yield the sentence, every point, and what is left out."""
+    """Yield the sentence, every point, whose verdicts they are, and what is left out."""
     words = trend_sentence(trend)
     yield words
     if any(panel.points for panel in trend.panels):
         yield from text_lines(trend_table(trend, trend.panels))
     if note := found_note(words, trend.period):
         yield note
-    if trend.left_out:
-        yield f"left out: {', '.join(each.words for each in trend.left_out)}"
+    if source := source_words(trend):
+        yield f"{source} `judgeboard trends --corrected` corrects them with labels."
+    yield from _left_out_lines(trend.left_out)
 
 
 def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
@@ -74,9 +76,12 @@ def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
                 f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because a stratum "
                 "has no sampled label."
             )
-    for panel in trend.panels[:1]:  # all answers
-        if panel.without_time:
-            yield f"left out: {panel.without_time:,} without a time"
+    yield from _left_out_lines(trend.left_out)
+
+
+def _left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    if left_out:
+        yield f"left out: {', '.join(each.words for each in left_out)}"
 
 
 def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> Table:

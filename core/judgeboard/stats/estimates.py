@@ -162,6 +162,17 @@ def kappa_word(kappa: float) -> str:
     return next((word for bound, word in bounds.items() if kappa < bound), "very good")
 
 
+def kappa_words(estimate: Estimate) -> str:
+    """Return a kappa or alpha with its interval: "0.58 [0.44, 0.70]".
+
+    If the whole interval has the same strength, the strength follows: "0.70 [0.62, 0.77] (substantial)".
+    """
+    words = number_words(estimate)
+    if estimate.low is None or estimate.high is None or kappa_word(estimate.low) != kappa_word(estimate.high):
+        return words
+    return f"{words} ({kappa_word(estimate.low)})"
+
+
 def one_in(share: float) -> str:
     """Return "1 in 4" for shares from 4 % to 60 % that it meets within a tenth, else the percentage."""
     number = int(1 / share + 0.5) if 0.04 <= share <= 0.6 else 0

@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
@@ -36,6 +37,7 @@ from judgeboard.store.filter_conditions import (
     quality_side_conditions,
 )
 from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.flags import outcomes_by_rule
 from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
@@ -68,15 +70,13 @@ _INDEX: ColumnElement[int] = literal_column("day_index")
 class DayCounts:
     """Counts of answers on a UTC day; ``open_answers`` had open flags at its end. Superseded flags do not count.
 
-    ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per person who decided,
-    ``confirmed`` once per person who confirmed a flag of it.
+    ``flagged`` counts answers that got their first flag. ``decided`` counts an answer once per person who decided.
     """
 
     day: date
     flagged: int
     decided: int
     decided_by_me: int
-    confirmed: int
     open_answers: int
 
 
@@ -114,7 +114,6 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
                 flagged=sum(each.n for each in answers if each.made == index),
                 decided=sum(each.n for each in today),
                 decided_by_me=sum(each.n for each in today if each.mine),
-                confirmed=sum(each.confirmed for each in today),
                 open_answers=open_answers,
             )
         )
@@ -172,15 +171,13 @@ def _answers(connection: Connection, days: Sequence[date]) -> Sequence[Row[Any]]
 
 
 def _decisions(connection: Connection, reviewer_id: int | None, days: Sequence[date]) -> Sequence[Row[Any]]:
-    """Count decided and confirmed answers by the index of their day, each answer once per person."""
+    """Count decided answers by the index of their day, each answer once per person."""
     decided = _day_index(REVIEW.c.at, days).label("decided")
-    confirms = func.max(case((REVIEW.c.decision == Decision.CONFIRM.value, 1), else_=0)).label("confirms")
-    by_person = select(decided, REVIEW.c.reviewer_id, confirms).where(*_decides_since(days))
+    by_person = select(decided, REVIEW.c.reviewer_id).where(*_decides_since(days))
     by_person = by_person.group_by(_DECIDED_ON, REVIEW.c.reviewer_id, REVIEW.c.response_id)
     answers = by_index(by_person, REVIEW, "ix_review_at").subquery()
     mine = case((answers.c.reviewer_id == reviewer_id, 1), else_=0).label("mine")
-    confirmed = func.sum(answers.c.confirms).label("confirmed")
-    query = select(answers.c.decided, mine, func.count().label("n"), confirmed)
+    query = select(answers.c.decided, mine, func.count().label("n"))
     return connection.execute(query.group_by(answers.c.decided, _MINE)).all()
 
 
@@ -286,13 +283,15 @@ class LastDecision:
 class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
-    ``confirmed`` is the share of confirmed among all decided flags, with its interval. ``judge`` is the name of the
+    ``flag_precision`` is the share of confirmed among all decided flags, with its interval. It leaves out the random
+    sample, whose flags report no fault; ``decided_rules`` are the rules of these flags. ``judge`` is the name of the
     primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge
     side, user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
-    confirmed: Estimate
+    flag_precision: Estimate
+    decided_rules: tuple[str, ...]
     judge: str | None
     judged: tuple[JudgeDay, ...]
     quadrant: dict[tuple[str, str], int]
@@ -316,23 +315,17 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
+    outcomes = {rule: outcome for rule, outcome in outcomes_by_rule(connection).items() if rule != RANDOM_SAMPLE}
+    confirmed, decided = (sum(outcome[place] for outcome in outcomes.values()) for place in (0, 1))
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
-        confirmed=_confirmed(connection),
+        flag_precision=replace(share_intervals(confirmed, decided)[0], unit="flag"),
+        decided_rules=tuple(sorted(outcomes)),
         judge=judge,
         judged=tuple(judge_days(connection, judge, days)),
         quadrant=quadrant(connection),
         last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),
     )
-
-
-def _confirmed(connection: Connection) -> Estimate:
-    states = (FlagState.CONFIRMED, FlagState.DISMISSED)
-    confirmed, dismissed = (
-        connection.execute(select(func.count()).select_from(FLAG).where(FLAG.c.state == state.value)).scalar_one()
-        for state in states
-    )
-    return replace(share_intervals(confirmed, confirmed + dismissed)[0], unit="flag")
 
 
 def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecision, ...]:

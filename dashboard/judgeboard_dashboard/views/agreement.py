@@ -1,5 +1,6 @@
 """The page Agreement: one sentence on whether the judge can be trusted, with its figures."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.all_answers import all_answers_words
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice, By, Of
 from judgeboard.agreement.measure import agreement_of, stand_in_test
@@ -30,6 +30,7 @@ from judgeboard.reports.agreement import (
     in_all_title,
     report_page,
     report_results,
+    to_grade_more,
 )
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
@@ -41,6 +42,7 @@ from judgeboard.store.judge_versions import StoredVersion, list_versions, versio
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.strata import rate_mark
+from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import PLAN
@@ -227,6 +229,8 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
         )
     sentence(result.sentence)
     _notes(result.notes)
+    if (command := to_grade_more(result)) is not None:
+        caption(f"To let people grade them: `{command}`")
     if result.n:
         show_raters(result, ids, as_tables=as_tables, implied_labels=choice.implied_labels, where=choice.where)
 
@@ -251,6 +255,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if not everything:
         caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
+        caption(f"To let people grade them: `{to_grade_more(shown.result)}`")
         _worth_of_flags(shown)
         return
     figures = AgreementFigures(
@@ -305,19 +310,21 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
 def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
     prominent = [shown for shown in notes if shown.code not in SMALL]
     for shown in prominent[:MOST_NOTES]:
-        note(shown.text, lead=LEADS.get(shown.code, "Note."))
+        note(_on_page(shown), lead=LEADS.get(shown.code, "Note."))
     small = [*prominent[MOST_NOTES:], *(shown for shown in notes if shown.code in SMALL - {"slices"})]
     if small or left_out:
-        caption(*(shown.text for shown in small), left_out)
+        caption(*map(_on_page, small), left_out)
+
+
+def _on_page(shown: Note) -> str:
+    """Return the text of a note with the page's field in the place of the option."""
+    return re.sub(r"`--grade (\w+)`", r"Grade: \1", shown.text)
 
 
 def _versions(shown: AgreementPage, whose: Whose) -> None:
     same, grade = shown.same_answers, shown.grade
-    which = f" (n = {same.n:,})" if same.n else ""
-    if same.answers is None:
-        heading(f"All judge versions on the same graded answers{which}")
-    else:
-        heading(f"All judge versions on {all_answers_words(same.answers)} of each")
+    answers = counted(same.n, "graded answer") if same.answers is None else counted(same.answers, "answer")
+    heading(f"Judge versions on the {answers} that all of them judged" if same.versions else "Judge versions")
     if not same.versions:
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return
@@ -371,13 +378,14 @@ def _all_figures(figures: AgreementFigures) -> None:
         rows,
         [figures.rows(figures.cell())] * len(rows.rows),
         key="figures",
+        most=len(rows.rows),
         under=("The CSV file also contains the figures of every slice.",),
         csv=lambda: _file_with_slices(figures.page.choice),
     )
     if alone:
         caption(f"{alone_title(figures.result)}:")
         rows = figures_table(alone)
-        table(rows, [figures.rows(figures.cell())] * len(rows.rows), key="figures_alone")
+        table(rows, [figures.rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
     if classes := figures.result.classes:
         rows = classes_table(classes)
         table(rows, [figures.rows(figures.cell(people=each.category)) for each in classes], key="classes")

@@ -33,7 +33,16 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, saving, seen, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    page,
+    problem,
+    reading,
+    saving,
+    seen,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
@@ -56,8 +65,14 @@ from judgeboard_dashboard.widgets.texts import (
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
 FIELDS = ("version", "score", "table", "calibrate")
-GROUPS = {State.WARNING: "Warnings", State.OK: "No fault found", State.NOT_MEASURED: "Not measured"}
-MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound", State.NOT_MEASURED: "jb-check"}
+GROUPS = {
+    "Warnings": State.WARNING,
+    "Not conclusive": State.NOT_CONCLUSIVE,
+    "No fault found": State.OK,
+    "Does not apply": None,
+    "Not measured": State.NOT_MEASURED,
+}
+MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound"}
 COLUMNS: Columns[tuple[Check, AnswerStart]] = {
     Column("Check", width=140): lambda line: check_title(line[0]),
     Column("Answer", width=170): lambda line: line[1].external_id,
@@ -104,6 +119,9 @@ def judges() -> None:
         except NotFound as error:
             combined = str(error)
     sentence(health_sentence(health.report))
+    with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
+        caption("These checks do not measure the agreement with people.")
+        st.page_link("views/agreement.py", label="Open agreement")
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
@@ -125,9 +143,7 @@ def _kept_records(database: str) -> KeptRecords:  # noqa: ARG001 - the key
 
 
 def _checks(health: HealthPage) -> None:
-    groups: list[tuple[str, State | None]] = [(title, state) for state, title in GROUPS.items()]
-    groups.insert(2, ("Does not apply", None))
-    for title, state in groups:
+    for title, state in GROUPS.items():
         checks = health.report.idle if state is None else health.report.in_state(state)
         if not checks:
             continue
@@ -138,7 +154,7 @@ def _checks(health: HealthPage) -> None:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
                     caption("To make the control answers for all of these checks:" if len(made) > 1 else None)
-                    st.code(with_database(health.control_answers_command(made)), language=None, wrap_lines=True)
+                    _command(health.control_answers_command(made))
 
 
 def _check(check: Check, *, command: bool) -> None:
@@ -154,11 +170,16 @@ def _check(check: Check, *, command: bool) -> None:
             "div",
             head,
             tag("div", commands(check.sentence), cls="jb-said"),
-            cls=MARKS[check.state] if check.applies else "jb-check",
+            cls=MARKS.get(check.state, "jb-check") if check.applies else "jb-check",
         )
     )
     if command and check.command and check.state is not State.OK:
-        st.code(with_database(check.command), language=None, wrap_lines=True)
+        _command(check.command)
+
+
+def _command(command: str) -> None:
+    """Show a command; of several, each has a line of its own."""
+    st.code(with_database(command).replace(" && ", "\n"), language=None, wrap_lines=True)
 
 
 def _scores(health: HealthPage, *, as_table: bool) -> None:
@@ -340,7 +361,7 @@ def alignment(version: StoredVersion) -> None:
     if page is None:
         caption("A model can propose better instructions for this judge. Labels of people show if they are better.")
         command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
-        st.code(with_database(command), language=None, wrap_lines=True)
+        _command(command)
         return
     look = page.stored.look
     sentence(look.sentence)

@@ -107,12 +107,16 @@ def _cards(state: Overview) -> None:
             tip="Answers that people decided today (UTC), each counted once per person",
         )
         _card(
-            "confirmed",
-            "Confirmed flags",
-            *confirmed_words(state),
-            [day.confirmed / day.decided * 100 for day in state.days if day.decided],
-            leads=("responses", "Open confirmed answers", {"state": ["confirmed"]}),
-            tip="Share of decided flags that people confirmed, with its 95 % interval",
+            "precision",
+            "Flag precision",
+            *precision_words(state),
+            [],
+            leads=(
+                "responses",
+                "Open confirmed answers",
+                {"state": ["confirmed"], "rule": list(state.decided_rules)},
+            ),
+            tip="Share of decided flags that people confirmed, without the random sample, with its 95 % interval.",
         )
         _card(
             "usable",
@@ -311,9 +315,9 @@ def average_words(state: Overview) -> str | None:
     return f"{state.today.decided - round(sum(before) / len(before)):+,} vs. daily average"
 
 
-def confirmed_words(state: Overview) -> tuple[str, str]:
-    """Return the share of confirmed flags and its basis: ("64 %", "n = 611, [60, 68]")."""
-    share = state.confirmed
+def precision_words(state: Overview) -> tuple[str, str]:
+    """Return the precision of flags and its basis: ("64 %", "n = 611, [60, 68]")."""
+    share = state.flag_precision
     if share.value is None or share.n < MIN_PAIRS:
         return "–", too_few(share.n) if share.n else "none decided yet"
     return percent(share.value), ", ".join(filter(None, (f"n = {share.n:,}", percent_interval(share))))

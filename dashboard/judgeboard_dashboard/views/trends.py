@@ -6,13 +6,13 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.corrected_trend import TO_LABEL, CorrectedTrend, corrected_sentence, corrected_trend
-from judgeboard.agreement.trend_words import found_note, trend_sentence
+from judgeboard.agreement.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, Panel, Period, Trend, trend
+from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, LeftOut, Panel, Period, Trend, trend
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,
@@ -57,11 +57,11 @@ def trends() -> None:
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty_page("trends", trend_sentence(figures))
-        _left_out(figures)
+        _left_out(figures.left_out)
         return
     words = trend_sentence(figures)
     _sentence(figures, words)
-    _left_out(figures)
+    _left_out(figures.left_out)
     shown = _chosen(drawn, figures.by)
     if as_table:
         rows = trend_table(figures, shown)
@@ -81,6 +81,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
         return
     words = corrected_sentence(figures)
     sentence(words)
+    _left_out(figures.left_out)
     if as_table:
         show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
         caption(evidence_sentence(figures), found_note(words, figures.period))
@@ -172,16 +173,15 @@ def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bo
         "Dashed vertical line: new judge version" if figures.marks else None,
     ]
     legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
-    judged = f"Verdicts of {figures.judge}, not corrected by labels." if figures.judge and measure.of_judge else None
-    caption(None if as_table else legend, judged, note)
+    caption(None if as_table else legend, source_words(figures), note)
 
 
-def _left_out(figures: Trend) -> None:
-    if not figures.left_out:
+def _left_out(left_out: Sequence[LeftOut]) -> None:
+    if not left_out:
         return
-    with st.container(key="left_out", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("Left out:")
-        for each in figures.left_out:
+        for each in left_out:
             if each.where is None:
                 caption(each.words)
                 continue

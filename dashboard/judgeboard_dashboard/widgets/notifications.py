@@ -111,7 +111,9 @@ def show_alarms() -> None:
         with place:
             problem(refused)
     for alarm in alarms:
-        with place.container(key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        with place.container(
+            key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+        ):
             note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
             if person is not None:
                 _acknowledgement(alarm)

@@ -49,12 +49,12 @@ def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=2)
-    note = "6 reviews have no label, so they do not count here. To include them, set Grade to quality."
+    note = "6 reviews have no label, so they do not count. They have a quality: see `--grade quality`."
     assert text(page(log), "other_grades") == note
     judged(log, log.version(), ids[6:], wrong=1)
     assert text(page(log), "other_grades") == note
     log.review(ids[0], "jon", quality=1)
-    note = "1 review has no label, so it does not count here. To include it, set Grade to quality."
+    note = "1 review has no label, so it does not count. It has a quality: see `--grade quality`."
     assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == note
 
 
@@ -310,9 +310,7 @@ def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
     judged(log, version, ids, wrong=1)
     shown = page(log)
     assert shown.notes == ()
-    assert shown.sentence == (
-        "Answers with both a verdict of this judge and a grade: too few (n = 5, at least 10 needed)."
-    )
+    assert shown.sentence == ("5 graded answers have a verdict of this judge; at least 10 are needed. Grade 5 more.")
 
 
 def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> None:

@@ -4,6 +4,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge, measure_agreement
 from judgeboard.agreement.reliance import Reliance, reliance, stand_in_sentence
 from judgeboard.domain import Estimate
+from judgeboard.reports.agreement import stand_in_words
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, PersonTest
 
 
@@ -64,6 +65,12 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
 )
 def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Reliance, said: str) -> None:
     assert said in stand_in_sentence(a_test_of(*passed), allowed)
+
+
+def test_the_share_of_people_needs_two_people() -> None:
+    one, two = (list(stand_in_words(a_test_of(*passed), Reliance.CAN)) for passed in ((False, None), (False, True)))
+    assert not [line for line in one if "winning rate" in line]
+    assert "The judge passed for this share of the people (winning rate ω): 0.50." in two
 
 
 @pytest.mark.parametrize(

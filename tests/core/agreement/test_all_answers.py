@@ -15,8 +15,7 @@ from judgeboard.agreement.reliance import Reliance, reliance_of
 from judgeboard.domain import FlagState
 from judgeboard.reports.agreement import result_lines
 from judgeboard.reports.front_page import verdict
-from judgeboard.reports.output import text_lines
-from judgeboard.reports.stats import agreement_table, measure
+from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.store.tables import FLAG
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -213,10 +212,9 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: Gr
 
 
 def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
-    lines = [each for each in text_lines(agreement_table(measure(flagged_and_drawn.store))) if " label " in each]
-    assert len(lines) == 2
-    assert "all 240 answers with a usable verdict" in lines[0]
-    assert "graded answers alone" in lines[1]
+    [table, *_] = agreement_tables(measure(flagged_and_drawn.store))
+    assert table.columns[0].title == "Agreement on label"
+    assert [row[1] for row in table.rows] == ["all 240", "graded"]
 
 
 def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log: GradedLog, judged: list[int]) -> None:

@@ -43,7 +43,7 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
     assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
     assert result.sentence.startswith(
-        "On the 12 answers that two people or more rated, which may not be a random sample, two of them agree on 83 %"
+        "On the 12 answers that two people or more rated, which may not be a random sample, two people agree on 83 %"
     )
 
 
@@ -134,11 +134,12 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
     assert notes_on_other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
     sentence = (
-        "6 reviews have no label, so they do not count here. To include them, set Grade to groundedness or quality."
+        "6 reviews have no label, so they do not count. They have a groundedness or a quality: see "
+        "`--grade groundedness` or `--grade quality`."
     )
     assert notes_on_other_grades(measure(log, of=of)) == [sentence]
     log.review(log.answers(1)[0], quality=2)
-    sentence = "24 reviews have no quality, so they do not count here. To include them, set Grade to label."
+    sentence = "24 reviews have no quality, so they do not count. They have a label: see `--grade label`."
     assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [sentence]
 
 

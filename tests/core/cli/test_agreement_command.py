@@ -1,6 +1,7 @@
 """The command that measures agreement, as somebody in a terminal meets it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -72,11 +73,30 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
 
 def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["agreement", "--of", "people", "--db", graded]) == 0
-    printed = capsys.readouterr().out
-    assert "two of them agree on 100 %" in printed
+    printed, suggested = capsys.readouterr()
+    assert suggested == f"next: judgeboard agreement --of people --db {graded} --report agreement.html\n"
+    assert "two people agree on 100 %" in printed
     assert "Krippendorff's alpha is 1.00" in printed
     assert "Alpha, nominal" not in printed  # it is that one
     assert any(line.split()[:3] in (["mara", "jon", "40"], ["jon", "mara", "40"]) for line in printed.splitlines())
+
+
+def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = sqlite_log.answers(20)
+    sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
+    sqlite_log.review_all(ids[:2], label=GOOD)
+    db = str(sqlite_log.store.engine.url.database)
+    assert run(["agreement", "--where", "source=log", "--db", db]) == 0
+    printed, suggested = capsys.readouterr()
+    assert "2 graded answers have a verdict of this judge; at least 10 are needed. Grade 8 more." in printed
+    assert "too few" not in printed
+    command = "judgeboard queue create labels --plan rate --n 8 --where source=log --assign NAMES"
+    assert suggested == f"next: {command} --db {db}\n"
+    assert run([*shlex.split(command)[1:-1], "Mara", "--db", db]) == 0
+    assert run(["agreement", "--of", "people", "--db", db]) == 0
+    assert "--n 10 --needed 2 --assign NAMES" in capsys.readouterr().err
 
 
 def test_where_no_judge_is_named_the_others_are(

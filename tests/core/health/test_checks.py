@@ -327,7 +327,9 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     assert also.low < 0.05 < also.high
     assert check("verbosity", scored=replace(scored, scores={"quality": np.full(400, 4.0)})).state is State.NOT_MEASURED
     shorter = replace(scored, scores={"quality": -scored.scores["quality"]})
-    assert check("verbosity", scored=shorter).state is State.OK, "a judge that prefers short answers is not verbose"
+    prefers_short = check("verbosity", scored=shorter)
+    assert prefers_short.state is State.OK, "a judge that prefers short answers is not verbose"
+    assert prefers_short.sentence.endswith(" Longer answers score lower, the opposite of this fault.")
 
 
 # ---- pairs, repeats ----------------------------------------------------------------------------------------------
@@ -411,7 +413,11 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
     few = check("user_feedback", feedback=users(rng.normal(0, 1, 40), np.arange(40) < 9))
     assert few.state is State.NOT_MEASURED
     small = check("user_feedback", feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12))
-    assert small.state is State.OK, "too few to accuse it"
+    assert small.state is State.NOT_CONCLUSIVE, "too few to accuse it, or to call it sound"
+    assert small.sentence.startswith("Not shown whether the judge agrees with users: AUROC of groundedness for ")
+    assert small.sentence.endswith(" The interval includes chance (0.5).")
+    unclear = report_on(JudgeRecord(BASELINE, feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12)))
+    assert "none of 0 checks warns; 1 is not conclusive; " in health_sentence(unclear)
 
 
 def test_unusable_verdicts_are_counted_by_what_they_are() -> None:

@@ -10,8 +10,8 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Decision, Estimate, Status
-from judgeboard.reports.output import to_plain
-from judgeboard.reports.stats import agreement_table, left_out_lines, measure, stats
+from judgeboard.reports.output import text_lines, to_plain
+from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure, stats
 from judgeboard.store.engine import Store
 
 KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
@@ -144,8 +144,21 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     log.say_all(second, ids[:20], label=GOOD)
     log.review_all(ids, label=GOOD)
     shown = measure(store)
-    assert [row[:4] for row in agreement_table(shown).rows] == [
-        ("rag v1", "label", "all 30 answers with a usable verdict", 30),
-        ("rag v2", "label", "all 20 answers with a usable verdict", 20),
+    [table] = agreement_tables(shown)
+    assert [row[:3] for row in table.rows] == [("rag v1", "all 30", 30), ("rag v2", "all 20", 20)]
+    assert list(agreement_words(shown))[1:] == [
+        "The versions judged different answers, so do not compare their rows.",
+        "To compare them: `judgeboard versus --judge-version 'rag v1' --judge-version 'rag v2'`",
     ]
     assert list(left_out_lines(shown)) == ["rag v2, label: left out: no usable verdict of this judge version (10)."]
+
+    log.say_all(second, ids[20:], label=GOOD)
+    assert not [words for words in agreement_words(measure(store)) if "different answers" in words]
+
+
+@on_sqlite
+def test_the_tables_fit_in_80_columns(store: Store) -> None:
+    shown = measure(busy_log(store).store)
+    lines = [line for table in agreement_tables(shown) for line in text_lines(table)]
+    assert lines
+    assert max(map(len, lines)) <= 80

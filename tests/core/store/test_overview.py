@@ -29,7 +29,7 @@ def at(days_ago: int, hour: int = 12) -> datetime:
     return datetime(2026, 3, 9, hour, tzinfo=UTC) - timedelta(days=days_ago)
 
 
-def flag(case, days_ago: int, state: str = "open") -> int:
+def flag(case, days_ago: int, state: str = "open", rule: str = "low_quality") -> int:
     """A flag raised so many days ago, on an answer of its own."""
     number = len(case.answers)
     response_id = case.answer(f"answer {number}")
@@ -37,8 +37,8 @@ def flag(case, days_ago: int, state: str = "open") -> int:
         "response_id": response_id,
         "query_type": "QA",
         "source": "log",
-        "rule": "low_quality",
-        "raise_key": "low_quality:x",
+        "rule": rule,
+        "raise_key": f"{rule}:x",
         "severity": 0.5,
         "params": {},
         "details": {},
@@ -55,6 +55,8 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     old, early, late = flag(case, 30), flag(case, 5), flag(case, 1)
     flag(case, 30)
     flag(case, 2, "superseded")
+    for state in ("confirmed", "dismissed", "dismissed"):
+        flag(case, 30, state, "random_sample")  # reports no fault, so its decisions say nothing on the rules
     presses = [
         (old, mara, Decision.CONFIRM, at(3)),
         (early, jon, Decision.DISMISS, at(3)),
@@ -70,10 +72,11 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     assert [day.flagged for day in result.days] == [0, 1, 0, 0, 0, 1, 0]
     assert [day.decided for day in result.days] == [0, 0, 0, 2, 0, 0, 1]
     assert [day.decided_by_me for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
-    assert [day.confirmed for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
     assert [day.open_answers for day in result.days] == [2, 3, 3, 1, 1, 2, 1]
     assert (result.today.open_answers, result.today.decided, result.today.decided_by_me) == (1, 1, 1)
-    assert (result.confirmed.value, result.confirmed.n, result.confirmed.unit) == (pytest.approx(2 / 3), 3, "flag")
+    precision = result.flag_precision
+    assert (precision.value, precision.n, precision.unit) == (pytest.approx(2 / 3), 3, "flag")
+    assert result.decided_rules == ("low_quality",)
     assert [one.review_id for one in result.last_decisions] == [done[2].review_id, done[0].review_id]
     assert (result.last_decisions[0].decision, result.last_decisions[0].rules) == ("confirm", ("low_quality",))
 
@@ -120,8 +123,8 @@ def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
         result = overview(connection, None, TODAY)
     assert (result.today.open_answers, result.judge, result.quadrant) == (0, None, {})
-    assert result.confirmed.value is None
-    assert result.confirmed.reason
+    assert result.flag_precision.value is None
+    assert result.flag_precision.reason
     assert result.judged_in_all.asked == 0
 
 

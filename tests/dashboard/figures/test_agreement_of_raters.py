@@ -22,7 +22,7 @@ def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figur
     app = open_page("agreement", compare=PEOPLE)
     (words,) = texts(app, "jb-say")
     assert words.startswith(
-        "On the 19 answers that two people or more rated, which may not be a random sample, two of them agree on "
+        "On the 19 answers that two people or more rated, which may not be a random sample, two people agree on "
     )
     pairs = table(app, "Second")
     assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
@@ -117,8 +117,8 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     words = " ".join(texts(open_page("agreement")))
     assert (
-        "6 reviews have no label, so they do not count here. To include them, set Grade to groundedness or quality."
-        in words
+        "6 reviews have no label, so they do not count. They have a groundedness or a quality: see Grade: "
+        "groundedness or Grade: quality." in words
     )
 
 

@@ -113,7 +113,10 @@ def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) ->
     log.say_all(version, ids, label=GOOD)
     log.review_all(ids, label=GOOD)
     app = open_page("agreement")
-    assert "too few (n = 9, at least 10 needed)" in texts(app, "jb-say")[0]
+    few = "9 graded answers have a verdict of this judge; at least 10 are needed. Grade 1 more."
+    assert few in texts(app, "jb-say")
+    step = "judgeboard queue create labels --plan rate --n 1 --assign NAMES"
+    assert any(step in each for each in texts(app, "jb-cap"))
     assert charts(app) == []
 
 

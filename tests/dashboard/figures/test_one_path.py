@@ -20,7 +20,7 @@ from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.reports.output import Table, text_lines, to_csv, to_plain
-from judgeboard.reports.stats import agreement_table, measure
+from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.pair_statistics import STATISTICS
@@ -60,7 +60,7 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
     assert run(["stats"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert figures.agreement
-    assert all(line in lines for line in text_lines(agreement_table(figures)))
+    assert all(line in lines for table in agreement_tables(figures) for line in text_lines(table))
     app = open_page("overview")
     with log.reading() as connection:
         answers = queue_page(connection, RowFilter()).total

@@ -14,11 +14,11 @@ from judgeboard.store.overview import DayCounts, JudgeDay, Overview
 from judgeboard.store.tables import FLAG
 from judgeboard_dashboard.views.overview import (
     average_words,
-    confirmed_words,
     cost_words,
     decided_words,
     open_flags_words,
     pace_words,
+    precision_words,
     rows_of,
     since_yesterday,
     types_of,
@@ -33,9 +33,9 @@ DAY = date(2026, 3, 9)  # a Monday
 
 
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
-    days = [DayCounts(DAY, raised, each, mine, 0, open_flags + 3) for each in decided]
+    days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), Estimate(None), "rag", (JudgeDay(DAY),), {}, ())
+    return Overview(tuple(days), Estimate(None), (), "rag", (JudgeDay(DAY),), {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
@@ -110,9 +110,9 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags: int, raised: 
 
 def test_too_few_decisions_have_no_share() -> None:
     found = case()
-    assert confirmed_words(found) == ("–", "none decided yet")
-    assert confirmed_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few (n = 8, at least 10 needed)")
-    assert confirmed_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")
+    assert precision_words(found) == ("–", "none decided yet")
+    assert precision_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few (n = 8, at least 10 needed)")
+    assert precision_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")
 
 
 def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
@@ -126,5 +126,5 @@ def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99 %"
 
 
-def _with(found: Overview, confirmed: Estimate) -> Overview:
-    return replace(found, confirmed=confirmed)
+def _with(found: Overview, flag_precision: Estimate) -> Overview:
+    return replace(found, flag_precision=flag_precision)

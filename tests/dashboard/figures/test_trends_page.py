@@ -166,12 +166,15 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
         bad = set(ids[:: 10 if week < 4 else 2])
         log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    log.say_all(version, log.answers(3), label=GOOD)  # without a time
     assert watch(sqlite_store, by="test").new == (1,)
     rose = "rose about the week of 4 Nov 2024, from 10 %"
     page = open_page("trends", show="Bad, corrected")
     assert rose in texts(page, "jb-note")[0]
     assert rose in texts(page, "jb-say")[0]
     assert len(charts(page)) == 1
+    assert "Left out:" in texts(page, "jb-cap")
+    assert "3 without a time" in labels(page)
     table = open_page("trends", show="Bad, corrected", table="true").dataframe[0].value
     assert list(table["Labels"]) == [40] * 9
     assert rose in texts(open_page("overview"), "jb-note")[0]
