@@ -21,10 +21,14 @@ _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either w
 
 @dataclass(frozen=True, slots=True)
 class StratumCount:
-    """A stratum: N answers, of which n have a sampled label, k of them bad (None: the grade is not a label)."""
+    """A stratum: N answers, of which n have a sampled label, k of them bad (None: the grade is not a label).
+
+    The other fields are those of `StratumName`.
+    """
 
     picked: Picked
     verdict: JudgeVerdict | None
+    is_later: bool
     N: int
     n: int
     k: int | None
@@ -204,4 +208,6 @@ def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> s
         of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
         joined = " and" if words.endswith("no rule flagged") else ""
         words += f"{joined} {of_judge.get(str(verdict), 'without a usable verdict')}"
+    if all(each.is_later for each in part):
+        words += " that were logged after the sample was drawn"
     return words

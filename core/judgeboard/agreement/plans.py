@@ -418,7 +418,7 @@ def _strata(pilot: _Pilot, more: int) -> tuple[PlannedStratum, ...]:
     left = [each.answers - each.labelled for each in counts]
     drawn = allocated(more, left, least=LEAST_OF_STRATUM)
     return tuple(
-        PlannedStratum(*name, each.answers, each.labelled, n, n / free if free else 1.0)
+        PlannedStratum(name.picked, name.verdict, each.answers, each.labelled, n, n / free if free else 1.0)
         for name, each, free, n in zip(pilot.sample.strata, counts, left, drawn, strict=True)
     )
 

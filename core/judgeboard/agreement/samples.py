@@ -13,6 +13,9 @@ A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952
 - The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out flagged answers that
   people decided before. These may be the worst ones, so its labels count only if nobody chose an answer of the stratum.
 
+A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn, so they are strata
+of their own, unless they are very few.
+
 Other labels are extras: they are counted and shown, never weighted.
 """
 
@@ -60,14 +63,19 @@ JudgeVerdict = Literal["good", "bad", "unusable"]
 
 _PICKED: tuple[Picked, Picked] = ("no", "yes")
 _VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
+_CLASSES = len(_PICKED) * len(_VERDICTS)
 _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves it out more often
 
 
 class StratumName(NamedTuple):
-    """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it)."""
+    """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it).
+
+    ``is_later``: the answers were logged after a sample was drawn that other strata have labels of.
+    """
 
     picked: Picked
     verdict: JudgeVerdict | None
+    is_later: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,8 +239,11 @@ class LabelledAnswers:
         self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._within: list[tuple[BoolArray, BoolArray, bool]] = []
+        self._last_ids: list[int] = []
         for each in reviewed_in_random_order(connection):
             reviewed = np.isin(ids, each.reviewed)
+            if each.last_id is not None and reviewed.any():
+                self._last_ids.append(each.last_id)
             in_order = self._flags_in_random_order if each.flagged_only else self.in_random_order
             if each.where in (RowFilter(), where):
                 in_order |= reviewed
@@ -282,7 +293,8 @@ class LabelledAnswers:
         picked = self.picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
-        names, strata = _numbered(picked * 3 + split, len(_PICKED) * len(_VERDICTS))
+        draws = self._draws(answers.response_ids, in_random_order & labelled)
+        names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
         finished = complete[strata]
         awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
@@ -295,7 +307,7 @@ class LabelledAnswers:
         sampled = labelled & (by_lot | finished)
         into = self._joined(names, strata, sampled, by_lot, complete, awaited)
         kept, strata = _numbered(into[strata], len(names))
-        flag_classes = [np.unique(names[into == each] // 3).tolist() for each in kept.tolist()]
+        flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
         scores = self._scores(answers, has_score)
         groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
@@ -362,6 +374,20 @@ class LabelledAnswers:
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")
 
+    def _draws(self, response_ids: IntArray, reviewed: BoolArray) -> IntArray:
+        """Return for each answer how many samples were drawn before it was logged, and so without it.
+
+        A draw does not count if so few answers were logged after it that a sample as large as those ``reviewed`` among
+        the earlier answers would often leave all of them out.
+        """
+        kept: list[int] = []
+        for last_id in sorted(set(self._last_ids)):
+            earlier = response_ids <= last_id
+            share = (reviewed & earlier).sum() / max(earlier.sum(), 1)
+            if (1 - share) ** (~earlier).sum() <= _LEFT_OUT_BY_CHANCE:
+                kept.append(last_id)
+        return np.searchsorted(np.array(kept, dtype=np.int64), response_ids)
+
     def _joined(
         self,
         names: IntArray,
@@ -384,7 +410,7 @@ class LabelledAnswers:
         drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
         into = np.arange(len(names))
         for each in np.flatnonzero(count < least):
-            others = ~complete & (drawn >= least)
+            others = ~complete & (drawn >= least) & (names // _CLASSES == names[each] // _CLASSES)
             alike = others & (names // 3 == names[each] // 3)
             if not alike.any() and others.any() and not awaited[each]:
                 share = drawn[others].sum() / answers[others].sum()
@@ -398,7 +424,7 @@ class LabelledAnswers:
         verdict: JudgeVerdict | None = _VERDICTS[code % 3]
         if self.version is None or whole or (self.grade != "label" and verdict == "good"):
             verdict = None
-        return StratumName("any" if len(classes) > 1 else _PICKED[classes[0]], verdict)
+        return StratumName("any" if len(classes) > 1 else _PICKED[classes[0]], verdict, code >= _CLASSES)
 
     def _scores(self, answers: JudgedAnswers, has_score: BoolArray) -> FloatArray:
         """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""

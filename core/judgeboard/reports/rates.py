@@ -41,21 +41,33 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     return Table(columns, tuple(rows))
 
 
+_LOGGED = {False: "before the sample was drawn", True: "after it"}
+
+
 def strata_table(result: RateResult) -> Table:
     """Return the strata of all answers with their labels."""
     columns = (
+        Column("Logged"),
         Column("Flagged"),
         Column("Judge"),
         Column("Answers", "count"),
         Column("Labels", "count"),
         Column("Bad", "count"),
     )
+    later = any(each.is_later for each in result.strata)
     split = {each.picked for each in result.strata if each.verdict}
     rows = (
-        (each.picked, each.verdict or ("other" if each.picked in split else "any"), each.N, each.n, each.k)
+        (
+            _LOGGED[each.is_later] if later else None,
+            each.picked,
+            each.verdict or ("other" if each.picked in split else "any"),
+            each.N,
+            each.n,
+            each.k,
+        )
         for each in result.strata
     )
-    return Table(columns, tuple(rows)).without_empty({"Bad"})
+    return Table(columns, tuple(rows)).without_empty({"Logged", "Bad"})
 
 
 def agreement_table(result: RateResult) -> Table:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
@@ -179,24 +180,44 @@ class RandomOrder:
     """The ids, ascending, of answers that people reviewed as items of queues in random order with the same filter.
 
     ``flagged_only`` queues have answers with open flags only, so answers that people decided before are not in them.
-    The others are drawn from all answers that match ``where``.
+    The others are drawn from all answers that match ``where``. A queue with a number of items is drawn once: answers
+    with an id above ``last_id`` were logged later (None: later answers join the queue).
     """
 
     where: RowFilter
     flagged_only: bool
+    last_id: int | None
     reviewed: IntArray
 
 
 def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
-    """Return the answers that people reviewed in queues in random order, one group for each filter.
+    """Return the answers that people reviewed in queues in random order, by filter and by when they were drawn.
 
     Items that a person added, repeats and tests do not count, and no queue of answers on which two judges differ.
     """
-    queue_ids: dict[tuple[RowFilter, bool], list[int]] = {}
+    queue_ids: dict[tuple[RowFilter, bool, int | None], list[int]] = {}
     for queue in list_queues(connection, subject=ANSWERS):
         if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference:
-            queue_ids.setdefault((queue.filter, queue.flagged_only), []).append(queue.id)
+            last_id = None if queue.max_items is None else _last_logged(connection, queue.created_at)
+            queue_ids.setdefault((queue.filter, queue.flagged_only, last_id), []).append(queue.id)
     return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
+
+
+def _last_logged(connection: Connection, at: datetime) -> int:
+    """Return the greatest id of the answers that were stored until this time, 0 if there were none.
+
+    Ids grow with the time, so about twenty rows are read. No index has the times, and texts stand beside them.
+    """
+    low, high = 0, connection.execute(select(func.coalesce(func.max(RESPONSE.c.id), 0))).scalar_one()
+    while low < high:
+        middle = (low + high + 1) // 2
+        row = select(RESPONSE.c.id, RESPONSE.c.imported_at).where(RESPONSE.c.id <= middle)
+        found = connection.execute(row.order_by(RESPONSE.c.id.desc()).limit(1)).one_or_none()
+        if found is None or found.imported_at <= at:
+            low = middle
+        else:
+            high = found.id - 1
+    return low
 
 
 def reviewed_where_verdicts_differ(connection: Connection, version_ids: Collection[int]) -> IntArray:

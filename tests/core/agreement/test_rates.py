@@ -359,9 +359,11 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     )
 
 
-def random_queue(log: GradedLog, ids: Collection[int], *, flagged_only: bool = False, **where: Any) -> dict[int, int]:
+def random_queue(
+    log: GradedLog, ids: Collection[int], *, flagged_only: bool = False, at: datetime = NOW, **where: Any
+) -> dict[int, int]:
     """Store a queue in random order with these answers; return its items by answer."""
-    queue = {"name": "lots", "created_by": "test", "created_at": NOW, "sort": "random", "flagged_only": flagged_only}
+    queue = {"name": "lots", "created_by": "test", "created_at": at, "sort": "random", "flagged_only": flagged_only}
     item = {"position": 0, "joined_at": NOW}
     with log.store.writing() as connection:
         queue_id = connection.execute(
@@ -383,6 +385,29 @@ def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) 
     assert (result.n_labelled, result.extras) == (18, 7)
     narrower = measure_rate(log.store, where=parse_where(["source=log"]))
     assert narrower.n_labelled == 18
+
+
+def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
+    log: GradedLog, judged: list[int]
+) -> None:
+    items = random_queue(log, judged[::2], at=datetime.now(UTC))
+    for each, item in items.items():
+        log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=item)
+    few = log.answers(2)
+    judge(log, few)
+    assert measure_rate(log.store).value == pytest.approx(0.1, abs=0.05), "two of 42 may be left out by chance"
+    later = log.answers(38)
+    judge(log, later)
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert "logged after the sample was drawn" in result.sentence
+    label(log, later[:6], later[:6])  # chosen ones
+    flag(log, [*few, *later[10:]])
+    label(log, [*few, *later[10:]], later[10:25])
+    known = measure_rate(log.store)
+    assert known.value is not None
+    assert {(each.is_later, each.N, each.n) for each in known.strata if each.is_later} == {(True, 11, 8), (True, 29, 22)}
+    assert known.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
 
 
 def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
