@@ -25,7 +25,7 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     app = open_page("settings", part="Thresholds")
     [sentence] = texts(app, "jb-say")  # not a second figure for the chosen threshold
     assert sentence.startswith("Flag answers with groundedness below")
-    assert "In the queue:" in sentence
+    assert "of 200 answers instead of " in sentence
     assert table(app, "Threshold")["Threshold"].tolist() == ["chosen", "in force"]
     assert len(charts(app)) == 1
     app = open_page("settings", part="Thresholds", goal="Cost", by_type="true")
