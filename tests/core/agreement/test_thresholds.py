@@ -449,6 +449,9 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
         calibrated = measure_calibration(connection)
     for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
         assert "have no label that was drawn at random" in sentence
+        assert (
+            "Label a random sample of 20 of all answers: `judgeboard queue create sample --plan rate --n 20" in sentence
+        )
 
 
 @on_sqlite
