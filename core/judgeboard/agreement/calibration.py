@@ -28,6 +28,7 @@ EXAMPLE = 0.7  # the score that the sentence explains
 
 _FLAT = 1e-6  # a slope below this is 0
 _TOO_SURE = 0.9  # slopes below this are said
+_WORSE = "Do not use a map: it predicts people worse than the scores themselves. Read the scores as they are."
 _ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
 
@@ -36,7 +37,8 @@ _LITTLE = 0.9  # share of the constant's Brier score above which a score tells l
 class CalibrationResult:
     """The map of a judge version's scores to probabilities, and how good it is; without one, ``sentence`` says why.
 
-    ``meaning`` has (score, probability that people call the answer grounded). The Brier scores and calibration errors
+    ``meaning`` has (score, probability that people call the answer grounded). It is empty if the map ``is_worse``: it
+    predicts people worse than the scores themselves. The Brier scores and calibration errors
     (ECE) are cross-fitted in five folds of evidence groups; lower is better. ``ece_by_luck`` is the error of a perfect
     map with so many labels, ``constant_brier`` the Brier score of one probability for all answers. ``before`` and
     ``after`` are the curves of the raw scores and of the cross-fitted probabilities.
@@ -57,6 +59,7 @@ class CalibrationResult:
     constant_brier: float | None = None
     before: tuple[Tenth, ...] = ()
     after: tuple[Tenth, ...] = ()
+    is_worse: bool = False
     notes: tuple[str, ...] = ()
     left_out: dict[str, int] | None = None
 
@@ -91,8 +94,8 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         reason = f"No map: {error}."
     if reason is not None:
         return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
-    at = np.array(SHOWN_SCORES)
-    meaning = tuple(zip(SHOWN_SCORES, made.score_map(at).tolist(), strict=True))
+    is_worse = (made.brier_change.low or 0) > 0
+    meaning = tuple(zip(SHOWN_SCORES, made.score_map(np.array(SHOWN_SCORES)).tolist(), strict=True))
     better = (
         f"With {counted(labels.n, 'label')}, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."
     )
@@ -102,8 +105,9 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         judge_version=sample.title,
         how=how,
         n=labels.n,
-        sentence=_sentence(made) if np.ptp(scores) else _ONE_SCORE,
-        meaning=meaning,
+        sentence=_WORSE if is_worse else _sentence(made) if np.ptp(scores) else _ONE_SCORE,
+        meaning=() if is_worse else meaning,
+        is_worse=is_worse,
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
         after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
         notes=(better,) if how == "isotonic" and labels.n < ISOTONIC_LABELS else (),
@@ -117,9 +121,7 @@ def _sentence(made: Calibrated) -> str:
         return "People and this score have nothing in common: the map is flat."
     probability = float(score_map(np.array([EXAMPLE]))[0])
     words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded."
-    if (made.brier_change.low or 0) > 0:
-        words += " But the map predicts people worse than the scores themselves, so read the scores as they are."
-    elif score_map.slope is not None and score_map.slope < _TOO_SURE:
+    if score_map.slope is not None and score_map.slope < _TOO_SURE:
         words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
     if made.brier_after > _LITTLE * made.constant_brier:
         words += " Even calibrated, the score tells little: one probability for all answers is nearly as good."

@@ -2,28 +2,37 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import what_to_label
 from judgeboard.agreement.answer_pairs import cuts_of
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP, Cuts
-from judgeboard.flags.rules import sampling_number
+from judgeboard.flags.rules import excused_confidence, sampling_number
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
+from judgeboard.stats.rates import Stratum
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
-from judgeboard.store.strata import BAD, UNUSABLE, JudgedAnswers, evidence_groups, judged_answers
-from judgeboard.text import counted
+from judgeboard.store.strata import (
+    BAD,
+    UNUSABLE,
+    JudgedAnswers,
+    evidence_groups,
+    gives_labels,
+    judged_answers,
+    right_refusals,
+)
 
 DECIMALS = 9  # scores that are closer count as equal
 MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available
 
 _EVIDENCE = "evidence group"
+_EXCUSED = -1.0  # below every threshold
 
 
 def allowed_risk(goal: float) -> float:
@@ -37,8 +46,10 @@ class ScoredLabels(Columns):
     """Labelled answers, one row each.
 
     ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``judged_bad`` is the verdict, ``bad`` the label.
-    ``flagged`` marks badness that the rule low_groundedness flags with the thresholds in force. ``weights`` tell how
-    many answers a label stands for. ``by_lot`` marks labels that every judged answer had the same chance to get.
+    ``flagged`` marks answers that the rule low_groundedness flags with the thresholds in force, ``excused`` those that
+    it flags with no threshold. ``weights`` tell how many answers a label stands for. ``by_lot`` marks labels that every
+    judged answer had the same chance to get. ``strata`` are positions in the counts of the sample, ``lots`` random
+    numbers from 0 to below 1.
     """
 
     response_ids: IntArray
@@ -50,6 +61,9 @@ class ScoredLabels(Columns):
     flagged: BoolArray
     weights: FloatArray
     by_lot: BoolArray
+    excused: BoolArray
+    strata: IntArray
+    lots: FloatArray
 
     @property
     def n(self) -> int:
@@ -72,6 +86,11 @@ class ScoredLabels(Columns):
         return confidence(self.badness)
 
     @property
+    def rule_badness(self) -> FloatArray:
+        """The badness that the rule low_groundedness compares with a threshold: -1 for answers that it excuses."""
+        return np.where(self.excused, _EXCUSED, self.badness)
+
+    @property
     def wrong(self) -> BoolArray:
         """Which verdicts differ from the label."""
         wrong: BoolArray = self.judged_bad != self.bad
@@ -80,12 +99,28 @@ class ScoredLabels(Columns):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedScores(Columns):
-    """The badness of all answers that have a score; ``flagged`` is as in `ScoredLabels`."""
+    """The badness of all answers that have a score; columns are as in `ScoredLabels`.
+
+    ``groups`` are 0 and no answer is ``excused`` if these were not read.
+    """
 
     response_ids: IntArray
+    groups: IntArray
     badness: FloatArray
     query_types: TextColumn
     flagged: BoolArray
+    excused: BoolArray
+    strata: IntArray
+
+    @property
+    def rule_badness(self) -> FloatArray:
+        """The badness that the rule low_groundedness compares with a threshold: -1 for answers that it excuses."""
+        return np.where(self.excused, _EXCUSED, self.badness)
+
+    @property
+    def n(self) -> int:
+        """The number of answers."""
+        return len(self.response_ids)
 
     def of_type(self, query_type: str | None) -> "JudgedScores":
         """Return the answers of a query type (None: all)."""
@@ -96,9 +131,10 @@ class JudgedScores(Columns):
 class ScoredSample:
     """Labels and scores for a judge version, or for the mean score of several.
 
-    ``cuts`` are the thresholds in force. ``gap`` says why figures of all answers are not available, None if
-    they are. ``left_out`` counts labelled answers by the reason why they do not count. If ``alike`` is not 0, badness
-    is the share of so many judges that call the answer bad.
+    ``cuts`` are the thresholds in force. ``counts`` has the answers and labels of each stratum. ``decides_verdicts``:
+    the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says why figures of all answers
+    are not available, None if they are. ``left_out`` counts labelled answers by the reason why they do not count. If
+    ``alike`` is not 0, badness is the share of so many judges that call the answer bad.
     """
 
     title: str
@@ -106,13 +142,20 @@ class ScoredSample:
     judged: JudgedScores
     cuts: Cuts
     left_out: dict[str, int]
+    counts: tuple[Stratum, ...]
     gap: str | None = None
     alike: int = 0
+    decides_verdicts: bool = False
 
     @property
     def by_lot(self) -> ScoredLabels:
         """The labels that every judged answer had the same chance to get."""
         return self.labels.at(self.labels.by_lot)
+
+    def with_equal_chances(self, labels: ScoredLabels, strata: BoolArray) -> BoolArray:
+        """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
+        kept: BoolArray = labels.lots < _kept_shares(self.counts, strata)[labels.strata]
+        return kept
 
     def without(self, response_ids: IntArray) -> "ScoredSample":
         """Return the sample without these answers."""
@@ -145,46 +188,59 @@ def drawn(name: str, groups: IntArray) -> FloatArray:
     return numbers[at]
 
 
-def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, alike: bool = False) -> ScoredSample:
+def load_sample(
+    connection: Connection, versions: Sequence[StoredVersion], *, alike: bool = False, flags: bool = False
+) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
     Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. With ``alike``, their
     verdicts are averaged instead of their scores. Answers without a score, or a verdict, of each version are left out.
-    Raises NotFound if none is left.
+    Raises NotFound if none is left. With ``flags``, the evidence groups of all answers are read, and which answers the
+    rule low_groundedness excuses. This takes longer, because it reads the texts of the answers.
     """
     title = " + ".join(version.title for version in versions)
-    cuts = thresholds(connection).cuts
-    first = LabelledAnswers(connection, versions[0], groups=False)
+    in_force = thresholds(connection)
+    cuts = in_force.cuts
+    first = LabelledAnswers(connection, versions[0], groups=flags)
     judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
-    judged = _mean_scores([_with_verdicts(each) for each in judges] if alike else judges, cuts)
-    if not len(judged.response_ids):
+    badness = _mean_badness([_with_verdicts(each) for each in judges] if alike else judges)
+    scored = ~np.isnan(badness)
+    if not scored.any():
         raise NotFound(f"{title}: no logged answer has a groundedness score")
-    sampled = first.sample(by_group=False)
-    answers_per_label, kept_share = _chances(sampled)
-    scored = np.isin(sampled.response_ids, judged.response_ids)
-    ids, kept = sampled.response_ids[scored], kept_share[scored]
-    at = np.flatnonzero(np.isin(judged.response_ids, ids))  # both are in the order of `first.answers`
-    badness = judged.badness[at]
-    by_lot = kept >= 1
-    by_lot[~by_lot] = [
-        sampling_number("lot", "response", str(id_)) < share
-        for id_, share in zip(ids[~by_lot].tolist(), kept[~by_lot].tolist(), strict=True)
-    ]
+    sampled = first.sample(scored, by_group=False)
+    answers, badness = first.answers.at(scored), badness[scored]
+    excused = np.zeros(len(badness), dtype=np.bool_)
+    if flags:
+        excused = confidence(badness) >= excused_confidence(in_force) - HALF_STEP
+        if in_force.excuse_refusals:
+            excused |= np.isin(answers.response_ids, right_refusals(connection, versions[0].id))
+    types = answers.query_types
+    low = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
+    judged = JudgedScores(
+        answers.response_ids, answers.evidence_groups, badness, types, low & ~excused, excused, sampled.stratum_of
+    )
+    ids, of_labels = sampled.response_ids, judged.at(sampled.is_sampled)
+    counts = sampled.counts
+    lots = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids.tolist()], dtype=np.float64)
+    has_label = np.array([each.labelled > 0 for each in counts], dtype=np.bool_)
     labels = ScoredLabels(
         ids,
         evidence_groups(connection, versions[0].id, ids),
-        badness,
-        badness > 0.5 if len(versions) > 1 else sampled.verdicts[scored] == 1,
-        sampled.labels.values[scored] > 0,
-        sampled.query_types[scored],
-        judged.flagged[at],
-        answers_per_label[scored],
-        by_lot,
+        of_labels.badness,
+        of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
+        sampled.labels.values > 0,
+        sampled.query_types,
+        of_labels.flagged,
+        np.array([each.answers / max(each.labelled, 1) for each in counts])[of_labels.strata],
+        lots < _kept_shares(counts, has_label)[of_labels.strata],
+        of_labels.excused,
+        of_labels.strata,
+        lots,
     )
     left_out = {
         **sampled.left_out,
         "extras": sampled.extras,
-        "without_score": int((~scored).sum()),
+        "without_score": int((first.labelled & ~scored).sum()),
         "more_often_labelled": int((~labels.by_lot).sum()),
     }
     return ScoredSample(
@@ -193,8 +249,10 @@ def load_sample(connection: Connection, versions: Sequence[StoredVersion], *, al
         judged,
         cuts,
         {reason: n for reason, n in left_out.items() if n},
+        counts,
         _unlabelled_words(sampled),
         len(versions) if alike else 0,
+        len(versions) == 1 and not gives_labels(connection, versions[0].id),
     )
 
 
@@ -203,8 +261,8 @@ def _with_verdicts(judged: JudgedAnswers) -> JudgedAnswers:
     return replace(judged, scores=np.where(judged.verdicts == UNUSABLE, np.nan, judged.verdicts != BAD))
 
 
-def _mean_scores(judges: Sequence[JudgedAnswers], cuts: Cuts) -> JudgedScores:
-    """Return the mean badness of the answers that have a score of every judge, in the order of the first judge."""
+def _mean_badness(judges: Sequence[JudgedAnswers]) -> FloatArray:
+    """Return the mean badness of the answers of the first judge, NaN for those without a score of every judge."""
     first, *others = judges
     total = first.scores
     for other in others:
@@ -213,41 +271,29 @@ def _mean_scores(judges: Sequence[JudgedAnswers], cuts: Cuts) -> JudgedScores:
         scores = np.full(len(total), np.nan)
         scores[known] = by_id.scores[np.searchsorted(by_id.response_ids, first.response_ids[known])]
         total = total + scores
-    scored = ~np.isnan(total)
-    answers = first.at(scored)
-    badness = np.round(1 - total[scored] / len(judges), DECIMALS)
-    types = answers.query_types
-    flagged = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
-    return JudgedScores(answers.response_ids, badness, types, flagged)
+    badness: FloatArray = np.round(1 - total / len(judges), DECIMALS)
+    return badness
 
 
-def _chances(sampled: SampledLabels) -> tuple[FloatArray, FloatArray]:
-    """Return how many answers each label stands for, and the share of such labels that gives equal chances."""
-    strata = sampled.labels.strata
-    answers = np.array([each.answers for each in sampled.counts], dtype=np.int64)
-    labelled = np.array([each.labelled for each in sampled.counts], dtype=np.int64)
-    kept = np.ones(len(answers))
-    scored = (labelled > 0) & np.array([name.verdict != "unusable" for name in sampled.strata], dtype=np.bool_)
-    if scored.any():
-        kept[scored] = equal_chances(answers[scored], labelled[scored])
-    return (answers / np.maximum(labelled, 1))[strata], kept[strata]
+def _kept_shares(counts: Sequence[Stratum], strata: BoolArray) -> FloatArray:
+    """Return the share of each stratum's labels to keep, so that answers in ``strata`` have equal chances; else 0."""
+    answers = np.array([each.answers for each in counts], dtype=np.int64)
+    labelled = np.array([each.labelled for each in counts], dtype=np.int64)
+    kept, with_label = np.zeros(len(counts)), strata & (labelled > 0)
+    if with_label.any():
+        kept[with_label] = equal_chances(answers[with_label], labelled[with_label])
+    return kept
 
 
 def _unlabelled_words(sampled: SampledLabels) -> str | None:
     """Return why figures of all answers are not available, None if every larger part of them has labels."""
-    parts = [
-        (name, counts)
-        for name, counts in zip(sampled.strata, sampled.counts, strict=True)
-        if counts.answers and name.verdict != "unusable"
-    ]
-    missing = [(name, counts.answers) for name, counts in parts if not counts.labelled]
-    if sum(n for _, n in missing) <= MOST_UNLABELLED * sum(counts.answers for _, counts in parts):
+    missing = sum(each.answers for each in sampled.counts if not each.labelled)
+    if missing <= MOST_UNLABELLED * sampled.population.total:
         return None
-    name, n = max(missing, key=itemgetter(1))
-    rule = "no rule flagged" if name.picked == "no" else "a rule flagged"
-    verdict = f" and the judge calls {name.verdict}" if name.verdict else ""
-    return (
-        f"Not available, because {counted(n, 'answer')} that {rule}{verdict} have no label that was drawn at random. "
-        "Label a random sample of them first: `judgeboard queue create NAME --plan rate --n 60 "
-        "--assign NAMES`."
-    )
+    need = what_to_label(sampled)
+    if need is None:
+        return "Not available, because people decided no answer of a part of the log."
+    answers = "1 answer" if need.answers == 1 else f"{need.answers:,} {need.words}"
+    have = "has no label" if need.answers == 1 else "have no label"
+    sample = "the random sample" if need.queue is None else f"a random sample of {need.queue:,} of all answers"
+    return f"Not available, because {answers} {have} that was drawn at random. Label {sample}: `{need.command}`."

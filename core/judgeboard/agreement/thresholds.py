@@ -23,15 +23,17 @@ from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.estimates import measured, percent, percent_as_given, percent_words, unmeasured
+from judgeboard.stats.rates import summed, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     DELTA,
     FEWEST_FLAGGED,
     Passed,
+    SelectedLabels,
     cheapest_threshold,
-    confidence_threshold,
     cost_change,
     labels_to_pass,
+    lowest_passing,
     recall_on_average,
     recall_threshold,
     score_grid,
@@ -44,7 +46,8 @@ AIMS: tuple[Aim, ...] = get_args(Aim)
 
 MOST_COST = 1_000_000  # reviews
 CURVE = 20  # thresholds of the trade-off curve
-_STEPS = 1_000_000  # a threshold has six decimals
+_MOST_DECIMALS = 6  # of a threshold
+_WIDEST = 0.8  # intervals of shares that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,9 @@ class QueueChange:
 class AtThreshold:
     """What the threshold ``low_groundedness`` does: ``flags`` of all judged answers, and shares of labelled answers.
 
-    ``flagged`` is the share of answers with a flag, ``recall`` the share of bad answers that are flagged, ``precision``
-    the share of flagged answers that are bad. ``change`` is the change of the queue from the threshold in force.
+    Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers with a flag,
+    ``recall`` the share of bad answers that are flagged, ``precision`` the share of flagged answers that are bad.
+    ``change`` is the change of the queue from the threshold in force.
     """
 
     low_groundedness: float
@@ -110,10 +114,10 @@ class ChosenThreshold:
     """The threshold for one query type, or for all (None).
 
     ``labelled`` and ``labelled_bad`` count the half of the labels that chooses, ``judged`` all answers with a score.
-    ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal. ``chosen`` and
-    ``in_force`` are measured on the other half, weighted to all answers. ``on_average`` is the threshold with the
-    recall on average over sets of labels, without a guarantee. ``curve`` has what twenty thresholds do on all labels,
-    the highest badness first.
+    ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal. ``chosen`` is measured on
+    the other half, weighted to all answers, ``in_force`` on all labels as by `rate`. ``on_average`` is the threshold
+    with the recall on average over sets of labels, without a guarantee. ``curve`` has what twenty thresholds do on all
+    labels, the highest badness first.
     """
 
     query_type: str | None
@@ -156,19 +160,23 @@ def measure_threshold(
     Half of the evidence groups chooses the threshold, the other half reports. ``judge_version`` is by default the
     primary judge's newest. Raises NotFound without a judge or without scores.
     """
-    sample = load_sample(connection, [scored_version(connection, judge_version)])
+    sample = load_sample(connection, [scored_version(connection, judge_version)], flags=True)
     return threshold_result(sample, goal, by_query_type=by_query_type)
 
 
 def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = False) -> ThresholdResult:
-    """Return the same as `measure_threshold` from a loaded sample."""
+    """Return the same as `measure_threshold` from a sample that was loaded with ``flags``."""
     types: list[str | None] = [None]
     if by_query_type:
         types = sorted(np.unique(sample.judged.query_types.names).tolist())
     # Several goals are reached together if each may be missed less often.
     delta = goal.delta / len(types)
     chosen = (_chosen(sample, goal, delta, query_type) for query_type in types)
-    return ThresholdResult(sample.title, goal, sample.cuts, tuple(chosen), sample.left_out)
+    left_out = sample.left_out
+    if goal.aim == "precision":
+        unused = sum(_unused(sample, query_type) for query_type in types)
+        left_out = {reason: n for reason, n in (left_out | {"more_often_labelled": unused}).items() if n}
+    return ThresholdResult(sample.title, goal, sample.cuts, tuple(chosen), left_out)
 
 
 def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:
@@ -180,7 +188,9 @@ def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | No
 def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | None) -> ChosenThreshold:
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
-    half, other = labels.at(choosing & labels.by_lot), labels.at(~choosing)
+    # A precision is tested on the labels that have equal chances among the answers at or above a threshold.
+    half = labels.at(choosing if goal.aim == "precision" else choosing & labels.by_lot)
+    other = labels.at(~choosing)
     counts = (half.n, int(half.bad.sum()), len(judged.badness))
     if sample.gap is not None:
         return ChosenThreshold(query_type, sample.gap, *counts)
@@ -189,7 +199,7 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     if not half.n:
         empty = f"Not available: of {counted(labels.n, 'label')}, none is in the half that chooses a threshold."
         return ChosenThreshold(query_type, empty, *counts)
-    in_force = _at(sample.cuts.of(query_type or ""), None, other, judged)
+    in_force = _in_force(sample, sample.cuts.of(query_type or ""), labels, judged)
     grid = score_grid(judged.badness)
     curve = tuple(_curve(grid, labels, judged))
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
@@ -197,31 +207,66 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         grid = score_grid(sample.judged.badness)
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
-        return replace(_cheapest(goal, query_type, grid, half, other, judged, in_force, counts), curve=curve)
-    test = _tested(goal, delta, grid, half)
-    average = recall_on_average(grid, half.badness[half.bad], risk=goal.risk) if goal.aim == "recall" else None
-    on_average = None if average is None else setting_of(average)
+        return replace(_cheapest(goal, query_type, grid, half, other, judged, in_force, counts, sample), curve=curve)
+    if goal.aim == "precision":
+        test = _precision_test(goal, delta, grid, sample, half, judged)
+    else:
+        recall = {"risk": goal.risk, "delta": delta, "design_effect": _design_effect(goal, half)}
+        test = recall_threshold(grid, half.rule_badness[half.bad], **recall)
+    average = recall_on_average(grid, half.rule_badness[half.bad], risk=goal.risk) if goal.aim == "recall" else None
+    on_average = None if average is None else setting_of(average, judged.badness)
     if test is None:
-        sentence = _more_labels(goal, delta, half, labels)
+        sentence = _more_labels(goal, delta, sample, labels, in_force, judged)
         return ChosenThreshold(query_type, sentence, *counts, in_force=in_force, on_average=on_average, curve=curve)
-    setting = setting_of(test.threshold)
+    setting = setting_of(test.threshold, judged.badness)
     chosen = _at(setting, test.threshold, other, judged)
-    sentence = (
-        f"Flag answers with groundedness below {setting:g}. {_price_words(chosen, in_force, counts[-1])} "
-        f"The threshold has a {goal.words}, with {percent(1 - delta)} confidence. {_halves_words(chosen)} "
-        f"{change_words(chosen.change)}"
+    share = "of the bad answers are then flagged" if goal.aim == "recall" else "of the flagged answers are then bad"
+    sentence = _joined(
+        _flags_words(chosen, in_force, counts[-1]),
+        f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {share}.",
+        _measured_words(chosen),
+        verdicts_words(sample, setting, query_type),
     )
     return ChosenThreshold(
         query_type, sentence, *counts, setting, test, chosen, in_force, on_average=on_average, curve=curve
     )
 
 
-def _tested(goal: Goal, delta: float, grid: FloatArray, half: ScoredLabels) -> Passed | None:
-    risk, effect = goal.risk, _design_effect(goal, half)
-    if goal.aim == "recall":
-        return recall_threshold(grid, half.badness[half.bad], risk=risk, delta=delta, design_effect=effect)
-    limits = {"risk": risk, "delta": delta, "design_effect": effect, "fewest": FEWEST_FLAGGED}
-    return confidence_threshold(grid, half.badness, ~half.bad, starts=1, **limits)
+def _precision_test(
+    goal: Goal, delta: float, grid: FloatArray, sample: ScoredSample, half: ScoredLabels, judged: JudgedScores
+) -> Passed | None:
+    """Return the threshold with the precision.
+
+    At each threshold those labels count that had equal chances among the answers at or above it. If all flagged answers
+    are labelled, no label of them is dropped as long as no other answer is at or above the threshold.
+    """
+    at_thresholds: list[SelectedLabels] = []
+    kept = half
+    effect, before = 1.0, np.zeros(len(sample.counts), dtype=np.bool_)
+    for threshold, strata in _strata_flagged(grid, judged, len(sample.counts)):
+        if not np.array_equal(strata, before):
+            kept = half.at(sample.with_equal_chances(half, strata))
+            effect, before = _design_effect(goal, kept), strata
+        flagged = kept.rule_badness >= threshold
+        at_thresholds.append(SelectedLabels(int(flagged.sum()), int((flagged & ~kept.bad).sum()), effect))
+    return lowest_passing(grid, at_thresholds, risk=goal.risk, delta=delta, fewest=FEWEST_FLAGGED)
+
+
+def _strata_flagged(grid: FloatArray, judged: JudgedScores, count: int) -> Iterator[tuple[float, BoolArray]]:
+    """Yield each threshold with the strata that have answers at or above it."""
+    worst = np.full(count, -np.inf)
+    np.maximum.at(worst, judged.strata, judged.rule_badness)
+    for threshold in grid.tolist():
+        yield threshold, worst >= threshold
+
+
+def _unused(sample: ScoredSample, query_type: str | None) -> int:
+    """Return how many labels count at no threshold for a precision, because such answers are labelled more often."""
+    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    used = np.zeros(labels.n, dtype=np.bool_)
+    for _, strata in _strata_flagged(score_grid(judged.badness), judged, len(sample.counts)):
+        used |= sample.with_equal_chances(labels, strata)
+    return int((~used).sum())
 
 
 def _rows(goal: Goal, labels: ScoredLabels) -> BoolArray:
@@ -243,16 +288,19 @@ def _cheapest(
     judged: JudgedScores,
     in_force: AtThreshold,
     counts: tuple[int, int, int],
+    sample: ScoredSample,
 ) -> ChosenThreshold:
-    threshold = cheapest_threshold(grid, half.badness, half.bad, goal.value)
-    setting = setting_of(threshold)
+    threshold = cheapest_threshold(grid, half.rule_badness, half.bad, goal.value)
+    setting = setting_of(threshold, judged.badness)
     chosen = _at(setting, threshold, other, judged)
-    costs = cost_change(other.badness >= threshold, other.flagged, other.bad, goal.value, other.grouping)
+    costs = cost_change(other.rule_badness >= threshold, other.flagged, other.bad, goal.value, other.grouping)
     result = ChosenThreshold(query_type, "", *counts, setting, None, chosen, in_force, costs)
     if result.is_advised:
-        sentence = (
-            f"Flag answers with groundedness below {setting:g}. {_price_words(chosen, in_force, counts[-1])} "
-            f"{_cost_words(costs, 'changes')} {_halves_words(chosen)} {change_words(chosen.change)}"
+        sentence = _joined(
+            _flags_words(chosen, in_force, counts[-1]),
+            _cost_words(costs, "changes"),
+            _measured_words(chosen),
+            verdicts_words(sample, setting, query_type),
         )
     else:
         sentence = (
@@ -272,17 +320,60 @@ def _cost_words(costs: Estimate, changes: str) -> str:
     return f"The cost per answer {changes} by {costs.value:+.3f} reviews ({ends})."
 
 
-def setting_of(threshold: float) -> float:
-    """Return the value of the setting low_groundedness that flags answers from this badness on, to six decimals."""
-    at_most = round(1 - threshold, DECIMALS)
-    return (math.floor(at_most * _STEPS + 1e-3) + 1) / _STEPS
+def setting_of(threshold: float, badness: FloatArray) -> float:
+    """Return the value of the setting low_groundedness that flags answers from this badness on.
+
+    It has the fewest decimals, at most six, with which it flags the same of all answers, whose ``badness`` this is.
+    """
+    highest = round(1 - threshold, DECIMALS)  # groundedness of the answers that are just flagged
+    others = badness[badness < threshold]
+    next_higher = round(1 - float(others.max()), DECIMALS) if len(others) else 1.0
+    for decimals in range(1, _MOST_DECIMALS):
+        steps = 10.0**decimals
+        setting = (math.floor(highest * steps + 1e-9) + 1) / steps
+        if setting <= next_higher:
+            return setting
+    steps = 10.0**_MOST_DECIMALS
+    return (math.floor(highest * steps + 1e-3) + 1) / steps
 
 
-def _at(setting: float, threshold: float | None, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
-    """Return what a threshold on badness does; None means the thresholds in force."""
-    flagged, all_flagged = labels.flagged, judged.flagged
-    if threshold is not None:
-        flagged, all_flagged = labels.badness >= threshold, judged.badness >= threshold
+def verdicts_words(sample: ScoredSample, low_groundedness: float, query_type: str | None) -> str:
+    """Return how the agreement with people changes if this threshold also decides the judge's verdicts, else ""."""
+    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    threshold = float(flag_from(low_groundedness))
+    verdicts = labels.badness >= threshold
+    if not sample.decides_verdicts or np.array_equal(verdicts, labels.judged_bad):
+        return ""
+    words = f"{sample.title} gives no label, so this threshold also decides its verdicts"
+    now, then = (_in_all_answers(sample, labels, judged, each)["agreement"] for each in (labels.judged_bad, verdicts))
+    if now.value is None or then.value is None:
+        return f"{words}."
+    before, after = percent(now.value), percent(then.value)
+    change = f"stay at {after}" if before == after else f"change from {before} to {after}"
+    return f"{words}: agreement with people would {change}."
+
+
+def _in_all_answers(
+    sample: ScoredSample, labels: ScoredLabels, judged: JudgedScores, judged_bad: BoolArray
+) -> dict[str, Estimate]:
+    """Return the agreement with people in all answers as `rate` does, for labels that are ``judged_bad`` or flagged."""
+    groups = np.unique(judged.groups, return_inverse=True)[1]
+    labelled, values = np.isin(judged.response_ids, labels.response_ids), labels.bad.astype(np.float64)
+    sums = summed(judged.strata, judged.badness, groups, len(sample.counts), labelled, values)
+    return weighted_agreement(*sums, judged_bad.astype(np.float64))
+
+
+def _in_force(sample: ScoredSample, setting: float, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
+    """Return what the thresholds in force do, on all labels."""
+    figures, flags, n = _in_all_answers(sample, labels, judged, labels.flagged), int(judged.flagged.sum()), judged.n
+    flagged = measured(flags / n, n, reason="no interval: counted on all answers")
+    nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
+    return AtThreshold(setting, flags, flagged, figures["sensitivity"], figures["precision"], nothing)
+
+
+def _at(setting: float, threshold: float, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
+    """Return what a threshold on badness does, by the labels' weights."""
+    flagged, all_flagged = labels.rule_badness >= threshold, judged.rule_badness >= threshold
     return AtThreshold(
         setting,
         int(all_flagged.sum()),
@@ -328,52 +419,71 @@ def change_words(change: QueueChange) -> str:
     return f"In the queue: {flags}, {answers} {'missed' if fewer else 'found'} {ends}."
 
 
-def _price_words(chosen: AtThreshold, in_force: AtThreshold, judged: int) -> str:
-    """Return what the threshold costs and finds, each beside today's figure; the number of flags is exact."""
-    flags = f"That flags {chosen.flags:,} of {counted(judged, 'answer')} with a score"
-    flags += f" ({percent(chosen.flags / max(judged, 1))})"
-    if not chosen.change.flags and chosen.flags == in_force.flags:
-        return f"{flags}, as today."
-    bad, recall = (
-        f"{percent_words(now)} of {things} {verb}{'' if today.value is None else f' instead of {percent_words(today)}'}"
-        for now, today, things, verb in (
-            (chosen.precision, in_force.precision, "the flagged answers", "are bad"),
-            (chosen.recall, in_force.recall, "the bad answers", "are flagged"),
-        )
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _flags_words(chosen: AtThreshold, in_force: AtThreshold, judged: int) -> str:
+    """Return the threshold and its number of flags beside today's; both are exact."""
+    is_as_today = not chosen.change.flags and chosen.flags == in_force.flags
+    today = ", as today" if is_as_today else f" instead of {in_force.flags:,}"
+    of_all = f"{chosen.flags:,} of {counted(judged, 'answer')}"
+    return f"Flag answers with groundedness below {chosen.low_groundedness:g}: {of_all}{today}."
+
+
+def _measured_words(chosen: AtThreshold) -> str:
+    """Return recall and precision on the labels that did not choose; without those that are not known well."""
+    shares = (
+        (chosen.recall, "bad answers", "were flagged"),
+        (chosen.precision, "flagged answers", "were bad"),
     )
-    if chosen.precision.value is None:
-        bad = f"how many of them are bad is not available ({chosen.precision.reason})"
-    if chosen.recall.value is None:
-        recall = f"How many of the bad answers are flagged is not available ({chosen.recall.reason})"
-    return f"{flags} instead of {in_force.flags:,}; {bad}. {recall}."
+    words = []
+    for share, things, verb in shares:
+        if share.value is None or share.low is None or share.high is None or share.high - share.low > _WIDEST:
+            continue
+        how_many = f"{percent_words(share)} of the {things} (n = {share.n:,})"
+        words.append(f"all {counted(share.n, things[:-1])} {verb}" if share.value == 1 else f"{how_many} {verb}")
+    n = chosen.flagged.n
+    if not words:
+        return f"The {counted(n, 'label')} that did not choose it are too few to measure it."
+    return f"Of {counted(n, 'label')} that did not choose it, {'; '.join(words)}."
 
 
-def _halves_words(chosen: AtThreshold) -> str:
-    return f"One half of the labels chose the threshold, the other half (n = {chosen.flagged.n:,}) measured it."
+def _more_labels(
+    goal: Goal, delta: float, sample: ScoredSample, labels: ScoredLabels, in_force: AtThreshold, judged: JudgedScores
+) -> str:
+    """Return why no threshold reaches the goal. Only labels with equal chances count."""
+    of_goal = labels.at(_rows(goal, labels))
+    if goal.aim == "precision":
+        strata = np.isin(np.arange(len(sample.counts)), judged.strata[judged.rule_badness >= 0.5])
+        counting = of_goal.at(sample.with_equal_chances(of_goal, strata))
+        things, today = "answers that the judge calls bad", in_force.precision
+        now = f"Of the answers flagged today, {percent_words(today)} are bad."
+    else:
+        counting = of_goal.at(of_goal.by_lot)
+        things, today = "bad answers", in_force.recall
+        now = f"Today, {percent_words(today)} of the bad answers are flagged."
+    half = counting.at(counting.choosing)
+    effect = design_effect_of_mean(half.wrong, half.grouping)
+    needed = math.ceil(labels_to_pass(goal.risk, delta) * effect)
+    words = more_labels_words(f"a {goal.words}", needed, half.n, counting.n, things, of_goal.n)
+    return f"{words} {now}" if half.n >= needed and today.value is not None else words
 
 
-def _more_labels(goal: Goal, delta: float, half: ScoredLabels, labels: ScoredLabels) -> str:
-    things = "bad answers" if goal.aim == "recall" else "answers that the judge calls bad"
-    needed = math.ceil(labels_to_pass(goal.risk, delta) * _design_effect(goal, half))
-    choosing, labelled = (int(_rows(goal, each).sum()) for each in (half, labels))
-    return more_labels_words(f"a {goal.words}", needed, choosing, labelled, things)
-
-
-def more_labels_words(goal: str, needed: int, choosing: int, labelled: int, things: str) -> str:
-    """Return how many more labels a goal needs.
+def more_labels_words(goal: str, needed: int, choosing: int, counting: int, things: str, labelled: int) -> str:
+    """Return how many more labels a goal needs, or that there are enough and they do not show it.
 
     A judge that errs half as often as the goal allows passes with ``needed`` labels in the half that chooses. That half
-    has ``choosing`` of the ``labelled`` things.
+    has ``choosing`` of the ``counting`` labels, which are all of the ``labelled`` things whose chances are equal.
     """
     if choosing >= needed:
-        return (
-            f"No threshold: the {labelled:,} labelled {things} do not show {goal} of any threshold. More labels help "
-            "only if the judge is clearly better than this goal."
-        )
-    more = max(2 * needed - labelled, 1)
-    return f"No threshold: {goal} needs about {more:,} more labelled {things} ({labelled:,} so far)."
+        return f"No threshold found: the {counted(choosing, 'label')} that choose do not show {goal}."
+    more = max(2 * needed - counting, needed - choosing)
+    so_far = f"{counting:,} so far" if counting == labelled else f"{counting:,} of {labelled:,} count so far"
+    thing = things.replace("answers", "answer", 1) if more == 1 else things
+    return f"No threshold found: {goal} needs about {more:,} more labelled {thing} ({so_far})."
 
 
 def _curve(grid: FloatArray, labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:
     for threshold in grid[np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))].tolist():
-        yield _at(setting_of(threshold), threshold, labels, judged)
+        yield _at(setting_of(threshold, judged.badness), threshold, labels, judged)

@@ -48,8 +48,8 @@ REVIEW_THE_REST = (
 def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
     """Find the groundedness threshold with the required recall or precision, or with the lowest cost.
 
-    One half of the labels chooses the threshold, the other half measures it. Only labels drawn at random count.
-    The output also shows how the number of flags would change. Changes nothing.
+    One half of the labels chooses the threshold, the other half measures it. Only labels of a random sample, or of
+    parts that are reviewed completely, count. The number of flags is exact. Changes nothing.
     """
     from judgeboard.agreement.thresholds import Goal, measure_threshold
 
@@ -132,7 +132,7 @@ def calibrate_command(judge_version: str | None, **how: Any) -> None:
 
 def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     from judgeboard.reports.output import text_lines
-    from judgeboard.reports.thresholds import thresholds_table
+    from judgeboard.reports.thresholds import MEASURED_ON, thresholds_table
 
     yield f"{result.judge_version}, {result.goal.words}"
     for each in result.thresholds:
@@ -143,6 +143,8 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     if table.rows:
         yield ""
         yield from text_lines(table)
+    if any(each.chosen is not None for each in result.thresholds):
+        yield MEASURED_ON
     yield from _left_out(result.left_out)
     if any(each.is_advised for each in result.thresholds):
         yield NEXT
@@ -161,7 +163,8 @@ def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
 
     yield f"{result.judge_version}: {result.sentence}"
     if result.score_map is not None:
-        yield from text_lines(meaning_table(result))
+        if result.meaning:
+            yield from text_lines(meaning_table(result))
         yield from calibration_lines(result)
     yield from result.notes
     yield from _left_out(result.left_out)

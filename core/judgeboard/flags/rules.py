@@ -1,6 +1,7 @@
 """The flag rules. Each has a function that decides, a sentence that explains, and a line in ``RULES``."""
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from itertools import combinations
@@ -111,11 +112,21 @@ def _confidence(groundedness: float) -> float:
 
 
 def _is_excused(judged: JudgeSignal, thresholds: Thresholds) -> bool:
-    """Return whether a verdict needs no review and leaves the queue. Without a random sample none does."""
-    if not thresholds.excuse_confident or judged.groundedness is None or not thresholds.random_share:
+    """Return whether a verdict needs no review and leaves the queue."""
+    if judged.groundedness is None:
         return False
+    return _confidence(judged.groundedness) >= rounded(excused_confidence(thresholds))
+
+
+def excused_confidence(thresholds: Thresholds) -> float:
+    """Return the confidence from which on a verdict raises no flag of `low_groundedness`, infinite if none does.
+
+    Without a random sample every verdict can raise a flag.
+    """
     threshold = thresholds.uncertain_verdict
-    return threshold > _LEAST_CONFIDENCE and _confidence(judged.groundedness) >= rounded(threshold)
+    if not thresholds.excuse_confident or not thresholds.random_share or threshold <= _LEAST_CONFIDENCE:
+        return math.inf
+    return threshold
 
 
 def _uncertain_verdict_words(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:

@@ -7,17 +7,20 @@ from judgeboard.agreement.thresholds import ChosenThreshold, QueueChange, Thresh
 from judgeboard.reports.output import Column, Table
 
 _ALL = "all"
+MEASURED_ON = (
+    "Recall and precision of a chosen threshold are measured on the labels that did not choose it, those in force "
+    "on all labels that count."
+)
 
 
 def thresholds_table(result: ThresholdResult) -> Table:
-    """Return the chosen threshold and that in force: flags of all answers, and figures of the half that measures."""
+    """Return the chosen threshold and that in force: flags of all answers, recall and precision (`MEASURED_ON`)."""
     columns = (
         Column("Query type"),
         Column("Threshold"),
         Column("Groundedness below"),
         Column("Flags", "count"),
         Column("Of all answers", "share"),
-        Column("Flagged, measured", "share estimate"),
         Column("Recall", "share estimate"),
         Column("Precision", "share estimate"),
     )
@@ -29,7 +32,7 @@ def thresholds_table(result: ThresholdResult) -> Table:
                 set_for_all = each.query_type is None and name == "in force"
                 below = result.in_force.words if set_for_all else f"{at.low_groundedness:g}"
                 share = at.flags / max(each.judged, 1)
-                figures = (at.flags, share, at.flagged, at.recall, at.precision)
+                figures = (at.flags, share, at.recall, at.precision)
                 rows.append((each.query_type or _ALL, name, below, *figures))
     return Table(columns, tuple(rows))
 

@@ -7,7 +7,7 @@ evidence group (E. L. Korn, B. I. Graubard, 1998). Conformal risk control: A. N.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,18 +107,44 @@ def confidence_threshold(
     order = np.argsort(-confidence, kind="stable")
     errors = np.append(0, np.cumsum(wrong[order]))
     counts = np.searchsorted(-confidence[order], -thresholds, side="right")
+    tests = [SelectedLabels(n, int(errors[n]), design_effect) for n in counts.tolist()]
+    return lowest_passing(thresholds, tests, risk=risk, delta=delta, starts=starts, fewest=fewest)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedLabels:
+    """The labels at or above a threshold: their number, how many of them are wrong, and their design effect."""
+
+    n: int
+    wrong: int
+    design_effect: float = 1.0
+
+
+def lowest_passing(
+    thresholds: FloatArray,
+    labels: Sequence[SelectedLabels],
+    *,
+    risk: float,
+    delta: float = DELTA,
+    starts: int = 1,
+    fewest: float = 0,
+) -> Passed | None:
+    """Return the same as `confidence_threshold` from the ``labels`` at or above each threshold.
+
+    They may be different samples of the answers at or above the threshold: each test holds for itself.
+    """
     least = max(fewest, math.log(delta / starts) / math.log(1 - risk))
     best: Passed | None = None
     for start in range(starts):
         for at in range(start * len(thresholds) // starts, len(thresholds)):
-            n = int(counts[at])
-            if n / design_effect < least:
+            n, wrong, effect = labels[at].n, labels[at].wrong, labels[at].design_effect
+            if n / effect < least:
                 continue
-            bound = wrong_bound(int(errors[n]), n, delta / starts, design_effect)
+            bound = wrong_bound(wrong, n, delta / starts, effect)
             if bound > risk:
                 break
             if best is None or thresholds[at] < best.threshold:
-                best = Passed(float(thresholds[at]), n, int(errors[n]), bound, design_effect)
+                best = Passed(float(thresholds[at]), n, wrong, bound, effect)
     return best
 
 

@@ -219,7 +219,7 @@ class AgreementFigures:
             as_table=self.as_tables,
             under=(self._alone,),
             drawn=(
-                "Dashed line: perfect calibration. Of answers with score 0.7, people would label 70 % as grounded.",
+                "Dashed line: perfect calibration. On it, people call 70 % of the answers with score 0.7 grounded.",
                 scores.POINT_NUMBERS,
             ),
             listed=LISTED,

@@ -16,11 +16,18 @@ from judgeboard.agreement.thresholds import (
     change_words,
     replayed,
     threshold_result,
+    verdicts_words,
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import calibration_table
-from judgeboard.reports.thresholds import calibration_lines, meaning_table, thresholds_table, trade_off_table
+from judgeboard.reports.thresholds import (
+    MEASURED_ON,
+    calibration_lines,
+    meaning_table,
+    thresholds_table,
+    trade_off_table,
+)
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviewers import Reviewer
@@ -46,7 +53,6 @@ NUMBERS: dict[Aim, tuple[str, float, float]] = {
     "precision": ("Share of flagged answers that are bad", 0.8, 0.05),
     "cost": ("A missed bad answer costs so many reviews", 5.0, 1.0),
 }
-_HALVES = "Half of the evidence groups chooses the threshold. The table shows the other half."
 _ALL_TYPES = "all query types"
 
 Save: TypeAlias = Callable[[dict[str, Any], Reviewer], None]
@@ -72,7 +78,7 @@ def threshold_search(save: Save) -> None:
         return
     try:
         with reading() as connection:
-            sample = load_sample(connection, [scored_version(connection, None)])
+            sample = load_sample(connection, [scored_version(connection, None)], flags=True)
     except NotFound as error:
         instead(capital(str(error)))
         return
@@ -81,7 +87,7 @@ def threshold_search(save: Save) -> None:
         sentence(each.sentence, lead="" if each.query_type is None else f"{each.query_type}. ")
     rows = thresholds_table(result)
     if rows.rows:
-        table(rows, key="thresholds", under=(_HALVES,))
+        table(rows, key="thresholds", under=(MEASURED_ON,))
     missing = any(each.low_groundedness is None for each in result.thresholds) and permitted(Action.MAKE_QUEUES)
     if missing and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False):
         open_rows("queue", show=PLAN)
@@ -104,21 +110,23 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> Non
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
-    at, before = replayed(sample, tried, each.query_type), replayed(sample, in_force, each.query_type)
+    at = replayed(sample, tried, each.query_type)
+    lines = {"this threshold": at} if each.in_force is None else {"in force": each.in_force, "this threshold": at}
     figure(
-        lambda: trade_off_chart(each.curve, each.judged, {"in force": before, "this threshold": at}),
+        lambda: trade_off_chart(each.curve, each.judged, lines),
         TRADE_OFF_HEIGHT,
         trade_off_table(each),
         [None] * len(each.curve),
         key=f"trade_off_{name}",
         says=f"Recall and precision by the share of flagged answers, {name}",
         as_table=as_table,
-        under=(f"{result.judge_version}. Measured on all labels that were drawn at random. Bands: 95 % intervals.",),
+        under=(f"{result.judge_version}. Measured on all labels that count. Bands: 95 % intervals.",),
     )
     # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
-    chosen = each.chosen
-    if chosen is None or tried != chosen.low_groundedness or change_words(chosen.change) not in each.sentence:
-        sentence(change_words(at.change), lead=f"Below {tried:g} for {name}, on all labels.")
+    if each.chosen is None or tried != each.chosen.low_groundedness or not each.is_advised:
+        warning = verdicts_words(sample, tried, each.query_type)
+        words = f"{change_words(at.change)} {warning}".strip()
+        sentence(words, lead=f"Below {tried:g} for {name}, on all labels.")
     _set(sample, each, tried, name, save)
 
 
@@ -171,6 +179,9 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
     if result.score_map is None:
         return
     _curve(version, "before", "Groundedness as the judge gives it", result.before, as_table=as_table)
+    if result.is_worse:  # the scores themselves are the better answer, so no other is shown
+        caption("\n".join(calibration_lines(result)))
+        return
     _curve(version, "after", "After the map, cross-fitted", result.after, as_table=as_table)
     table(meaning_table(result), key="meaning", under=tuple(calibration_lines(result)))
 

@@ -1,5 +1,6 @@
 """Thresholds, confident verdicts and calibration on a stored log."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,21 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.calibration import measure_calibration
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.scored_labels import flag_from, load_sample
-from judgeboard.agreement.thresholds import Goal, measure_threshold, replayed, setting_of, threshold_result
+from judgeboard.agreement.thresholds import (
+    Goal,
+    measure_threshold,
+    replayed,
+    setting_of,
+    threshold_result,
+    verdicts_words,
+)
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
 from judgeboard.stats.calibration_maps import HOWS
+from judgeboard.stats.estimates import percent
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
@@ -55,11 +65,10 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert recall.low is not None
     assert recall.value is not None
     assert recall.low <= recall.value
-    assert f"That flags {chosen.chosen.flags} of 300 answers with a score" in chosen.sentence, "known exactly"
-    assert f"instead of {chosen.in_force.flags};" in chosen.sentence
-    assert f"the other half (n = {chosen.chosen.flagged.n}) measured it" in chosen.sentence
-    assert "fewer flags" in chosen.sentence
-    assert "of at least 80 %, with 95 % confidence" in chosen.sentence
+    assert f": {chosen.chosen.flags} of 300 answers instead of {chosen.in_force.flags}." in chosen.sentence
+    assert "With 95 % confidence, at least 80 % of the bad answers are then flagged." in chosen.sentence
+    assert f"Of {chosen.chosen.flagged.n} labels that did not choose it, " in chosen.sentence
+    assert f"of the bad answers (n = {recall.n}) were flagged; " in chosen.sentence
 
 
 @on_sqlite
@@ -159,7 +168,7 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
     assert chosen.low_groundedness is None
     assert (
         chosen.sentence
-        == "No threshold: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far)."
+        == "No threshold found: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far)."
     )
     assert confident.stages[0].confidence is None
     assert "more labelled answers (30 so far)" in confident.sentence
@@ -179,6 +188,8 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
         (unknown,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
     assert "no rule flagged" in unknown.sentence
     assert "have no label that was drawn at random" in unknown.sentence
+    assert "Label the random sample: `judgeboard queue create sample" in unknown.sentence
+    assert "--where rule=random_sample" in unknown.sentence
     log.review_all(drawn.tolist(), label=GOOD)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version])
@@ -188,6 +199,113 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
     assert set(drawn.tolist()) <= set(by_lot.response_ids.tolist())
     assert len(drawn) < by_lot.n < len(drawn) + 50
     assert sample.left_out["more_often_labelled"] == sample.labels.n - by_lot.n
+
+
+def fully_labelled_flags(log: GradedLog, share_bad: float) -> StoredVersion:
+    """All 240 flagged answers are labelled, a share of them bad, and a tenth of the other 600, of which few are bad."""
+    with log.store.writing() as connection:
+        set_setting(connection, "random_share", 0.1, "test")
+    version, ids = log.version("rag"), log.answers(840)
+    flagged, rest = ids[:240], ids[240:]
+    log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
+    log.say(version, {each: {"groundedness": 0.6 + place / 3000} for place, each in enumerate(rest)})
+    log.reviews({each: {"label": BAD if place % 10 < 10 * share_bad else GOOD} for place, each in enumerate(flagged)})
+    with log.store.reading() as connection:
+        drawn = rules_of(connection, np.array(rest))["random_sample"].tolist()
+    log.reviews({each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)})
+    return version
+
+
+@on_sqlite
+def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.8)
+    with log.store.reading() as connection:
+        result = measure_threshold(connection, Goal("precision", 0.6))
+        (chosen,) = result.thresholds
+        (found,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        (recall,) = measure_threshold(connection, Goal("recall", 0.95)).thresholds
+        (too_much,) = measure_threshold(connection, Goal("precision", 0.8)).thresholds
+    assert chosen.test is not None
+    assert chosen.test.n > 80, "half of all flagged answers, and not only a tenth of them"
+    assert chosen.low_groundedness is not None
+    assert chosen.low_groundedness >= 0.3
+    assert "at least 60 % of the flagged answers are then bad" in chosen.sentence
+    assert re.search("Of \\d+ labels that did not choose it, all \\d+ bad answers were flagged; ", found.sentence)
+    needed = re.compile(r"needs about (\d+) more labelled bad answers \((\d+) of (\d+) count so far\)")
+    counting = needed.search(recall.sentence)
+    assert counting is not None, recall.sentence
+    more, of_all, labelled = map(int, counting.groups())
+    assert labelled == 192 + 6
+    assert 10 < of_all < 60 < 2 * (more + of_all), "labels of all flagged answers do not count as a random sample"
+    assert too_much.sentence.startswith("No threshold found: the ")
+    assert "labels that choose do not show a precision of at least 80 %" in too_much.sentence
+    assert "Of the answers flagged today, 80 % [" in too_much.sentence
+
+
+@on_sqlite
+def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.7)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+    rate = measure_rate(log.store)
+    assert chosen.in_force is not None
+    assert chosen.in_force.precision == rate.in_all_answers["precision"]
+    assert chosen.in_force.recall == rate.in_all_answers["sensitivity"]
+
+
+def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
+    """Refusals after a search without a result and confident verdicts raise no flag, whatever the threshold."""
+    judged(log, 200)
+    version = log.version("rag")
+    refusals = log.answers(30, answer="I could not find that.", passages=())
+    log.say(version, {each: {"groundedness": 0.4 + place / 100} for place, each in enumerate(refusals)})
+    log.review_all(refusals, label=GOOD)
+    sure = log.answers(10)
+    log.say_all(version, sure, groundedness=0.01)
+    log.review_all(sure, label=BAD)
+    with log.store.writing() as connection:
+        for name, value in (("excuse_confident", True), ("uncertain_verdict", 0.99), ("random_share", 0.001)):
+            set_setting(connection, name, value, "test")
+    raise_flags(log.store)
+    of_rule = select(func.count()).where(FLAG.c.rule == "low_groundedness", FLAG.c.state == "open")
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.7)).thresholds
+        today = connection.execute(of_rule).scalar_one()
+    assert chosen.in_force is not None
+    assert chosen.chosen is not None
+    assert chosen.in_force.flags == today
+    assert chosen.chosen.recall.value is not None
+    assert chosen.chosen.recall.value < 1, "bad answers with a confident verdict are never flagged"
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", chosen.low_groundedness, "test")
+    raise_flags(log.store)
+    with log.store.reading() as connection:
+        assert connection.execute(of_rule).scalar_one() == chosen.chosen.flags != today
+
+
+def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: GradedLog) -> None:
+    version = judged(log)
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", 0.7, "test")
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+    before = measure_rate(log.store).in_all_answers["agreement"]
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", chosen.low_groundedness, "test")
+    after = measure_rate(log.store).in_all_answers["agreement"]
+    assert before.value != after.value
+    assert chosen.sentence.endswith(
+        "rag v1 gives no label, so this threshold also decides its verdicts: agreement with people would change from "
+        f"{percent(before.value or 0)} to {percent(after.value or 0)}."
+    )
+    labelling = log.version("labels")
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version])
+    ids = sample.judged.response_ids.tolist()
+    log.say(labelling, {each: {"groundedness": 0.2, "label": GOOD} for each in ids})
+    with log.store.reading() as connection:
+        other = load_sample(connection, [labelling], flags=True)
+    assert verdicts_words(other, 0.1, None) == ""
 
 
 @on_sqlite
@@ -261,10 +379,14 @@ def test_a_goal_out_of_range_is_refused(aim: str, value: float) -> None:
         Goal(aim, value)  # type: ignore[arg-type]
 
 
-def test_a_setting_flags_what_the_threshold_flags() -> None:
-    for threshold in (0.042798, 0.802555, 0.5, 1e-6, 0.999999):
-        setting = setting_of(threshold)
-        assert flag_from(setting) <= threshold < flag_from(setting) + 1e-6
+def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals() -> None:
+    badness = np.array([0.0, 1e-6, 0.042798, 0.154285, 0.18, 0.5, 0.802555, 0.802556, 0.999999])
+    for threshold in badness[1:].tolist():
+        flagged = badness >= flag_from(setting_of(threshold, badness))
+        assert flagged.tolist() == (badness >= threshold).tolist(), threshold
+    assert setting_of(0.154285, badness) == 0.9, "groundedness from 0.845715 to below 0.957202 gives the same flags"
+    assert setting_of(0.18, badness) == 0.83
+    assert setting_of(0.802556, badness) == 0.197445, "the next answer has 0.197445"
 
 
 @pytest.mark.shared
@@ -301,10 +423,13 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
         flat = measure_calibration(connection, judge_version="contrary")
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")
-    assert worse.sentence.endswith("so read the scores as they are.")
+    assert worse.sentence == (
+        "Do not use a map: it predicts people worse than the scores themselves. Read the scores as they are."
+    )
+    assert (worse.is_worse, worse.meaning) == (True, ())
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
     assert nothing.confident == 0
-    assert nothing.sentence.startswith("No threshold: ")
+    assert nothing.sentence.startswith("No threshold found: ")
 
 
 @on_sqlite
@@ -324,6 +449,9 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
         calibrated = measure_calibration(connection)
     for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
         assert "have no label that was drawn at random" in sentence
+        assert (
+            "Label a random sample of 20 of all answers: `judgeboard queue create sample --plan rate --n 20" in sentence
+        )
 
 
 @on_sqlite

@@ -28,8 +28,9 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     for part in (
         "rag v1, recall of at least 80 %",
         "Flag answers with groundedness below",
-        "In the queue:",
+        "of 200 answers instead of ",
         "in force",
+        "measured on the labels that did not choose it",
     ):
         assert part in printed, part
     assert run([*words, "--by", "query_type", "--json"]) == 0

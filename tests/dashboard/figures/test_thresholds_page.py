@@ -25,7 +25,7 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     app = open_page("settings", part="Thresholds")
     [sentence] = texts(app, "jb-say")  # not a second figure for the chosen threshold
     assert sentence.startswith("Flag answers with groundedness below")
-    assert "In the queue:" in sentence
+    assert "of 200 answers instead of " in sentence
     assert table(app, "Threshold")["Threshold"].tolist() == ["chosen", "in force"]
     assert len(charts(app)) == 1
     app = open_page("settings", part="Thresholds", goal="Cost", by_type="true")
@@ -46,6 +46,21 @@ def test_the_meaning_of_a_score_is_computed_on_demand(open_page: OpenPage) -> No
     app = open_page("judges", calibrate="true")
     assert len(charts(app)) == before + 2
     assert any("A score of 0.7 means" in text for text in texts(app, "jb-say"))
+
+
+def test_a_map_that_is_worse_than_the_scores_is_not_shown(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(150)
+    scores = [*[0.0] * 2, *[0.3] * 48, *[0.0] * 6, *[0.3] * 12, *[1.0] * 82]  # right but for six answers at 0
+    version = log.version()
+    log.say(version, {each: {"groundedness": score} for each, score in zip(ids, scores, strict=True)})
+    log.reviews({each: {"label": BAD if place < 50 else GOOD} for place, each in enumerate(ids)})
+    before = len(charts(open_page("judges")))
+    app = open_page("judges", calibrate="true")
+    assert any("Do not use a map" in text for text in texts(app, "jb-say"))
+    assert len(charts(app)) == before + 1, "the scores themselves, and no curve after the map"
+    assert "People call grounded" not in shown(app)
+    assert "Brier score (lower is better)" in shown(app)
 
 
 def test_a_threshold_is_replayed_and_set_for_one_query_type(
