@@ -13,8 +13,8 @@ A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952
 - The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out flagged answers that
   people decided before. These may be the worst ones, so its labels count only if nobody chose an answer of the stratum.
 
-A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn. They are strata of
-their own, unless they are very few.
+A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn. They are strata
+of their own, unless they are very few.
 
 Other labels are extras: they are counted and shown, never weighted.
 """

@@ -31,9 +31,10 @@ from judgeboard.reports.thresholds import (
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.queues import PLAN
-from judgeboard_dashboard.session import ask_reviewer, open_rows, problem, reading
+from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, open_rows, problem, reading
 from judgeboard_dashboard.widgets.charts.scores import (
     CALIBRATION_HEIGHT,
     POINT_NUMBERS,
@@ -77,8 +78,11 @@ def threshold_search(save: Save) -> None:
         problem(f"{label}: {error}.")
         return
     try:
-        with reading() as connection:
-            sample = load_sample(connection, [scored_version(connection, None)], flags=True)
+        sample = kept_until_new_rows(  # it reads the texts of all answers
+            rate_mark,
+            lambda connection: load_sample(connection, [scored_version(connection, None)], flags=True),
+            ("scores",),
+        )
     except NotFound as error:
         instead(capital(str(error)))
         return
