@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import what_to_label
 from judgeboard.agreement.answer_pairs import cuts_of
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.errors import NotFound
@@ -18,7 +18,6 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
 from judgeboard.store.strata import BAD, UNUSABLE, JudgedAnswers, evidence_groups, judged_answers
-from judgeboard.text import counted
 
 DECIMALS = 9  # scores that are closer count as equal
 MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available
@@ -240,14 +239,10 @@ def _unlabelled_words(sampled: SampledLabels) -> str | None:
         for name, counts in zip(sampled.strata, sampled.counts, strict=True)
         if counts.answers and name.verdict != "unusable"
     ]
-    missing = [(name, counts.answers) for name, counts in parts if not counts.labelled]
-    if sum(n for _, n in missing) <= MOST_UNLABELLED * sum(counts.answers for _, counts in parts):
+    missing = sum(counts.answers for _, counts in parts if not counts.labelled)
+    if missing <= MOST_UNLABELLED * sum(counts.answers for _, counts in parts):
         return None
-    name, n = max(missing, key=itemgetter(1))
-    rule = "no rule flagged" if name.picked == "no" else "a rule flagged"
-    verdict = f" and the judge calls {name.verdict}" if name.verdict else ""
-    return (
-        f"Not available, because {counted(n, 'answer')} that {rule}{verdict} have no label that was drawn at random. "
-        "Label a random sample of them first: `judgeboard queue create NAME --plan rate --n 60 "
-        "--assign NAMES`."
-    )
+    need = what_to_label(sampled)
+    if need is None:
+        return "Not available, because people did not decide any answer of a part of them."
+    return f"Not available, because {need.missing}. {need.advice} To create the queue: `{need.command}`."
