@@ -10,11 +10,15 @@ from sqlalchemy import Connection
 from judgeboard.agreement.choice import By, slices_of
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray
-from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
+from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
-from judgeboard.store.strata import UNUSABLE
+from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE
 from judgeboard.text import counted
+
+WIDE = 0.1
+"""Kappa is not conclusive if its interval is wider than plus or minus this."""
 
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
@@ -51,6 +55,24 @@ class ToLabel:
     queue: int | None
     command: str
 
+    @property
+    def missing(self) -> str:
+        """What has no label: "none of the 448 flagged answers has a label of a random sample"."""
+        if self.answers == 1:
+            return "the answer has no label of a random sample"
+        return f"none of the {self.answers:,} {self.words} has a label of a random sample"
+
+    @property
+    def advice(self) -> str:
+        """How many of these answers to label."""
+        if self.queue is None:
+            return f"Label the random sample: {self.waiting:,} of its answers have no label."
+        if self.labels == self.answers:
+            return "Label all of them."
+        if self.labels == self.unlabelled:
+            return f"Label the {self.unlabelled:,} of them that have no label at all, for a first figure."
+        return f"Label about {self.labels:,} of them for a first figure."
+
 
 def all_answers_words(answers: int) -> str:
     """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe."""
@@ -79,7 +101,8 @@ class InAllAnswers:
     ``complete`` are of parts that are reviewed completely, the others are a random sample of ``sampled_from``.
     ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
     ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
-    answers, None if nothing is. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
+    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -92,6 +115,7 @@ class InAllAnswers:
     sampled_from: str = "answers"
     unlabelled: int = 0
     to_label: ToLabel | None = None
+    to_narrow: KappaLabels | None = None
     reviewed: str = "answers"
     reviewed_answers: int = 0
 
@@ -121,11 +145,7 @@ def in_all_answers(
     """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already."""
     if loaded.version is None:
         return InAllAnswers()
-    sample = sample or loaded.sample(inside)
-    if np.isnan(sample.verdicts).any() or sample.judged < sample.population.total:
-        usable = loaded.answers.verdicts != UNUSABLE
-        inside = usable if inside is None else usable & inside
-        sample = loaded.sample(inside)
+    sample = judged_sample(loaded, inside, sample)
     statistics: Mapping[str, Estimate] = {}
     graded: Mapping[str, Estimate] = {}
     if loaded.grade == "label":
@@ -139,6 +159,8 @@ def in_all_answers(
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
     labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS)
+    kappa = statistics.get("kappa", unmeasured(0, ""))
+    is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
         statistics=statistics,
         graded=graded,
@@ -151,9 +173,35 @@ def in_all_answers(
         sampled_from=_words_of(unfinished, counts),
         unlabelled=sum(each.N - each.n for each in unfinished),
         to_label=to_label,
+        to_narrow=labels_to_narrow_kappa(sample, WIDE, target) if is_wide else None,
         reviewed=_words_of(finished, counts),
         reviewed_answers=sum(each.N for each in finished),
     )
+
+
+def judged_sample(
+    loaded: LabelledAnswers, inside: BoolArray | IntArray | None = None, sample: SampledLabels | None = None
+) -> SampledLabels:
+    """Return the sampled labels of the answers ``inside`` that have a usable verdict.
+
+    ``sample`` are those of all answers ``inside``, if they are known already.
+    """
+    sample = sample or loaded.sample(inside)
+    if not np.isnan(sample.verdicts).any() and sample.judged == sample.population.total:
+        return sample
+    usable = loaded.answers.verdicts != UNUSABLE
+    if inside is None:
+        return loaded.sample(usable)
+    return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])
+
+
+def labels_to_narrow_kappa(sample: SampledLabels, reach: float, target: Target = "app") -> KappaLabels | None:
+    """Return how many more labels, drawn as a planned queue draws them, give kappa an interval of ±``reach``.
+
+    All answers of the ``sample`` have a usable verdict. None if their labels give no kappa.
+    """
+    drawn = LEAST_OF_STRATUM
+    return labels_for_weighted_kappa(sample.population, sample.labels, sample.verdicts, reach, target, least=drawn)
 
 
 def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:
@@ -188,7 +236,11 @@ def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
         step = 10 if unlabelled > _WANTED else 1
         size = math.ceil(labels * int(sample.unlabelled.sum()) / unlabelled / step) * step
         size = min(size, int(sample.unlabelled.sum()))
-    kind = "--where rule=random_sample --order random" if size is None else f"--plan rate --n {size} --assign NAMES"
+    kind = (
+        "--where rule=random_sample --where graded=no --order random"
+        if size is None
+        else f"--plan rate --n {size} --assign NAMES"
+    )
     command = f"judgeboard queue create sample {kind}"
     words = _words_of([counts[place] for place in missing], counts)
     return ToLabel(words, answers, unlabelled, labels, waiting, size, command)

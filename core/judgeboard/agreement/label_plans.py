@@ -156,7 +156,8 @@ class LabelPlan:
     ``reach`` is the wanted plus or minus of a 95 % interval, the bound of an outcome, or the smallest change to be
     found with probability 0.8.
     ``shows`` is what the planned labels will show, on the same scale; it is above ``reach`` if the answers are too few
-    (``enough`` is False). ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of labels that
+    (``enough`` is False). ``is_rough``: the labels so far have so few of a class that more labels may be needed than
+    planned, for kappa. ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of labels that
     would be needed without the judge; for two judge versions, which need only labels of answers on which they differ,
     it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
     variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
@@ -175,6 +176,7 @@ class LabelPlan:
     labels: int = 0
     more: int = 0
     enough: bool = True
+    is_rough: bool = False
     shows: float | None = None
     minutes: float | None = None
     seconds_per_review: float | None = None
@@ -215,10 +217,9 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
 
 
 def _first(plan: LabelPlan) -> str | None:
-    if plan.question == "judges" and plan.by_lot is None:
-        return None  # the versions differ too little, which another sentence says
-    if plan.question == "judges" and not plan.enough:
-        return _too_few_for_judges(plan)
+    if plan.question == "judges" and (plan.by_lot is None or not plan.enough):
+        # Without a number, the versions differ too little, which another sentence says.
+        return None if plan.by_lot is None else _too_few_for_judges(plan)
     is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
     sign = "±" if is_interval else ""
     wanted, shows = (reach_words(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
@@ -234,12 +235,16 @@ def _first(plan: LabelPlan) -> str | None:
         if plan.shows_nothing:
             return f"Log and judge more answers. {few} So few labels show nothing."
         every = f"Labelling all shows {'' if is_interval else 'a difference of '}{shows}."
+        if plan.question == "rate" and plan.has_gap:
+            every += " For a first figure, label the answers that `judgeboard rate` names."
         return f"Log and judge more answers. {few} {every}"
     if not plan.more:
         labels = f"{counted(plan.labelled, 'answer')} {_have(plan.labelled)} one"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
+    if plan.is_rough:
+        return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
     return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
 
 
@@ -317,22 +322,20 @@ def _of_pilot(plan: LabelPlan) -> str | None:
     pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad"
     if plan.explained is not None:
         pilot += f", and the judge explains {percent(plan.explained)} of the variance of people's labels"
-    if plan.design_effect < _LEAST_EFFECT:
-        return f"{pilot}."
-    times = f"which multiplies the variance by {plan.design_effect:.2f}"
-    return f"{pilot}. Answers to one question from the same passages are alike, {times}."
+    return f"{pilot}."
 
 
 def _of_groups(plan: LabelPlan) -> str | None:
-    """Return what was taken for the correlation in evidence groups, where too few labels show it."""
-    if plan.correlation is None or plan.correlation_from in {None, "labels"} or plan.design_effect < _LEAST_EFFECT:
+    """Return what answers of an evidence group change, and the correlation if too few labels show it."""
+    if plan.question not in {"rate", "kappa"} or plan.design_effect < _LEAST_EFFECT:
         return None
+    times = f"which multiplies the variance by {plan.design_effect:.2f}"
+    alike = f"Answers to one question from the same passages are alike, {times}."
+    if plan.correlation is None or plan.correlation_from in {None, "labels"}:
+        return alike
     correlation = f"a correlation of {two_decimals(plan.correlation)}"
     taken = f"takes {correlation} from the judge's verdicts" if plan.correlation_from == "verdicts" else ""
-    return (
-        "Answers to one question from the same passages are alike. Too few labels show how much, so the plan "
-        f"{taken or f'assumes {correlation}'}."
-    )
+    return f"{alike} Too few labels show how much, so the plan {taken or f'assumes {correlation}'}."
 
 
 def _of_prompts(plan: LabelPlan) -> Iterator[str]:
@@ -351,7 +354,7 @@ def _stopping(plan: LabelPlan) -> str | None:
             "its order, if the queue was created before other labels of a random sample. Otherwise look at "
             "`judgeboard rate` once, after the last label."
         )
-    if not plan.more or (plan.question == "judges" and not plan.enough):
+    if not plan.more or not plan.enough:
         return None
     if plan.question in {"rate", "kappa"}:
         return "You may look at the figure after every label, and stop when its interval is narrow enough."

@@ -1,13 +1,12 @@
 """The sentences above figures of agreement, and the caveats beside them, the most serious first."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from shlex import quote
 
 import numpy as np
 
-from judgeboard.agreement.all_answers import InAllAnswers, all_answers_words
+from judgeboard.agreement.all_answers import WIDE, InAllAnswers, all_answers_words
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
 from judgeboard.agreement.choice import Unit
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
@@ -48,7 +47,6 @@ COMBINED: dict[Kind, str] = {
 }
 """How the grades of several people become one."""
 
-_WIDE = 0.1  # half the width of an interval
 _PICKED = 1 / 3
 _SKEWED = 0.9
 _HIGH, _LOW = 0.8, 0.4
@@ -385,24 +383,30 @@ def _one_class(statistics: PairStatistics) -> Iterator[Note]:
 
 
 def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAllAnswers | None) -> Iterator[Note]:
-    if headline.low is None or headline.high is None or (headline.high - headline.low) / 2 <= _WIDE:
+    if headline.low is None or headline.high is None or (headline.high - headline.low) / 2 <= WIDE:
         return
     low, high = two_decimals(headline.low), two_decimals(headline.high)
     if in_all is not None and in_all.described is None:
         return  # more of the chosen answers would narrow the wrong figure
-    start = f"With n = {headline.n:,}, {headline_words(scale)} lies between {low} and {high}."
+    between = f"{headline_words(scale)} lies between {low} and {high}"
     narrower = "would narrow the interval to ±0.1"
     if in_all is None or not in_all.is_weighted:
-        yield Note("not_conclusive", f"{start} About {more_pairs(headline):,} more graded {things} {narrower}.")
-        return
-    if not in_all.unlabelled:
-        yield Note("not_conclusive", start)
+        more = f"About {more_pairs(headline):,} more graded {things}"
+        yield Note("not_conclusive", f"With n = {headline.n:,}, {between}. {more} {narrower}.")
         return
     # Labels of a part that is reviewed completely cannot become more.
-    more = more_pairs(replace(headline, n=in_all.labels - in_all.complete)) or 0
     of = "a random sample" if in_all.sampled_from == "answers" else f"a random sample of {in_all.sampled_from}"
-    if more < in_all.unlabelled:
-        yield Note("not_conclusive", f"{start} About {more:,} more labels of {of} {narrower}.")
+    start = f"With n = {headline.n:,}, {between}."
+    if in_all.complete and in_all.labels > in_all.complete:
+        width = counted(in_all.labels - in_all.complete, "label")
+        start = f"{between[:1].upper()}{between[1:]}. The width comes mainly from the {width} of {of}."
+    labels = in_all.to_narrow
+    if labels is None or not in_all.unlabelled:
+        yield Note("not_conclusive", start)
+    elif labels.shows <= WIDE:
+        more = f"{'At least about' if labels.is_rough else 'About'} {labels.more:,} more"
+        more += " of these labels" if in_all.complete else f" labels of {of}"
+        yield Note("not_conclusive", f"{start} {more} {narrower}.")
     else:
         yield Note("not_conclusive", f"{start} Labels of all {counted(in_all.unlabelled, 'other answer')} narrow it.")
 

@@ -57,6 +57,7 @@ ALL = "all"
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
+_NO_FIGURE = 0.95  # the width of bounds from which on they tell nothing
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 
 
@@ -69,7 +70,8 @@ class RateResult:
     are the least and the greatest possible value where a stratum has no label of a sample (other labels there count for
     their own answers), or where people did not decide on more than 5 % of the sampled answers. ``judge_share`` is the
     judge's own share of bad answers (or its mean grade). Its
-    interval covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels.
+    interval covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels, without
+    an interval if people chose some of the labelled answers.
     ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision of the judge in all answers,
     ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among
     people.
@@ -232,7 +234,7 @@ class _Measure:
             design_effect=effect,
             strata=counts_of(sample),
             judge_share=None if version is None else self._judge_share(sample, inside),
-            labels_only=_labels_only(sample, grade),
+            labels_only=_labels_only(sample, grade, n_answers),
             bounds=between,
             extras=sample.extras,
             is_random=sample.is_random and not sample.extras,
@@ -290,10 +292,13 @@ class _Measure:
         return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
 
 
-def _labels_only(sample: SampledLabels, grade: GradeName) -> Estimate:
+def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Estimate:
+    """Return the share of all labels. It has an interval only if nobody chose the labelled answers."""
     n = len(sample.all_values)
     if not n:
         return unmeasured(0, "no labels")
+    if grade == "label" and n < n_answers and (sample.extras or not sample.is_random):
+        return measured(float(sample.all_values.mean()), n, reason="no interval: the labels are no random sample")
     if grade == "label":
         return share_intervals([round(float(sample.all_values.sum()))], [n])[0]
     return Estimate(round(float(sample.all_values.mean()), 12), n=n, reason="no interval: shown for comparison")
@@ -441,22 +446,22 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
         what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
         why = result.reason
         if not result.n_labelled:
-            why = f"none of the {result.n_answers:,} answers has a grade from a random sample"
+            why = f"none of the {result.n_answers:,} answers has a grade of a random sample"
         return f"The {what} is not available: {why}."
+    return _bounds_sentence(result, need)
+
+
+def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
     low, high = result.bounds or (0.0, 1.0)
-    known = "is not available"
-    if (low, high) != (0, 1):
-        known = f"is between {percent(low)} and {percent(high)}"
-    none = "the answer" if need.answers == 1 else f"none of the {need.answers:,} {need.words}"
-    has = "has no label from a random sample" if need.answers == 1 else "has a label from a random sample"
-    do = "Label all of them."
-    if need.labels < need.answers:
-        do = f"Label about {need.labels:,} of them for a first figure."
-    if need.labels == need.unlabelled < need.answers:
-        do = f"Label the {need.unlabelled:,} of them that have no label at all."
-    if need.queue is None:
-        do = f"Label the random sample: {need.waiting:,} of its answers have no label."
-    return f"The share of bad answers {known}: {none} {has}. {do}"
+    missing = need.missing
+    # Without labels of a random sample, the bounds of these answers are sure.
+    confidence = "" if result.target == "these" and not result.n_labelled else " (95 % confidence)"
+    known = f"is between {percent(low)} and {percent(high)}{confidence}, whatever the unlabelled answers are"
+    if high - low > _NO_FIGURE:
+        known = "is not known yet"
+        if need.answers == result.n_answers > 1:
+            missing = f"{result.n_labelled:,} of {result.n_answers:,} answers have a label of a random sample"
+    return f"The share of bad answers {known}: {missing}. {need.advice}"
 
 
 def _answers_of(where: RowFilter) -> str:

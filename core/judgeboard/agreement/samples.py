@@ -12,6 +12,8 @@ A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952
   flagged count when none of them waits in the stratum.
 - The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out flagged answers that
   people decided before. These may be the worst ones, so its labels count only if nobody chose an answer of the stratum.
+  A queue of the answers of the random sample that nobody graded leaves out the same. When it is reviewed completely,
+  the random sample is complete, and all its labels count.
 
 A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn. They are strata
 of their own, unless they are very few.
@@ -19,7 +21,7 @@ of their own, unless they are very few.
 Other labels are extras: they are counted and shown, never weighted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -240,18 +242,7 @@ class LabelledAnswers:
         self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._within: list[tuple[BoolArray, BoolArray, bool]] = []
         self._last_ids: list[int] = []
-        for each in reviewed_in_random_order(connection):
-            reviewed = np.isin(ids, each.reviewed)
-            if each.last_id is not None and reviewed.any():
-                self._last_ids.append(each.last_id)
-            in_order = self._flags_in_random_order if each.flagged_only else self.in_random_order
-            if each.where in (RowFilter(), where):
-                in_order |= reviewed
-            elif each.where == RowFilter(rules=(RANDOM_SAMPLE,)):
-                self._flags_in_random_order |= reviewed & self.drawn
-            elif reviewed.any():
-                matching = np.isin(ids, matching_answers(connection, each.where))
-                self._within.append((matching, reviewed, each.flagged_only))
+        self._read_random_orders(connection, where)
         of_prompts = answers.response_ids[shown]
         not_judged = (
             len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
@@ -261,6 +252,25 @@ class LabelledAnswers:
             **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
+
+    def _read_random_orders(self, connection: Connection, where: RowFilter | None) -> None:
+        """Read which answers were reviewed in queues in random order, and before which answers these were drawn."""
+        ids = self.answers.response_ids
+        for each in reviewed_in_random_order(connection):
+            reviewed = np.isin(ids, each.reviewed)
+            of_queue, of_flags = each.where, each.flagged_only
+            if of_queue.rules == (RANDOM_SAMPLE,):
+                # Graded answers are left out as decided flags are, so a filter graded=no changes nothing.
+                reviewed, of_flags = reviewed & self.drawn, True
+                of_queue = replace(of_queue, rules=(), graded=of_queue.graded or None)
+            elif each.last_id is not None and reviewed.any():
+                self._last_ids.append(each.last_id)
+            in_order = self._flags_in_random_order if of_flags else self.in_random_order
+            if of_queue in (RowFilter(), where):
+                in_order |= reviewed
+            elif reviewed.any():
+                matching = np.isin(ids, matching_answers(connection, of_queue))
+                self._within.append((matching, reviewed, of_flags))
 
     def sample(
         self,
@@ -305,7 +315,9 @@ class LabelledAnswers:
         has_chosen = np.bincount(strata, weights=in_other_order & ~of_sample, minlength=len(names)) > 0
         by_lot = in_random_order | of_sample | (flags_in_random_order & is_picked & ~has_chosen[strata])
         sampled = labelled & (by_lot | finished)
-        into = self._joined(names, strata, sampled, by_lot, complete, awaited)
+        # Without a queue in random order, labels of such a stratum only do not count yet.
+        held = by_severity & ~in_random_order.any()
+        into = self._joined(names, strata, sampled, by_lot, complete, awaited, held)
         kept, strata = _numbered(into[strata], len(names))
         flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
@@ -396,20 +408,21 @@ class LabelledAnswers:
         by_lot: BoolArray,
         complete: BoolArray,
         awaited: BoolArray,
+        held: BoolArray,
     ) -> IntArray:
         """Return for each stratum the one that it belongs to: one without a label joins another one.
 
         The other one has labels of a random sample, which does not depend on the verdict, so strata may be joined
         across verdicts. Across the classes of picked answers only strata are joined that are too small to be drawn
         from: a random sample as large as that of the other strata would often leave them out. If it did not, and drawn
-        answers are ``awaited``, nothing is joined.
+        answers are ``awaited``, nothing is joined. A stratum is not joined either if its labels are ``held``.
         """
         least = 1 if self.grade == "label" else 2
         answers = np.bincount(strata, minlength=len(names))
         count = np.bincount(strata, weights=sampled, minlength=len(names))
         drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
         into = np.arange(len(names))
-        for each in np.flatnonzero(count < least):
+        for each in np.flatnonzero((count < least) & ~held):
             others = ~complete & (drawn >= least) & (names // _CLASSES == names[each] // _CLASSES)
             alike = others & (names // 3 == names[each] // 3)
             if not alike.any() and others.any() and not awaited[each]:

@@ -292,8 +292,5 @@ def _unlabelled_words(sampled: SampledLabels) -> str | None:
         return None
     need = what_to_label(sampled)
     if need is None:
-        return "Not available, because people decided no answer of a part of the log."
-    answers = "1 answer" if need.answers == 1 else f"{need.answers:,} {need.words}"
-    have = "has no label" if need.answers == 1 else "have no label"
-    sample = "the random sample" if need.queue is None else f"a random sample of {need.queue:,} of all answers"
-    return f"Not available, because {answers} {have} that was drawn at random. Label {sample}: `{need.command}`."
+        return "Not available, because people did not decide any answer of a part of them."
+    return f"Not available, because {need.missing}. {need.advice} To create the queue: `{need.command}`."

@@ -66,15 +66,15 @@ def rate_command(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) 
 
 
 @options.command(
-    "judgeboard plan --reach 0.05",
+    "judgeboard plan",
     "judgeboard plan --reach 0.05 --target these --by query_type --json",
     "judgeboard plan --reach 0.25 --for outcome",
     "judgeboard plan --reach 0.1 --for kappa --judge-version 'rag v3'",
     "judgeboard plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
 )
-@click.option(
+@options.with_default(
     "--reach",
-    required=True,
+    default=0.05,
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
     help="Goal of the plan, between 0 and 1. For rate and kappa: half the width of the 95 % interval (0.05 means "
@@ -133,13 +133,17 @@ def plan_command(
         )
     first = plans[0]
     options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
-    out_of_reach = question == "judges" and not first.enough
-    if first.more and question != "versions" and not first.shows_nothing and not out_of_reach:
+    if first.more and question != "versions" and _is_worth_labelling(first):
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         named += [word for condition in conditions_of(where) for word in ("--where", condition)]
         assigned = ("--assign", "NAMES")
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named, *assigned)
+
+
+def _is_worth_labelling(plan: "LabelPlan") -> bool:
+    """Return whether labels reach the goal, or may reach it."""
+    return plan.enough or plan.question == "outcome"
 
 
 def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
@@ -150,7 +154,7 @@ def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
         yield from plan.sentences
     else:
         yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
-    if plan.more and not plan.shows_nothing:
+    if plan.more and _is_worth_labelling(plan):
         for stratum in plan.strata:
             title, labelled = stratum_title(stratum, plan.strata), f"({stratum.labelled:,} labelled)"
             yield f"  {title}: {stratum.labels:,} of {counted(stratum.answers, 'answer')} {labelled}"

@@ -35,7 +35,6 @@ FEWEST_OF_STRATUM = 10
 SMALL_STRATUM = 0.05
 """The share of all answers up to which a stratum may have fewer labels, but two at least."""
 TOO_SMALL = f"a part of the answers has fewer than {FEWEST_OF_STRATUM} labels"
-
 FEW_GROUPS = 30
 """With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
 
@@ -219,7 +218,7 @@ def rate(
 def design_effect(population: Population, labels: Labels) -> float:
     """Return how many times larger the variance of `rate` is by evidence group than by answer, at least 1."""
     shares = _means(labels.strata, labels.values, population.count)
-    by_group = _linearised(population, labels, labels.values, shares).error
+    by_group = linearised(population, labels, labels.values, shares).error
     answers, total = population.answers, population.total
     labelled = np.bincount(labels.strata, minlength=population.count)
     apart = shares - float(answers @ shares) / max(total, 1)
@@ -241,7 +240,9 @@ def app_effect(population: Population, labels: Labels) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Linearised:
+class Linearised:
+    """A weighted mean with its standard error and the degrees of freedom of this error."""
+
     value: float
     error: float
     df: float
@@ -252,14 +253,14 @@ def _means(strata: IntArray, values: FloatArray, count: int) -> FloatArray:
     return totals / np.maximum(np.bincount(strata, minlength=count), 1)
 
 
-def _linearised(
+def linearised(
     population: Population,
     labels: Labels,
     residuals: FloatArray,
     levels: FloatArray,
     slopes: FloatArray | None = None,
     target: Target = "app",
-) -> _Linearised:
+) -> Linearised:
     """Return the weighted mean of ``levels`` (one per stratum) with its standard error.
 
     ``residuals`` are the labels' values minus ``slopes`` times their scores. For the app the error is by evidence
@@ -296,7 +297,7 @@ def _linearised(
     weights = np.square(parts[varying]) / np.maximum(freedom[varying] - 1, 1)
     df = float(parts[varying].sum()) ** 2 / float(weights.sum()) if varying.any() else 1.0
     # Sums that cancel out may leave noise below zero.
-    return _Linearised(value, math.sqrt(max(variance, 0.0)), max(df, 1.0))
+    return Linearised(value, math.sqrt(max(variance, 0.0)), max(df, 1.0))
 
 
 def predicted_mean(
@@ -330,7 +331,7 @@ def predicted_mean(
         slopes = np.clip(slopes, 0, full) if share else np.maximum(slopes, 0)
     residuals = labels.values - slopes[labels.strata] * labels.scores
     levels = _means(labels.strata, residuals, count) + slopes * means
-    made = _linearised(population, labels, residuals, levels, slopes, target)
+    made = linearised(population, labels, residuals, levels, slopes, target)
     scale: Transform | None = "the logit" if share else None
     if share and rarer < FEWEST_OF_RARER:
         few = f"no interval: the labels sum up to {rarer:.3g} only, and at least {FEWEST_OF_RARER} are needed"
@@ -368,7 +369,7 @@ def judge_alone(
         factors = np.concatenate([(hits[0] / np.maximum(hits[1], 1) - value) * scored, np.zeros(population.count)])
     by_group = max(float(factors @ population.moments @ factors), 0.0) * groups / (groups - 1)
     if hits is None:
-        made = _Linearised(value, math.sqrt(by_group) / answers, groups - 1)
+        made = Linearised(value, math.sqrt(by_group) / answers, groups - 1)
         return _estimate(made, n, scale, "chance only, by evidence group", "all scores are equal")
     by_answer = answers * value * (1 - value) * answers / max(answers - 1, 1)
     effect = max(1.0, by_group / by_answer) if by_answer > _FLAT else 1.0
@@ -397,28 +398,32 @@ def weighted_agreement(
     inside = found / np.maximum(labelled, 1)[:, None]
     shares = answers @ inside / answers.sum()
     results = {}
-    why = _without_error(population, n, target)
-    least = np.where(answers > SMALL_STRATUM * answers.sum(), FEWEST_OF_STRATUM, 2)
-    is_too_small = ((labelled < answers) & (labelled < least)).any()
     rarer = min(labels.values.sum(), n - labels.values.sum())
     few_of_class = f"a class has fewer than {FEWEST_OF_CLASS} labels" if rarer < FEWEST_OF_CLASS else None
     for name, (statistic, scale, counted) in STATISTICS_OF_ALL.items():
         value, slopes = statistic(shares)
         counting = int(found.sum(axis=0) @ counted)
         few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
-        few_labels = few_of_class if name in _AVERAGES_OF_CLASSES else few if counting < FEWEST_OF_RARER else None
-        why_none = TOO_SMALL if is_too_small else few_labels
+        few_labels = few_of_class if name in _AVERAGES else few if counting < FEWEST_OF_RARER else None
+        why_none = TOO_SMALL if has_small_stratum(answers, labelled) else few_labels
         if value is None:
             results[name] = unmeasured(counting, _NO_CLASS)
         elif why_none is not None:
             results[name] = measured(value, counting, reason=f"no interval: {why_none}")
         else:
-            made = _linearised(population, labels, slopes[cells], inside @ slopes, target=target)
+            made = linearised(population, labels, slopes[cells], inside @ slopes, target=target)
             made = replace(made, value=value, error=math.hypot(made.error, _unseen_error(found, answers, slopes)))
-            results[name] = _estimate(made, counting, scale, "weighted by stratum", why)
+            without_error = _without_error(population, n, target)
+            results[name] = _estimate(made, counting, scale, "weighted by stratum", without_error)
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]
     return results
+
+
+def has_small_stratum(answers: FloatArray, labelled: IntArray) -> bool:
+    """Return whether a stratum has too few labels for an interval."""
+    least = np.where(answers > SMALL_STRATUM * answers.sum(), FEWEST_OF_STRATUM, 2)
+    return bool(((labelled < answers) & (labelled < least)).any())
 
 
 def _unseen_error(found: IntArray, answers: FloatArray, slopes: FloatArray) -> float:
@@ -511,9 +516,7 @@ def _of_table(compute: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArr
 
 _STEP = 1e-7
 _NO_CLASS = "no answer of the class that it divides by"
-
 _ALL_CELLS, _BAD, _GOOD, _JUDGED_BAD = (1, 1, 1, 1), (0, 0, 1, 1), (1, 1, 0, 0), (0, 1, 0, 1)
-
 # Cells: good and judged good, good and judged bad, bad and judged good, bad and judged bad.
 STATISTICS_OF_ALL: Mapping[
     str, tuple[Callable[[FloatArray], tuple[float | None, FloatArray]], Transform, tuple[int, ...]]
@@ -531,7 +534,7 @@ STATISTICS_OF_ALL: Mapping[
 }
 """The statistics of `weighted_agreement`: how each follows from the shares of the cells, and whose labels count."""
 
-_AVERAGES_OF_CLASSES = {"macro_recall"}
+_AVERAGES = {"macro_recall"}  # of classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,7 +585,7 @@ def _without_error(population: Population, n: int, target: Target) -> str:
     return "all labelled answers have the same value"
 
 
-def _estimate(made: _Linearised, n: int, scale: Transform | None, method: str, without_error: str) -> Estimate:
+def _estimate(made: Linearised, n: int, scale: Transform | None, method: str, without_error: str) -> Estimate:
     least, most = {"the logit": (0.0, 1.0), "Fisher's z": (-1.0, 1.0), None: (-math.inf, math.inf)}[scale]
     value = min(max(made.value, least), most)
     if made.error < _FLAT:

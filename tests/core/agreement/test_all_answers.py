@@ -174,8 +174,8 @@ def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) ->
 
 def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_and_drawn: GradedLog) -> None:
     (note,) = (each for each in measure_agreement(flagged_and_drawn.store).notes if each.code == "not_conclusive")
-    assert note.text.startswith("With n = 120, kappa lies between ")
-    assert "more labels of a random sample of answers that no rule flagged would narrow" in note.text
+    assert note.text.startswith("Kappa lies between "), "the 120 labels are not what decides"
+    assert "The width comes mainly from the 40 labels of a random sample of answers that no rule flagged." in note.text
 
 
 def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
@@ -183,14 +183,16 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alo
     missing, figure, *others = result.sentence.split(". ")
     assert missing == (
         "There is no figure of all 240 answers with a usable verdict yet: it needs about 40 labels of a random sample "
-        "of the 160 answers that no rule flagged (`judgeboard queue create sample --where rule=random_sample --order "
-        "random`)"
+        "of the 160 answers that no rule flagged (`judgeboard queue create sample --where rule=random_sample --where "
+        "graded=no --order random`)"
     )
     assert figure.startswith("On the 80 graded answers alone, which are no random sample, judge and people agree on ")
     assert all(each.startswith("On these answers, ") for each in others)
     assert "not_conclusive" not in {each.code for each in result.notes}, "more chosen answers narrow another figure"
     assert result.to_label is not None
-    assert "--where rule=random_sample --order random" in result.to_label.command, "40 are enough for a first figure"
+    assert "--where rule=random_sample --where graded=no --order random" in result.to_label.command, (
+        "40 are enough for a first figure"
+    )
     assert result.to_label.waiting == 40
 
 
@@ -198,8 +200,8 @@ def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_f
     result = measure_agreement(worst_first.store)
     assert result.sentence.startswith(
         "There is no figure of all 240 answers with a usable verdict yet: it needs about 60 labels of a random sample "
-        "of them (`judgeboard queue create sample --where rule=random_sample --order random`). On the 30 graded "
-        "answers alone, which are no random sample, "
+        "of them (`judgeboard queue create sample --where rule=random_sample --where graded=no --order random`). On "
+        "the 30 graded answers alone, which are no random sample, "
     )
     assert result.to_label is not None
     assert result.to_label.waiting == 100

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, insert
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.agreement import samples
 from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, Question, sentences_of, stratum_title
+from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
@@ -24,6 +26,7 @@ from judgeboard.stats.rates import summed
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
+from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 from recordings import records
 
@@ -308,3 +311,88 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
 )
 def test_one_answer_or_label_is_not_several(plan: LabelPlan, words: str) -> None:
     assert words in " ".join(sentences_of(plan))
+
+
+CALLED_BAD = np.array([(place // 6 % 3 == 0) != (place % 7 == 0) for place in range(1_200)])
+"""What a judge says of 200 groups of six answers: those of a group have a correlation of about 0.4."""
+FLAGGED, OTHERS = np.flatnonzero(CALLED_BAD), np.random.default_rng(5).permutation(np.flatnonzero(~CALLED_BAD))
+IS_BAD = np.random.default_rng(2).random(1_200) < np.where(CALLED_BAD, 0.8, 0.18)
+
+
+def flagged_log(log: GradedLog) -> list[int]:
+    """A rule flags what the judge calls bad."""
+    ids = [each for group in range(200) for each in log.answers(6, group=group)]
+    labels = [BAD if is_bad else GOOD for is_bad in CALLED_BAD]
+    log.say(log.version(), {each: {"label": label} for each, label in zip(ids, labels, strict=True)})
+    flag(log, [ids[each] for each in FLAGGED], "low_groundedness")
+    return ids
+
+
+def flag(log: GradedLog, ids: Iterable[int], rule: str) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOON, "state": "open", "severity": 0.5}
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+
+
+def label(log: GradedLog, ids: list[int], places: IntArray) -> None:
+    log.reviews({ids[each]: {"label": BAD if IS_BAD[each] else GOOD} for each in places})
+
+
+def sample(log: GradedLog, ids: list[int], places: IntArray) -> None:
+    flag(log, [ids[each] for each in places], "random_sample")
+    label(log, ids, places)
+
+
+def half_width(log: GradedLog) -> float:
+    kappa = measure_agreement(log.store).statistics["kappa"]
+    assert kappa.low is not None
+    assert kappa.high is not None
+    return (kappa.high - kappa.low) / 2
+
+
+def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(log: GradedLog) -> None:
+    ids = flagged_log(log)
+    sample(log, ids, OTHERS[:47])
+    plan = planned(log.store, 0.06)
+    assert plan.has_gap
+    assert plan.enough
+    assert plan.correlation_from == "assumed"
+    assert plan.correlation is not None
+    assert 0.15 <= plan.correlation < 0.5, "that of the verdicts, which is not divided by what they do not explain"
+    assert " ".join(plan.sentences).count("Answers to one question from the same passages are alike") == 1
+
+
+def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(log: GradedLog) -> None:
+    ids = flagged_log(log)
+    sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
+    plan = planned(log.store, 0.06)
+    assert (plan.has_gap, plan.correlation_from) == (False, "verdicts")
+    assert plan.correlation is not None
+    assert 0.15 <= plan.correlation < 0.5, "the errors of a judge are alike in a group too"
+
+
+@pytest.mark.parametrize("sampled", [14, 40])
+def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(log: GradedLog, sampled: int) -> None:
+    ids = flagged_log(log)
+    label(log, ids, FLAGGED)
+    sample(log, ids, OTHERS[:sampled])
+    assert half_width(log) > 0.1
+    plan = planned(log.store, 0.1, "kappa")
+    (note,) = (each for each in measure_agreement(log.store).notes if each.code == "not_conclusive")
+    assert f"bout {plan.more:,} more of these labels" in note.text
+    few = IS_BAD[OTHERS[:sampled]].sum() < 5
+    assert few == (sampled == 14)
+    assert ("At least about" in note.text, plan.sentences[0].startswith("Label at least about")) == (few, few)
+    sample(log, ids, OTHERS[sampled : sampled + plan.more])
+    assert half_width(log) == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
+    ids = flagged_log(log)
+    label(log, ids, FLAGGED)
+    sample(log, ids, OTHERS[:200])
+    reach = half_width(log) + 0.001
+    plan = planned(log.store, reach, "kappa")
+    assert (plan.more, plan.enough) == (0, True)
+    assert plan.sentences[0].startswith("No more labels are needed: ")
+    assert planned(log.store, reach - 0.002, "kappa").more > 0

@@ -221,8 +221,9 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     assert result.to_label is not None
     assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
     assert result.sentence == (
-        f"The share of bad answers is between {percent(low)} and {percent(high)}: none of the 30 answers that no rule "
-        "flagged has a label from a random sample. Label all of them."
+        f"The share of bad answers is between {percent(low)} and {percent(high)} (95 % confidence), whatever the "
+        "unlabelled answers are: none of the 30 answers that no rule flagged has a label of a random sample. Label all "
+        "of them."
     )
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30 --assign NAMES"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
@@ -259,7 +260,12 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
     label(log, judged[:14], judged[:4])
     these = measure_rate(log.store, target="these")
     assert these.bounds == pytest.approx((4 / 40, 30 / 40)), "14 answers are known"
-    assert these.sentence.startswith("The share of bad answers is between 10 % and 75 %: none of the 40 answers has")
+    assert these.sentence.startswith(
+        "The share of bad answers is between 10 % and 75 %, whatever the unlabelled answers are: none of the 40 answers"
+    )
+    app = measure_rate(log.store).sentence
+    assert " (95 % confidence), whatever" in app, "a sample of what the app does has an error of its own"
+    assert app.endswith("Label the 26 of them that have no label at all, for a first figure.")
     assert these.warnings[0].text.endswith("so they count only for the two bounds.")
     low, high = measure_rate(log.store).bounds or (0, 1)
     assert 0 < low < 4 / 40
@@ -270,7 +276,7 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
         assert "--where source=log" in of_source.command, "the queue draws from the answers of the rate"
     quality = measure_rate(log.store, grade="quality")
     assert quality.sentence == (
-        "The mean quality is not available: none of the 40 answers has a grade from a random sample."
+        "The mean quality is not available: none of the 40 answers has a grade of a random sample."
     )
     assert quality.to_label is not None
     assert quality.to_label.command.endswith("--plan rate --n 40 --assign NAMES --grades quality")
@@ -303,6 +309,58 @@ def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(log: GradedL
         log.review(each, label=GOOD, queue_item_id=items[each])
     result = measure_rate(log.store)
     assert (result.n_labelled, result.extras) == (16, 0)
+
+
+@on_sqlite
+def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_sample(
+    log: GradedLog, judged: list[int]
+) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, [*judged[5:25], *judged[30:]])
+    label(log, [*judged[:15], *judged[30:]], [*judged[:6], judged[10]])  # the flags worst first, and all of the others
+    need = measure_rate(log.store).to_label
+    assert need is not None
+    assert need.command == "judgeboard queue create sample --where rule=random_sample --where graded=no --order random"
+    items = random_queue(log, judged[15:25], flagged_only=True, rules=["random_sample"], graded=False)
+    assert len(items) == need.labels
+    *most, last = judged[15:25]
+    for each in most:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    assert measure_rate(log.store).value is None, "the last one may be the worst one that nobody has seen"
+    log.review(last, label=GOOD, queue_item_id=items[last])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (30, 5)
+    # Of the flagged answers that the judge calls bad, 5 of 8 are in the sample, and of the others 15 of 22.
+    assert result.value == pytest.approx((8 * 0 / 5 + 22 * 2 / 15) / 40)
+
+
+@on_sqlite
+@pytest.mark.parametrize("filters", [{}, {"source": "log"}])
+def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
+    log: GradedLog, judged: list[int], filters: dict[str, str]
+) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[5:])
+    label(log, judged[30:], [])
+    where = parse_where([f"{name}={value}" for name, value in filters.items()])
+    queue = parse_where([*(f"{name}={value}" for name, value in filters.items()), "rule=random_sample", "graded=no"])
+    items = random_queue(log, judged[5:30], flagged_only=True, **queue.as_dict())
+    for each in judged[5:20]:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    result = measure_rate(log.store, where=where)
+    assert (result.n_labelled, result.extras) == (25, 0)
+
+
+@on_sqlite
+def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[20:])
+    label(log, judged[20:], judged[20:24])
+    assert measure_rate(log.store).labels_only.low is not None
+    label(log, judged[:5], judged[:5])
+    alone = measure_rate(log.store).labels_only
+    assert (alone.value, alone.low, alone.reason) == (9 / 25, None, "no interval: the labels are no random sample")
 
 
 @on_sqlite
@@ -491,8 +549,7 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
 @on_sqlite
 def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
     assert measure_rate(log.store).sentence == (
-        "The share of bad answers is not available: none of the 40 answers has a label from a random sample. "
-        "Label all of them."
+        "The share of bad answers is not known yet: 0 of 40 answers have a label of a random sample. Label all of them."
     )
     flag(log, judged[:5])
     label(log, judged[:5])

@@ -187,9 +187,7 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
         drawn = rules_of(connection, np.array(rest))["random_sample"]
         (unknown,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
     assert "no rule flagged" in unknown.sentence
-    assert "have no label that was drawn at random" in unknown.sentence
-    assert "Label the random sample: `judgeboard queue create sample" in unknown.sentence
-    assert "--where rule=random_sample" in unknown.sentence
+    assert "has a label of a random sample. Label the random sample: " in unknown.sentence
     log.review_all(drawn.tolist(), label=GOOD)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version])
@@ -448,10 +446,7 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
         calibrated = measure_calibration(connection)
     for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
-        assert "have no label that was drawn at random" in sentence
-        assert (
-            "Label a random sample of 20 of all answers: `judgeboard queue create sample --plan rate --n 20" in sentence
-        )
+        assert "none of the 20 answers has a label of a random sample. Label all of them. To create" in sentence
 
 
 @on_sqlite

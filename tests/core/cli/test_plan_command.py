@@ -64,17 +64,19 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     assert typed("queue", "show", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
 
 
-def test_a_plan_without_its_goal_says_what_to_type(typed) -> None:
-    assert typed("plan", code=2).endswith("Missing option '--reach'.\nFor example: judgeboard plan --reach 0.05\n")
+def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:
+    assert typed("plan", "--json") == typed("plan", "--reach", "0.05", "--json")
+    assert "±5 percentage points" in typed("plan").out
 
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     plans = typed("plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
     assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]
-    only = typed("plan", "--reach", "0.1", "--where", "query_type=legal", "--json")["plans"]
+    these = ("--reach", "0.1", "--target", "these")
+    only = typed("plan", *these, "--where", "query_type=legal", "--json")["plans"]
     assert only[0]["answers"] == 80
     more, where = only[0]["more"], "--where query_type=legal"
-    next_command = typed("plan", "--reach", "0.1", *where.split()).err
+    next_command = typed("plan", *these, *where.split()).err
     assert f"--plan rate --n {more} {where} --assign" in next_command, "the queue draws from the planned answers"
 
 
@@ -124,6 +126,13 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
         "Nothing matches"
         in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
     )
+
+
+def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
+    printed = typed("plan", "--reach", "0.02")
+    assert printed.out.startswith("Log and judge more answers. 200 answers are too few to show ")
+    assert "For a first figure, label the answers that `judgeboard rate" in printed.out, "rate says: label them"
+    assert ("labelled)" in printed.out, "queue create" in printed.err, "You may look" in printed.out) == (False,) * 3
 
 
 def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -222,7 +222,7 @@ def test_where_the_rate_is_not_known_a_button_opens_the_plan(
     GradedLog(sqlite_store).reviews({each: {"label": GOOD} for each in ids[:labels]})
     app = open_page("agreement")
     (line,) = texts(app, "jb-rate")
-    assert "has a label from a random sample" in line
+    assert "label of a random sample" in line
     assert app.button(key="rate_plan").label == "Plan the labels"
 
 

@@ -1,0 +1,126 @@
+"""How many more labels give Cohen's kappa in all answers an interval of a wanted width."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.estimates import t_quantile
+from judgeboard.stats.intervals import TRANSFORMS
+from judgeboard.stats.rates import (
+    FEWEST_OF_RARER,
+    Labels,
+    Population,
+    Target,
+    cells_of,
+    has_small_stratum,
+    kappa_of_cells,
+    linearised,
+    weighted_agreement,
+)
+from judgeboard.stats.sample_size import allocated
+
+
+@dataclass(frozen=True, slots=True)
+class KappaLabels:
+    """The number of labels (``more``) that narrow kappa, and the plus or minus that they show.
+
+    ``shows`` is above what is wanted if labels of all answers are too few. ``is_rough``: fewer than 5 labels of the
+    strata that get more labels are bad, or fewer than 5 are good. Then ``more`` may be far too small.
+    ``design_effect`` is how many times larger the variance is by evidence group than by answer.
+    """
+
+    more: int
+    shows: float
+    is_rough: bool
+    design_effect: float
+
+
+def labels_for_weighted_kappa(
+    population: Population, labels: Labels, verdicts: FloatArray, reach: float, target: Target = "app", *, least: int
+) -> KappaLabels | None:
+    """Return how many more labels give the kappa of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
+
+    The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The variance is that of
+    `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) / (n + 2), because few labels show a share
+    too near to 0 or 1. None if a stratum has no label, or the labels give no kappa.
+    """
+    answers = population.answers
+    cells = cells_of(labels.values, verdicts)
+    found = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(population.count, 4)
+    labelled = found.sum(axis=1)
+    now = weighted_agreement(population, labels, verdicts, target)["kappa"]
+    if now.value is None or (labelled[answers > 0] == 0).any():
+        return None
+    left = [round(each) for each in np.maximum(answers - labelled, 0).tolist()]
+    sampled = found[labelled < answers].sum(axis=0)
+    is_rough = bool(sampled.any() and min(sampled[:2].sum(), sampled[2:].sum()) < FEWEST_OF_RARER)
+    half_width = _projection(population, labels, cells, found, target)
+    if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
+        return KappaLabels(0, (now.high - now.low) / 2, is_rough, half_width([0] * len(left))[1])
+
+    def shown_by(more: int) -> tuple[float, float]:
+        return half_width(allocated(more, left, least=least))
+
+    # Zero labels are too few: the interval of the labels so far is wider, or there is none.
+    more = bisect_left(range(sum(left)), -reach, lo=min(1, sum(left)), key=lambda number: -shown_by(number)[0])
+    shows, effect = shown_by(more)
+    return KappaLabels(more, shows, is_rough, effect)
+
+
+def _projection(
+    population: Population, labels: Labels, cells: IntArray, found: IntArray, target: Target
+) -> Callable[[Sequence[int]], tuple[float, float]]:
+    """Return a function from further labels by stratum to the plus or minus of kappa and the design effect."""
+    answers, labelled = population.answers, found.sum(axis=1)
+    weights = answers / answers.sum()
+    of_labels = found / np.maximum(labelled, 1)[:, None]
+    expected = _expected(found, labelled < answers)
+    value, slopes = kappa_of_cells(weights @ expected)
+    _, slopes_now = kappa_of_cells(weights @ of_labels)
+    levels, spread = expected @ slopes, _variances(expected, slopes)
+    made = linearised(population, labels, slopes_now[cells], of_labels @ slopes_now, target=target)
+    between = shared = 0.0
+    if target == "app":
+        between = float(weights @ np.square(levels - weights @ levels)) / float(answers.sum())
+        # More labels narrow what the drawing of labels adds. What answers of a group have in common remains.
+        drawing = np.square(weights) @ (_variances(of_labels, slopes_now) / np.maximum(labelled, 1))
+        shared = max(made.error**2 - float(drawing) - between, 0.0)
+    slope, to, back = TRANSFORMS["Fisher's z"](min(max(value or 0.0, -_MOST), _MOST))
+
+    def half_width(drawn: Sequence[int]) -> tuple[float, float]:
+        counts = labelled + np.asarray(drawn, dtype=np.int64)
+        if has_small_stratum(answers, counts):
+            return math.inf, 1.0
+        part = 1 - counts / np.maximum(answers, 1) if target == "these" else np.ones(len(counts))
+        by_answer = float(np.square(weights) @ (part * spread / np.maximum(counts, 1))) + between
+        error = math.sqrt(by_answer + shared)
+        reach = float(t_quantile(made.df + sum(drawn))) * error / slope
+        middle = to(min(max(value or 0.0, -_MOST), _MOST))
+        effect = (by_answer + shared) / by_answer if by_answer > 0 else 1.0
+        return (back(middle + reach) - back(middle - reach)) / 2, effect
+
+    return half_width
+
+
+_MOST = 0.999  # of a kappa on Fisher's z scale, which has no end
+
+
+def _expected(found: IntArray, is_sampled: BoolArray) -> FloatArray:
+    """Return the shares of the cells of each stratum; of each verdict, (k + 1) / (n + 2) of a sample are bad."""
+    of_verdicts = found[:, :2] + found[:, 2:]  # judged good, judged bad
+    bad = np.where(
+        is_sampled[:, None], (found[:, 2:] + 1) / (of_verdicts + 2), found[:, 2:] / np.maximum(of_verdicts, 1)
+    )
+    part = of_verdicts / np.maximum(of_verdicts.sum(axis=1), 1)[:, None]
+    shares: FloatArray = np.concatenate([part * (1 - bad), part * bad], axis=1)
+    return shares
+
+
+def _variances(shares: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Return the variance of one label's contribution to kappa, by stratum."""
+    variances: FloatArray = np.maximum(shares @ np.square(slopes) - np.square(shares @ slopes), 0.0)
+    return variances
