@@ -388,8 +388,7 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
     low, high = two_decimals(headline.low), two_decimals(headline.high)
     if in_all is not None and in_all.described is None:
         return  # more of the chosen answers would narrow the wrong figure
-    between = f"{headline_words(scale)} lies between {low} and {high}"
-    narrower = "would narrow the interval to ±0.1"
+    between, narrower = f"{headline_words(scale)} lies between {low} and {high}", "would narrow the interval to ±0.1"
     if in_all is None or not in_all.is_weighted:
         more = f"About {more_pairs(headline):,} more graded {things}"
         yield Note("not_conclusive", f"With n = {headline.n:,}, {between}. {more} {narrower}.")
@@ -397,15 +396,16 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
     # Labels of a part that is reviewed completely cannot become more.
     of = "a random sample" if in_all.sampled_from == "answers" else f"a random sample of {in_all.sampled_from}"
     start = f"With n = {headline.n:,}, {between}."
-    if in_all.complete and in_all.labels > in_all.complete:
-        width = counted(in_all.labels - in_all.complete, "label")
+    sampled = in_all.labels - in_all.complete
+    if few_decide := 0 < sampled < in_all.complete:
+        width = counted(sampled, "label")
         start = f"{between[:1].upper()}{between[1:]}. The width comes mainly from the {width} of {of}."
     labels = in_all.to_narrow
     if labels is None or not in_all.unlabelled:
         yield Note("not_conclusive", start)
     elif labels.shows <= WIDE:
         more = f"{'At least about' if labels.is_rough else 'About'} {labels.more:,} more"
-        more += " of these labels" if in_all.complete else f" labels of {of}"
+        more += " of these labels" if few_decide else f" labels of {of}"
         yield Note("not_conclusive", f"{start} {more} {narrower}.")
     else:
         yield Note("not_conclusive", f"{start} Labels of all {counted(in_all.unlabelled, 'other answer')} narrow it.")

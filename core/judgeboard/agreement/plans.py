@@ -115,7 +115,8 @@ class _Pilot:
         least = max(of_verdicts, ASSUMED_CORRELATION)
         if not self.is_known or self.sample.has_gap:
             return least, "assumed"
-        return max(min(of_verdicts / max(self.explained, _LEAST_EXPLAINED), _MOST_TAKEN), least), "verdicts"
+        taken = min(of_verdicts / max(self.explained, _LEAST_EXPLAINED), _MOST_TAKEN)
+        return max(taken, least), "verdicts" if taken >= ASSUMED_CORRELATION else "assumed"
 
 
 def plan_labels(
