@@ -230,14 +230,7 @@ def _first(plan: LabelPlan) -> str | None:
         or_more = "" if wanted.startswith("under") else " or more"
         goal = f"{figure}, with probability 0.8 if they differ by {wanted}{or_more}"
     if not plan.enough:
-        answers = f"{counted(plan.answers, 'answer')} {_are(plan.answers)}"
-        few = f"{answers} too few to show {goal}, even if all are labelled."
-        if plan.shows_nothing:
-            return f"Log and judge more answers. {few} So few labels show nothing."
-        every = f"Labelling all shows {'' if is_interval else 'a difference of '}{shows}."
-        if plan.question == "rate" and plan.has_gap:
-            every += " For a first figure, label the answers that `judgeboard rate` names."
-        return f"Log and judge more answers. {few} {every}"
+        return _too_few(plan, goal, shows if is_interval else f"a difference of {shows}")
     if not plan.more:
         labels = f"{counted(plan.labelled, 'answer')} {_have(plan.labelled)} one"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
@@ -246,6 +239,17 @@ def _first(plan: LabelPlan) -> str | None:
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
     return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
+
+
+def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
+    answers = f"{counted(plan.answers, 'answer')} {_are(plan.answers)}"
+    few = f"Log and judge more answers. {answers} too few to show {goal}, even if all are labelled."
+    if plan.shows_nothing:
+        return f"{few} So few labels show nothing."
+    every = f"{few} Labelling all shows {shows}."
+    if plan.question == "rate" and plan.has_gap:
+        return f"{every} For a first figure, label the answers that `judgeboard rate` names."
+    return every
 
 
 def _too_few_for_judges(plan: LabelPlan) -> str:

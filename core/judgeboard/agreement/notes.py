@@ -238,13 +238,12 @@ def _labels_clauses(statistics: PairStatistics) -> Iterator[str]:
     # One reason for all figures is said once, at the end.
     reason = missing.pop() if errors and not has_some and len(missing) == 1 else None
     yield f"judge and people agree on {_with_reason(percent_words(agreement), agreement, reason)}"
-    if (only := _only_label(statistics)) is not None:
-        yield f"the judge gave all graded ones the label {only}, so what it misses cannot be seen"
-        return
-    if kappa.value is not None and all(each.value is not None for each in errors.values()):
-        yield f"Cohen's kappa is {kappa_words(kappa)}"
     does = {"bad answers": "misses", "good ones": "raises a false alarm on"}
     words = [f"{does[of]} {_error(each, of, reason)}" for of, each in errors.items() if each.value is not None]
+    if (only := _only_label(statistics)) is not None:
+        yield f"the judge gave all graded ones the label {only}"
+    elif kappa.value is not None and all(each.value is not None for each in errors.values()):
+        yield f"Cohen's kappa is {kappa_words(kappa)}"
     if words:
         yield f"the judge {' and '.join(words)}"
     if reason is not None:
@@ -385,21 +384,19 @@ def _one_class(statistics: PairStatistics) -> Iterator[Note]:
 def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAllAnswers | None) -> Iterator[Note]:
     if headline.low is None or headline.high is None or (headline.high - headline.low) / 2 <= WIDE:
         return
-    low, high = two_decimals(headline.low), two_decimals(headline.high)
     if in_all is not None and in_all.described is None:
         return  # more of the chosen answers would narrow the wrong figure
-    between, narrower = f"{headline_words(scale)} lies between {low} and {high}", "would narrow the interval to ±0.1"
+    ends = f"{two_decimals(headline.low)} and {two_decimals(headline.high)}"
+    between, narrower = f"{headline_words(scale)} lies between {ends}", "would narrow the interval to ±0.1"
     if in_all is None or not in_all.is_weighted:
-        more = f"About {more_pairs(headline):,} more graded {things}"
-        yield Note("not_conclusive", f"With n = {headline.n:,}, {between}. {more} {narrower}.")
+        more = f"About {more_pairs(headline):,} more graded {things} {narrower}."
+        yield Note("not_conclusive", f"With n = {headline.n:,}, {between}. {more}")
         return
-    # Labels of a part that is reviewed completely cannot become more.
     of = "a random sample" if in_all.sampled_from == "answers" else f"a random sample of {in_all.sampled_from}"
     start = f"With n = {headline.n:,}, {between}."
     sampled = in_all.labels - in_all.complete
     if few_decide := 0 < sampled < in_all.complete:
-        width = counted(sampled, "label")
-        start = f"{between[:1].upper()}{between[1:]}. The width comes mainly from the {width} of {of}."
+        start = f"{between[:1].upper()}{between[1:]}. The width comes mainly from the {sampled:,} labels of {of}."
     labels = in_all.to_narrow
     if labels is None or not in_all.unlabelled:
         yield Note("not_conclusive", start)

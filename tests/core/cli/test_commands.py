@@ -244,8 +244,8 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"Judge version +Grade +Answers +n +Same grade", out)
-    assert "lexical v1     label  all 12 answers with a usable verdict  12  92 % [" in out
+    assert re.search(r"Agreement on label +Answers +n +Same grade", out)
+    assert re.search(r"lexical v1 +all 12 +12  92 % \[", out)
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
