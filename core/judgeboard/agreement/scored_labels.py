@@ -238,6 +238,7 @@ def load_sample(
         lots,
     )
     left_out = {
+        **first.left_out,
         **sampled.left_out,
         "extras": sampled.extras,
         "without_score": int((first.labelled & ~scored).sum()),

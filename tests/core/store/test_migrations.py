@@ -331,6 +331,14 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/agreement by people/statistics/fleiss_kappa/": "No interval with fewer than 12 items of a category.",
     r"/figures/agreement of pairs/notes/\d+/text": "Only the part that lacks labels is named.",
     r"/figures/health/checks/\d+/also/per_100_characters/(low|high)": "The error of a slope counts leverage.",
+    r"/figures/agreement by people/(sentence|notes/\d+/text)": "They say which answers they are about.",
+    r"/figures/agreement of pairs/sentence": "A strength is named only if the whole interval has it.",
+    r"/figures/rate( by type(/slices/\d+)?)?/labels_only/(low|high|method|unit|reason)": "Some labels are no sample.",
+    r"/figures/stand/sentence": "No threshold was found: there may be one.",
+    r"/figures/calibrate/": "A map that is worse than the scores is not shown. Weights are of answers with a score.",
+    r"/figures/health/checks/14/state": "An interval that includes chance shows nothing.",
+    r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
+    r"/figures/anchors report/comparisons/\d+/sentences/": "One notation for a difference.",
 }
 # In this log people labelled what was flagged, and a random sample: these figures are now of all answers, and have no
 # interval with fewer than ten labels in a part of the answers.
