@@ -78,7 +78,7 @@ def sample_of(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, labelled:
         verdicts=verdicts[labelled],
         badness=verdicts[labelled],
         query_types=no_ints(),
-        strata=(StratumName("no", "good"), StratumName("no", "bad")),
+        strata=(StratumName("no", "good", False), StratumName("no", "bad", False)),
         extras=0,
         left_out={},
         undecided=np.zeros(2, dtype=np.int64),
