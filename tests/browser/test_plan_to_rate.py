@@ -44,7 +44,7 @@ def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
 def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -> None:
     page = reviewer("Lead")
     page.goto("/agreement")
-    expect(page.locator(".jb-rate")).to_contain_text("is not available")
+    expect(page.locator(".jb-rate")).to_contain_text("is not known yet")
     page.get_by_role("button", name="Plan the labels").click()
     expect(page.get_by_text("then show the share of bad answers to ±6.9 percentage points")).to_be_visible()
     idle(page)

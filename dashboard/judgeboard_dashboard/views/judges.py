@@ -121,7 +121,7 @@ def judges() -> None:
     sentence(health_sentence(health.report))
     with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("These checks do not measure the agreement with people.")
-        st.page_link("views/agreement.py", label="Open agreement")
+        open_button("Open agreement", Rows("agreement", {}), key="open_agreement", type="tertiary")
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
