@@ -220,6 +220,9 @@ def shortened(text: str, longest: int = 200) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+# Up to a second command or a comment. A quoted name may have such characters too.
+_FIRST_COMMAND = re.compile(rf"""((?:{_QUOTED.pattern}|[^'"])*?)( && |  #)(.*)""", re.DOTALL)
 _WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
 
 
@@ -230,10 +233,12 @@ def with_db(commands: str, database: str | None) -> str:
     """
     if database is None:
         return commands
-    first, *others = re.split("( && |  #)", commands, maxsplit=1)  # before a second command or a comment
-    if others:
-        return f"{with_db(first, database)}{others[0]}{with_db(others[1], database)}"
-    has_none = not first.startswith("judgeboard ") or first.startswith(_WITHOUT_DATABASE)
-    if has_none or "--db" in first or "--help" in first:
-        return first
-    return f"{first} --db {shlex.quote(database)}"
+    parts = _FIRST_COMMAND.fullmatch(commands)
+    if parts is not None:
+        first, between, others = parts.groups()
+        return f"{with_db(first, database)}{between}{with_db(others, database)}"
+    has_none = not commands.startswith("judgeboard ") or commands.startswith(_WITHOUT_DATABASE)
+    words = {word.split("=")[0] for word in _QUOTED.sub("", commands).split()}
+    if has_none or words & {"--db", "--help"}:
+        return commands
+    return f"{commands} --db {shlex.quote(database)}"

@@ -1,5 +1,6 @@
 """Text that both engines can hold, and times of a log as aware UTC."""
 
+import shlex
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from judgeboard.domain import Feedback, FeedbackKind, Grade
 from judgeboard.errors import BadInput
 from judgeboard.reviews.queues import QueueRules
-from judgeboard.text import as_utc, iso_z, seconds_of, storable, unstorable, utc_day
+from judgeboard.text import as_utc, iso_z, seconds_of, storable, unstorable, utc_day, with_db
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))
 
@@ -105,3 +106,10 @@ def test_a_duration_can_be_taken_from_the_time_of_today(text: str) -> None:
     assert datetime.now(UTC) - timedelta(seconds=seconds_of("36500d")) < datetime.now(UTC)
     with pytest.raises(BadInput, match=r"duration|longer than 100 years"):
         seconds_of(text)
+
+
+@pytest.mark.parametrize("name", ["a && touch X", "a  # b", "--db", "it's --help", 'a "b" && c'])
+def test_a_command_gets_the_database_whatever_is_in_a_quoted_name(name: str) -> None:
+    command = f"judgeboard rate --where {shlex.quote(f'query_type={name}')}"
+    assert shlex.split(with_db(command, "my log.db"))[-4:] == ["--where", f"query_type={name}", "--db", "my log.db"]
+    assert with_db(f"{command} && {command}  # don't", "x.db") == f"{command} --db x.db && {command} --db x.db  # don't"

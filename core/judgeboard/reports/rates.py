@@ -97,7 +97,7 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     """Yield the sentence, the warnings and the tables."""
     yield result.sentence
     if result.to_label is not None:
-        yield f"To label answers: {result.to_label.command}"
+        yield f"To label answers: `{result.to_label.command}`"
     yield from (f"Note: {each.text}" for each in result.warnings)
     if result.left_out_sentence:
         yield result.left_out_sentence
