@@ -9,6 +9,7 @@ from judgeboard.text import counted
 
 _SHOWN = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
+NOT_WEIGHTED = "Labels alone: not weighted. Kinds of answers that people label more often count more."
 
 
 def rate_table(result: RateResult, title: str = "Answers of") -> Table:
@@ -106,6 +107,7 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     if result.judge_share is not None:
         yield JUDGE_ALONE
     if result.strata and not result.is_random:
+        yield NOT_WEIGHTED
         yield ""
         yield from text_lines(strata_table(result))
     if result.in_all_answers and result.in_graded_answers["agreement"].n:
