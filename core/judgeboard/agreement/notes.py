@@ -256,8 +256,8 @@ def _only_label(statistics: PairStatistics) -> str | None:
     if confusion is None or statistics.grade != "label":
         return None
     table = np.array(confusion.counts)
-    given = np.flatnonzero(table.sum(axis=0))
-    return str(confusion.categories[given[0]]) if len(given) == 1 and np.count_nonzero(table.sum(axis=1)) > 1 else None
+    used = np.flatnonzero(table.sum(axis=0))
+    return str(confusion.categories[used[0]]) if len(used) == 1 and np.count_nonzero(table.sum(axis=1)) > 1 else None
 
 
 def _error(share: Estimate, of: str, known: str | None) -> str:
@@ -562,11 +562,11 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )
-    by_people, by_judge = ({names[side] for names in dimensions} for side in (0, 1))
+    by_people, used = ({names[side] for names in dimensions} for side in (0, 1))
     if not dimensions:
-        by_people, by_judge = _grades_of_both(source, version)
-    if by_people and by_judge and not by_people & by_judge:
-        of_judge = _listed(sorted(by_judge))
+        by_people, used = _grades_of_both(source, version)
+    if by_people and used and not by_people & used:
+        of_judge = _listed(sorted(used))
         return (
             f"On the same answers, people gave {_listed(sorted(by_people))} and the judge gave {of_judge}. Grades are "
             f"compared by name. Let people give {of_judge}, or import both under one name."

@@ -316,8 +316,8 @@ class LabelledAnswers:
         by_lot = in_random_order | of_sample | (flags_in_random_order & is_picked & ~has_chosen[strata])
         sampled = labelled & (by_lot | finished)
         # Without a queue in random order, labels of such a stratum only do not count yet.
-        held = by_severity & ~in_random_order.any()
-        into = self._joined(names, strata, sampled, by_lot, complete, awaited, held)
+        uncounted = by_severity & ~in_random_order.any()
+        into = self._joined(names, strata, sampled, by_lot, complete, awaited, uncounted)
         kept, strata = _numbered(into[strata], len(names))
         flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
@@ -408,21 +408,21 @@ class LabelledAnswers:
         by_lot: BoolArray,
         complete: BoolArray,
         awaited: BoolArray,
-        held: BoolArray,
+        uncounted: BoolArray,
     ) -> IntArray:
         """Return for each stratum the one that it belongs to: one without a label joins another one.
 
         The other one has labels of a random sample, which does not depend on the verdict, so strata may be joined
         across verdicts. Across the classes of picked answers only strata are joined that are too small to be drawn
         from: a random sample as large as that of the other strata would often leave them out. If it did not, and drawn
-        answers are ``awaited``, nothing is joined. A stratum is not joined either if its labels are ``held``.
+        answers are ``awaited``, nothing is joined. A stratum is not joined either if its labels are ``uncounted``.
         """
         least = 1 if self.grade == "label" else 2
         answers = np.bincount(strata, minlength=len(names))
         count = np.bincount(strata, weights=sampled, minlength=len(names))
         drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
         into = np.arange(len(names))
-        for each in np.flatnonzero((count < least) & ~held):
+        for each in np.flatnonzero((count < least) & ~uncounted):
             others = ~complete & (drawn >= least) & (names // _CLASSES == names[each] // _CLASSES)
             alike = others & (names // 3 == names[each] // 3)
             if not alike.any() and others.any() and not awaited[each]:
