@@ -562,11 +562,11 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )
-    by_people, used = ({names[side] for names in dimensions} for side in (0, 1))
+    by_people, by_judge = ({names[side] for names in dimensions} for side in (0, 1))
     if not dimensions:
-        by_people, used = _grades_of_both(source, version)
-    if by_people and used and not by_people & used:
-        of_judge = _listed(sorted(used))
+        by_people, by_judge = _grades_of_both(source, version)
+    if by_people and by_judge and not by_people & by_judge:
+        of_judge = _listed(sorted(by_judge))
         return (
             f"On the same answers, people gave {_listed(sorted(by_people))} and the judge gave {of_judge}. Grades are "
             f"compared by name. Let people give {of_judge}, or import both under one name."
