@@ -8,9 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.more_labels import more_labels_words
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample, allowed_risk, confidence, load_sample
-from judgeboard.agreement.thresholds import more_labels_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping, no_ints

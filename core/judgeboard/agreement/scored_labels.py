@@ -134,7 +134,8 @@ class ScoredSample:
     ``cuts`` are the thresholds in force. ``counts`` has the answers and labels of each stratum. ``decides_verdicts``:
     the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says why figures of all answers
     are not available, None if they are. ``left_out`` counts labelled answers by the reason why they do not count. If
-    ``alike`` is not 0, badness is the share of so many judges that call the answer bad.
+    ``alike`` is not 0, badness is the share of so many judges that call the answer bad. ``excuses`` says which answers
+    the rule low_groundedness excuses, "" for none.
     """
 
     title: str
@@ -146,6 +147,7 @@ class ScoredSample:
     gap: str | None = None
     alike: int = 0
     decides_verdicts: bool = False
+    excuses: str = ""
 
     @property
     def by_lot(self) -> ScoredLabels:
@@ -210,9 +212,13 @@ def load_sample(
     sampled = first.sample(scored, by_group=False)
     answers, badness = first.answers.at(scored), badness[scored]
     excused = np.zeros(len(badness), dtype=np.bool_)
+    excuses: list[str] = []
     if flags:
-        excused = confidence(badness) >= excused_confidence(in_force) - HALF_STEP
+        least = excused_confidence(in_force)
+        excused = confidence(badness) >= least - HALF_STEP
+        excuses = ["confident verdicts"] if least <= 1 else []
         if in_force.excuse_refusals:
+            excuses.insert(0, "refusals without a fitting passage")
             excused |= np.isin(answers.response_ids, right_refusals(connection, versions[0].id))
     types = answers.query_types
     low = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
@@ -254,6 +260,7 @@ def load_sample(
         _unlabelled_words(sampled),
         len(versions) if alike else 0,
         len(versions) == 1 and not gives_labels(connection, versions[0].id),
+        " and ".join(excuses),
     )
 
 

@@ -3,11 +3,14 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.answer_pairs import cuts_of
+from judgeboard.agreement.more_labels import answers_to_sample, labels_missing, more_labels_words, queue_words
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import (
     DECIMALS,
@@ -22,7 +25,7 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray
-from judgeboard.stats.estimates import measured, percent, percent_as_given, percent_words, unmeasured
+from judgeboard.stats.estimates import Z, measured, percent, percent_as_given, percent_words, unmeasured
 from judgeboard.stats.rates import summed, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
@@ -98,7 +101,8 @@ class AtThreshold:
 
     Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers with a flag,
     ``recall`` the share of bad answers that are flagged, ``precision`` the share of flagged answers that are bad.
-    ``change`` is the change of the queue from the threshold in force.
+    ``change`` is the change of the queue from the threshold in force. ``excused`` counts the answers below the
+    threshold that have no flag because the rule excuses them.
     """
 
     low_groundedness: float
@@ -107,6 +111,7 @@ class AtThreshold:
     recall: Estimate
     precision: Estimate
     change: QueueChange
+    excused: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +119,11 @@ class ChosenThreshold:
     """The threshold for one query type, or for all (None).
 
     ``labelled`` and ``labelled_bad`` count the half of the labels that chooses, ``judged`` all answers with a score.
-    ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal. ``chosen`` is measured on
-    the other half, weighted to all answers, ``in_force`` on all labels as by `rate`. ``on_average`` is the threshold
-    with the recall on average over sets of labels, without a guarantee. ``curve`` has what twenty thresholds do on all
-    labels, the highest badness first.
+    ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal or the threshold in force
+    ``is_kept``, because it reaches the goal as well. ``chosen`` is what the tests found. It is measured on the other
+    half, weighted to all answers, and so is ``in_force_held_out``. ``in_force`` is measured on all labels as by `rate`.
+    ``on_average`` is the threshold with the recall on average over sets of labels, without a guarantee. ``curve`` has
+    what twenty thresholds do on all labels, the highest badness first.
     """
 
     query_type: str | None
@@ -129,6 +135,8 @@ class ChosenThreshold:
     test: Passed | None = None
     chosen: AtThreshold | None = None
     in_force: AtThreshold | None = None
+    in_force_held_out: AtThreshold | None = None
+    is_kept: bool = False
     cost_change: Estimate | None = None
     on_average: float | None = None
     curve: tuple[AtThreshold, ...] = ()
@@ -143,13 +151,19 @@ class ChosenThreshold:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """Thresholds for a goal, and the thresholds in force."""
+    """Thresholds for a goal, and the thresholds in force.
+
+    ``excuses`` says what the rule low_groundedness never flags. ``decides_verdicts``: the judge gives no labels, so
+    that the threshold also decides its verdicts.
+    """
 
     judge_version: str
     goal: Goal
     in_force: Cuts
     thresholds: tuple[ChosenThreshold, ...]
     left_out: dict[str, int]
+    excuses: str = ""
+    decides_verdicts: bool = False
 
 
 def measure_threshold(
@@ -176,7 +190,9 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
     if goal.aim == "precision":
         unused = sum(_unused(sample, query_type) for query_type in types)
         left_out = {reason: n for reason, n in (left_out | {"more_often_labelled": unused}).items() if n}
-    return ThresholdResult(sample.title, goal, sample.cuts, tuple(chosen), left_out)
+    return ThresholdResult(
+        sample.title, goal, sample.cuts, tuple(chosen), left_out, sample.excuses, sample.decides_verdicts
+    )
 
 
 def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:
@@ -192,44 +208,123 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     half = labels.at(choosing if goal.aim == "precision" else choosing & labels.by_lot)
     other = labels.at(~choosing)
     counts = (half.n, int(half.bad.sum()), len(judged.badness))
-    if sample.gap is not None:
-        return ChosenThreshold(query_type, sample.gap, *counts)
-    if not labels.bad.any():
-        return ChosenThreshold(query_type, "Not available, because no labelled answer is bad.", *counts)
-    if not half.n:
-        empty = f"Not available: of {counted(labels.n, 'label')}, none is in the half that chooses a threshold."
-        return ChosenThreshold(query_type, empty, *counts)
+    if (reason := _unavailable(sample, labels, half)) is not None:
+        return ChosenThreshold(query_type, reason, *counts)
     in_force = _in_force(sample, sample.cuts.of(query_type or ""), labels, judged)
+    of_other = _measured(in_force.low_groundedness, other.flagged, judged.flagged, in_force.excused, other, judged)
+    start = ChosenThreshold(query_type, "", *counts, in_force=in_force, in_force_held_out=of_other)
     grid = score_grid(judged.badness)
-    curve = tuple(_curve(grid, labels, judged))
+    start = replace(start, curve=tuple(_curve(grid, labels, judged)))
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
     if goal.aim == "cost" and query_type is not None:
         grid = score_grid(sample.judged.badness)
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
-        return replace(_cheapest(goal, query_type, grid, half, other, judged, in_force, counts, sample), curve=curve)
+        return _cheapest(goal, start, grid, half, other, judged, in_force, sample)
     if goal.aim == "precision":
         test = _precision_test(goal, delta, grid, sample, half, judged)
     else:
         recall = {"risk": goal.risk, "delta": delta, "design_effect": _design_effect(goal, half)}
         test = recall_threshold(grid, half.rule_badness[half.bad], **recall)
     average = recall_on_average(grid, half.rule_badness[half.bad], risk=goal.risk) if goal.aim == "recall" else None
-    on_average = None if average is None else setting_of(average, judged.badness)
+    start = replace(start, on_average=None if average is None else setting_of(average, judged.badness))
     if test is None:
-        sentence = _more_labels(goal, delta, sample, labels, in_force, judged)
-        return ChosenThreshold(query_type, sentence, *counts, in_force=in_force, on_average=on_average, curve=curve)
+        keep, change = _keep_words(goal, delta, _today(sample, query_type), start)
+        now = "" if keep else _now(goal, in_force)
+        more = "" if change is None else _more_labels(goal, delta, sample, query_type, now)
+        return replace(start, sentence=_joined(keep, more), is_kept=change is None)
     setting = setting_of(test.threshold, judged.badness)
     chosen = _at(setting, test.threshold, other, judged)
-    share = "of the bad answers are then flagged" if goal.aim == "recall" else "of the flagged answers are then bad"
+    start = replace(start, test=test, chosen=chosen)
+    is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
+    keep, change = _keep_words(goal, delta, _today(sample, query_type), start, is_same=is_same)
+    if change is None:
+        return replace(start, sentence=keep, is_kept=True)
     sentence = _joined(
-        _flags_words(chosen, in_force, counts[-1]),
-        f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {share}.",
+        keep,
+        _flags_words(chosen, in_force, counts[-1], change),
+        f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
         _measured_words(chosen),
         verdicts_words(sample, setting, query_type),
     )
-    return ChosenThreshold(
-        query_type, sentence, *counts, setting, test, chosen, in_force, on_average=on_average, curve=curve
-    )
+    return replace(start, sentence=sentence, low_groundedness=setting)
+
+
+def _unavailable(sample: ScoredSample, labels: ScoredLabels, half: ScoredLabels) -> str | None:
+    """Return why the labels can choose no threshold, None if they can."""
+    if sample.gap is not None:
+        return sample.gap
+    if not labels.bad.any():
+        return "Not available, because no labelled answer is bad."
+    if not half.n:
+        return f"Not available: of {counted(labels.n, 'label')}, none is in the half that chooses a threshold."
+    return None
+
+
+def _today(sample: ScoredSample, query_type: str | None) -> str:
+    """Return the threshold in force for a query type, or all of them for None: "0.5 (sql: 0.62)"."""
+    return sample.cuts.words if query_type is None else f"{sample.cuts.of(query_type):g}"
+
+
+def _share_words(goal: Goal, then: str = "") -> str:
+    """Return which answers the share of a goal is about: "of the bad answers are flagged"."""
+    if goal.aim == "recall":
+        return f"of the bad answers are {then}flagged"
+    return f"of the flagged answers are {then}bad"
+
+
+def _figure(goal: Goal, at: AtThreshold) -> Estimate:
+    return at.recall if goal.aim == "recall" else at.precision
+
+
+def _now(goal: Goal, in_force: AtThreshold) -> str:
+    """Return the recall or precision of the threshold in force: "76 % [61, 87] of the flagged answers are bad"."""
+    figure = _figure(goal, in_force)
+    return "" if figure.value is None else f"{percent_words(figure)} {_share_words(goal)}"
+
+
+def _keep_words(
+    goal: Goal, delta: float, today: str, start: ChosenThreshold, *, is_same: bool = False
+) -> tuple[str, str | None]:
+    """Return what to say first if the threshold in force reaches the goal, else ""; and what another one is for.
+
+    The second is None if only the threshold in force is advised. No label chose it, so all labels measure it, or the
+    other half if all labels give no interval. If it reaches the goal, only a threshold with fewer flags for a recall,
+    or more for a precision, is better. ``is_same``: the chosen threshold flags the same answers.
+    """
+    in_force, other, chosen = start.in_force, start.in_force_held_out, start.chosen
+    if in_force is None or other is None:
+        return "", ""
+    without_interval = _figure(goal, in_force).low is None and _figure(goal, other).low is not None
+    measured_on = other if without_interval else in_force
+    figure, now = _figure(goal, measured_on), _now(goal, measured_on)
+    if without_interval:
+        now = f"on the labels that did not choose, {now}"
+    confidence, least = f"{percent(1 - delta)} confidence", percent_as_given(goal.value)
+    low = _low_end(figure, delta)
+    fewer = chosen is not None and chosen.flags < in_force.flags
+    is_better = chosen is not None and not is_same and fewer == (goal.aim == "recall")
+    if is_same or (low is not None and low >= goal.value):
+        change = "For fewer flags" if fewer else "To find more bad answers"
+        shown = f"With {confidence}, at least {least} are."
+        if figure.value is None:
+            now, shown = f"with {confidence}, at least {least} {_share_words(goal)}", ""
+        return _joined(f"Keep {today}: {now}.", shown), change if is_better else None
+    if figure.value is None or figure.value < goal.value or is_better:
+        return "", ""
+    return f"Keep {today} if you do not need {confidence}: {now}.", "Otherwise"
+
+
+def _low_end(figure: Estimate, delta: float) -> float | None:
+    """Return the one-sided lower bound at confidence 1 - ``delta``, from the 95 % interval on the logit scale."""
+    low, value = figure.low, figure.value
+    if low is None or value is None:
+        return None
+    times = NormalDist().inv_cdf(1 - delta) / Z
+    if not 0 < low < value < 1:  # the scale has no place for 0 and 1
+        return low if times <= 1 else None
+    ends = [math.log(share / (1 - share)) for share in (value, low)]
+    return 1 / (1 + math.exp(times * (ends[0] - ends[1]) - ends[0]))
 
 
 def _precision_test(
@@ -281,30 +376,29 @@ def _design_effect(goal: Goal, half: ScoredLabels) -> float:
 
 def _cheapest(
     goal: Goal,
-    query_type: str | None,
+    start: ChosenThreshold,
     grid: FloatArray,
     half: ScoredLabels,
     other: ScoredLabels,
     judged: JudgedScores,
     in_force: AtThreshold,
-    counts: tuple[int, int, int],
     sample: ScoredSample,
 ) -> ChosenThreshold:
     threshold = cheapest_threshold(grid, half.rule_badness, half.bad, goal.value)
     setting = setting_of(threshold, judged.badness)
     chosen = _at(setting, threshold, other, judged)
     costs = cost_change(other.rule_badness >= threshold, other.flagged, other.bad, goal.value, other.grouping)
-    result = ChosenThreshold(query_type, "", *counts, setting, None, chosen, in_force, costs)
+    result = replace(start, low_groundedness=setting, chosen=chosen, cost_change=costs)
     if result.is_advised:
         sentence = _joined(
-            _flags_words(chosen, in_force, counts[-1]),
+            _flags_words(chosen, in_force, start.judged),
             _cost_words(costs, "changes"),
             _measured_words(chosen),
-            verdicts_words(sample, setting, query_type),
+            verdicts_words(sample, setting, start.query_type),
         )
     else:
         sentence = (
-            f"Keep the threshold in force, {in_force.low_groundedness:g}. On one half of the labels, groundedness "
+            f"Keep the threshold in force, {_today(sample, start.query_type)}. On one half of the labels, groundedness "
             f"below {setting:g} is cheapest. The other half does not show that it is cheaper than the threshold in "
             f"force. {_cost_words(costs, 'would change')}"
         )
@@ -368,12 +462,27 @@ def _in_force(sample: ScoredSample, setting: float, labels: ScoredLabels, judged
     figures, flags, n = _in_all_answers(sample, labels, judged, labels.flagged), int(judged.flagged.sum()), judged.n
     flagged = measured(flags / n, n, reason="no interval: counted on all answers")
     nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
-    return AtThreshold(setting, flags, flagged, figures["sensitivity"], figures["precision"], nothing)
+    cuts = cuts_of(sample.cuts, judged.query_types.names, judged.query_types.codes)
+    excused = int((judged.excused & (judged.badness >= flag_from(cuts))).sum())
+    return AtThreshold(setting, flags, flagged, figures["sensitivity"], figures["precision"], nothing, excused)
 
 
 def _at(setting: float, threshold: float, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
     """Return what a threshold on badness does, by the labels' weights."""
     flagged, all_flagged = labels.rule_badness >= threshold, judged.rule_badness >= threshold
+    excused = int((judged.excused & (judged.badness >= threshold)).sum())
+    return _measured(setting, flagged, all_flagged, excused, labels, judged)
+
+
+def _measured(
+    setting: float,
+    flagged: BoolArray,
+    all_flagged: BoolArray,
+    excused: int,
+    labels: ScoredLabels,
+    judged: JudgedScores,
+) -> AtThreshold:
+    """Return what it does to flag these labelled answers, of all the flagged ones, by the labels' weights."""
     return AtThreshold(
         setting,
         int(all_flagged.sum()),
@@ -381,6 +490,7 @@ def _at(setting: float, threshold: float, labels: ScoredLabels, judged: JudgedSc
         _share(flagged, labels, labels.bad),
         _share(labels.bad, labels, flagged),
         _change(flagged, all_flagged, labels, judged),
+        excused,
     )
 
 
@@ -423,12 +533,13 @@ def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _flags_words(chosen: AtThreshold, in_force: AtThreshold, judged: int) -> str:
-    """Return the threshold and its number of flags beside today's; both are exact."""
+def _flags_words(chosen: AtThreshold, in_force: AtThreshold, judged: int, purpose: str = "") -> str:
+    """Return the threshold and its number of flags beside today's; both are exact. It may begin with its purpose."""
     is_as_today = not chosen.change.flags and chosen.flags == in_force.flags
     today = ", as today" if is_as_today else f" instead of {in_force.flags:,}"
     of_all = f"{chosen.flags:,} of {counted(judged, 'answer')}"
-    return f"Flag answers with groundedness below {chosen.low_groundedness:g}: {of_all}{today}."
+    flag = f"{purpose}, flag" if purpose else "Flag"
+    return f"{flag} answers with groundedness below {chosen.low_groundedness:g}: {of_all}{today}."
 
 
 def _measured_words(chosen: AtThreshold) -> str:
@@ -449,39 +560,24 @@ def _measured_words(chosen: AtThreshold) -> str:
     return f"Of {counted(n, 'label')} that did not choose it, {'; '.join(words)}."
 
 
-def _more_labels(
-    goal: Goal, delta: float, sample: ScoredSample, labels: ScoredLabels, in_force: AtThreshold, judged: JudgedScores
-) -> str:
-    """Return why no threshold reaches the goal. Only labels with equal chances count."""
+def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str | None, now: str) -> str:
+    """Return why no threshold reaches the goal, and what to label. Only labels with equal chances count."""
+    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     of_goal = labels.at(_rows(goal, labels))
+    strata = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
     if goal.aim == "precision":
         strata = np.isin(np.arange(len(sample.counts)), judged.strata[judged.rule_badness >= 0.5])
-        counting = of_goal.at(sample.with_equal_chances(of_goal, strata))
-        things, today = "answers that the judge calls bad", in_force.precision
-        now = f"Of the answers flagged today, {percent_words(today)} are bad."
+        counting, things = of_goal.at(sample.with_equal_chances(of_goal, strata)), "answers that the judge calls bad"
     else:
-        counting = of_goal.at(of_goal.by_lot)
-        things, today = "bad answers", in_force.recall
-        now = f"Today, {percent_words(today)} of the bad answers are flagged."
+        counting, things = of_goal.at(of_goal.by_lot), "bad answers"
     half = counting.at(counting.choosing)
-    effect = design_effect_of_mean(half.wrong, half.grouping)
-    needed = math.ceil(labels_to_pass(goal.risk, delta) * effect)
+    needed = math.ceil(labels_to_pass(goal.risk, delta) * design_effect_of_mean(half.wrong, half.grouping))
     words = more_labels_words(f"a {goal.words}", needed, half.n, counting.n, things, of_goal.n)
-    return f"{words} {now}" if half.n >= needed and today.value is not None else words
-
-
-def more_labels_words(goal: str, needed: int, choosing: int, counting: int, things: str, labelled: int) -> str:
-    """Return how many more labels a goal needs, or that there are enough and they do not show it.
-
-    A judge that errs half as often as the goal allows passes with ``needed`` labels in the half that chooses. That half
-    has ``choosing`` of the ``counting`` labels, which are all of the ``labelled`` things whose chances are equal.
-    """
-    if choosing >= needed:
-        return f"No threshold found: the {counted(choosing, 'label')} that choose do not show {goal}."
-    more = max(2 * needed - counting, needed - choosing)
-    so_far = f"{counting:,} so far" if counting == labelled else f"{counting:,} of {labelled:,} count so far"
-    thing = things.replace("answers", "answer", 1) if more == 1 else things
-    return f"No threshold found: {goal} needs about {more:,} more labelled {thing} ({so_far})."
+    if half.n >= needed:
+        return _joined(words, now and f"Today, {now}.")
+    more = labels_missing(needed, half.n, counting.n)
+    answers = answers_to_sample(sample, of_goal, more, strata, query_type)
+    return _joined(words, queue_words(sample, answers, things, of_goal.n - counting.n))
 
 
 def _curve(grid: FloatArray, labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:

@@ -49,7 +49,8 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     """Find the groundedness threshold with the required recall or precision, or with the lowest cost.
 
     One half of the labels chooses the threshold, the other half measures it. Only labels of a random sample, or of
-    parts that are reviewed completely, count. The number of flags is exact. Changes nothing.
+    parts that are reviewed completely, count. The number of flags is exact. If the threshold in force reaches the goal,
+    says so first. Changes nothing.
     """
     from judgeboard.agreement.thresholds import Goal, measure_threshold
 
@@ -132,7 +133,7 @@ def calibrate_command(judge_version: str | None, **how: Any) -> None:
 
 def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     from judgeboard.reports.output import text_lines
-    from judgeboard.reports.thresholds import MEASURED_ON, thresholds_table
+    from judgeboard.reports.thresholds import threshold_notes, thresholds_table
 
     yield f"{result.judge_version}, {result.goal.words}"
     for each in result.thresholds:
@@ -143,8 +144,7 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     if table.rows:
         yield ""
         yield from text_lines(table)
-    if any(each.chosen is not None for each in result.thresholds):
-        yield MEASURED_ON
+    yield from threshold_notes(result)
     yield from _left_out(result.left_out)
     if any(each.is_advised for each in result.thresholds):
         yield NEXT

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from judgeboard.agreement.calibration import CalibrationResult
-from judgeboard.agreement.thresholds import ChosenThreshold, QueueChange, ThresholdResult
+from judgeboard.agreement.thresholds import AtThreshold, ChosenThreshold, QueueChange, ThresholdResult
 from judgeboard.reports.output import Column, Table
+from judgeboard.text import counted
 
 _ALL = "all"
-MEASURED_ON = (
-    "Recall and precision of a chosen threshold are measured on the labels that did not choose it, those in force "
-    "on all labels that count."
-)
 
 
 def thresholds_table(result: ThresholdResult) -> Table:
-    """Return the chosen threshold and that in force: flags of all answers, recall and precision (`MEASURED_ON`)."""
+    """Return the proposed threshold and that in force: flags of all answers, recall and precision.
+
+    Both thresholds are measured on the same labels (`threshold_notes` says on which).
+    """
     columns = (
         Column("Query type"),
         Column("Threshold"),
@@ -25,9 +25,11 @@ def thresholds_table(result: ThresholdResult) -> Table:
         Column("Precision", "share estimate"),
     )
     rows = []
+    is_held_out = any(_proposed(each) for each in result.thresholds)
     for each in result.thresholds:
-        best = "chosen" if each.is_advised else "not shown to be cheaper"
-        for name, at in ((best, each.chosen), ("in force", each.in_force)):
+        best = "proposed" if each.is_advised else "not shown to be cheaper"
+        in_force = each.in_force_held_out if is_held_out else each.in_force
+        for name, at in ((best, _proposed(each)), ("in force", in_force)):
             if at is not None:
                 set_for_all = each.query_type is None and name == "in force"
                 below = result.in_force.words if set_for_all else f"{at.low_groundedness:g}"
@@ -37,8 +39,42 @@ def thresholds_table(result: ThresholdResult) -> Table:
     return Table(columns, tuple(rows))
 
 
+def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
+    """Return on which labels the table of thresholds is measured, and which answers below a threshold have no flag."""
+    in_force = [each.in_force for each in result.thresholds if each.in_force is not None]
+    proposed = [at for each in result.thresholds if (at := _proposed(each)) is not None]
+    if not in_force:
+        return ()
+    measured_on = "Recall and precision are measured on all labels that count, as in `rate`."
+    if proposed:
+        n = proposed[0].flagged.n
+        half = f"the {counted(n, 'label')}" if len(result.thresholds) == 1 else "those"
+        measured_on = (
+            f"Both thresholds are measured on the same labels: {half} that did not choose. `rate` measures the "
+            f"threshold in force on all labels."
+        )
+    notes = [measured_on]
+    other = "the proposed threshold" if any(each.is_advised for each in result.thresholds) else "the other threshold"
+    of_rows = (("the threshold in force", in_force), (other, proposed))
+    parts = [
+        f"{excused:,} of {sum(at.flags for at in rows) + excused:,} answers below {name}"
+        for name, rows in of_rows
+        if (excused := sum(at.excused for at in rows))
+    ]
+    if parts:
+        words = f"The rule does not flag {result.excuses}: {' and '.join(parts)}."
+        differs = " `rate` and `agreement` count them as judged bad, so their figures differ."
+        notes.append(words + (differs if result.decides_verdicts else ""))
+    return tuple(notes)
+
+
+def _proposed(each: ChosenThreshold) -> AtThreshold | None:
+    """Return the threshold to compare with that in force, None if there is none or that in force is kept."""
+    return None if each.is_kept else each.chosen
+
+
 def trade_off_table(chosen: ChosenThreshold) -> Table:
-    """Return what twenty thresholds do, and what they change in the queue, on all labels drawn at random."""
+    """Return what twenty thresholds do, and what they change in the queue, on all labels that count."""
     columns = (
         Column("Groundedness below"),
         Column("Recall", "share estimate"),

@@ -22,9 +22,9 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import (
-    MEASURED_ON,
     calibration_lines,
     meaning_table,
+    threshold_notes,
     thresholds_table,
     trade_off_table,
 )
@@ -91,9 +91,13 @@ def threshold_search(save: Save) -> None:
         sentence(each.sentence, lead="" if each.query_type is None else f"{each.query_type}. ")
     rows = thresholds_table(result)
     if rows.rows:
-        table(rows, key="thresholds", under=(MEASURED_ON,))
-    missing = any(each.low_groundedness is None for each in result.thresholds) and permitted(Action.MAKE_QUEUES)
-    if missing and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False):
+        table(rows, key="thresholds", under=threshold_notes(result))
+    missing = any(each.low_groundedness is None and not each.is_kept for each in result.thresholds)
+    if (
+        missing
+        and permitted(Action.MAKE_QUEUES)
+        and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False)
+    ):
         open_rows("queue", show=PLAN)
     if any(each.curve for each in result.thresholds):
         _trade_off(sample, result, save)

@@ -24,8 +24,9 @@ from judgeboard.agreement.thresholds import (
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
+from judgeboard.reports.thresholds import threshold_notes, thresholds_table
 from judgeboard.stats.calibration_maps import HOWS
-from judgeboard.stats.estimates import percent
+from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
@@ -166,9 +167,9 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
         confident = measure_confident_verdicts(connection, 0.95)
     assert chosen.low_groundedness is None
-    assert (
-        chosen.sentence
-        == "No threshold found: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far)."
+    assert chosen.sentence.endswith(
+        "No threshold found: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far). Log and "
+        "judge more answers: all are labelled."
     )
     assert confident.stages[0].confidence is None
     assert "more labelled answers (30 so far)" in confident.sentence
@@ -222,12 +223,11 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         (chosen,) = result.thresholds
         (found,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
         (recall,) = measure_threshold(connection, Goal("recall", 0.95)).thresholds
-        (too_much,) = measure_threshold(connection, Goal("precision", 0.8)).thresholds
+        (too_much,) = measure_threshold(connection, Goal("precision", 0.85)).thresholds
     assert chosen.test is not None
     assert chosen.test.n > 80, "half of all flagged answers, and not only a tenth of them"
-    assert chosen.low_groundedness is not None
-    assert chosen.low_groundedness >= 0.3
-    assert "at least 60 % of the flagged answers are then bad" in chosen.sentence
+    assert chosen.chosen is not None
+    assert chosen.chosen.low_groundedness >= 0.3
     assert re.search("Of \\d+ labels that did not choose it, all \\d+ bad answers were flagged; ", found.sentence)
     needed = re.compile(r"needs about (\d+) more labelled bad answers \((\d+) of (\d+) count so far\)")
     counting = needed.search(recall.sentence)
@@ -236,8 +236,73 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert labelled == 192 + 6
     assert 10 < of_all < 60 < 2 * (more + of_all), "labels of all flagged answers do not count as a random sample"
     assert too_much.sentence.startswith("No threshold found: the ")
-    assert "labels that choose do not show a precision of at least 80 %" in too_much.sentence
-    assert "Of the answers flagged today, 80 % [" in too_much.sentence
+    assert "labels that choose do not show a precision of at least 85 %" in too_much.sentence
+    assert re.search("Today, 80 % \\[.*\\] of the flagged answers are bad\\.$", too_much.sentence)
+
+
+@on_sqlite
+def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.8)
+    with log.store.reading() as connection:
+        (shown,) = measure_threshold(connection, Goal("precision", 0.6)).thresholds
+        (measured,) = measure_threshold(connection, Goal("precision", 0.79)).thresholds
+        (recall,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
+    figure = shown.in_force.precision if shown.in_force is not None else None
+    assert figure is not None
+    assert shown.sentence == (
+        f"Keep 0.5: {percent_words(figure)} of the flagged answers are bad. With 95 % confidence, at least 60 % are."
+    )
+    assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
+    assert measured.sentence.startswith(
+        f"Keep 0.5 if you do not need 95 % confidence: {percent_words(figure)} of the flagged answers are bad. "
+    )
+    assert not measured.is_kept
+    assert recall.sentence.startswith("Keep 0.5: ")
+    assert "With 95 % confidence, at least 50 % are." in recall.sentence
+
+
+@on_sqlite
+def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(log: GradedLog) -> None:
+    version = fully_labelled_flags(log, 0.7)
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version], flags=True)
+        (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
+    held_out = replace(sample, labels=sample.labels.at(~sample.labels.choosing))
+    same = replayed(held_out, 0.5)
+    for at in (chosen.in_force_held_out, chosen.chosen):
+        assert at is not None
+        assert at.flagged.n == held_out.labels.n < sample.labels.n
+    assert chosen.in_force_held_out is not None
+    assert (chosen.in_force_held_out.recall, chosen.in_force_held_out.precision) == (same.recall, same.precision)
+    fewer, more = sorted((chosen.chosen, chosen.in_force_held_out), key=lambda at: at.flags if at else 0)
+    assert fewer is not None
+    assert more is not None
+    assert (fewer.recall.value or 0) <= (more.recall.value or 0), "more flags cannot find fewer bad answers"
+
+
+@on_sqlite
+def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log: GradedLog) -> None:
+    version = fully_labelled_flags(log, 0.8)
+    with log.store.reading() as connection:
+        (before,) = measure_threshold(connection, Goal("recall", 0.9)).thresholds
+        counting = int(load_sample(connection, [version]).by_lot.bad.sum())
+    more = re.search("needs about (\\d+) more labelled bad answers", before.sentence)
+    advice = re.search("about (\\d+) more answers: `judgeboard queue create threshold --plan rate --n", before.sentence)
+    assert more is not None
+    assert advice is not None, before.sentence
+    assert "do not count yet, because such answers are labelled more often than the others." in before.sentence
+    with log.store.writing() as connection:  # sample as many more of the 600 answers that have no flag
+        set_setting(connection, "random_share", 0.1 + int(advice[1]) / 600, "test")
+    raise_flags(log.store)
+    with log.store.reading() as connection:
+        ids = np.array(connection.execute(select(RESPONSE.c.id)).scalars().all())
+        labelled = load_sample(connection, [version]).labels.response_ids
+        drawn = np.setdiff1d(rules_of(connection, ids)["random_sample"], labelled).tolist()
+    assert 0.8 * int(advice[1]) < len(drawn) < 1.2 * int(advice[1])
+    log.reviews({each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)})
+    with log.store.reading() as connection:
+        added = int(load_sample(connection, [version]).by_lot.bad.sum()) - counting
+    assert 0.7 * int(more[1]) < added < 1.4 * int(more[1])
 
 
 @on_sqlite
@@ -249,6 +314,17 @@ def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(log: Graded
     assert chosen.in_force is not None
     assert chosen.in_force.precision == rate.in_all_answers["precision"]
     assert chosen.in_force.recall == rate.in_all_answers["sensitivity"]
+
+
+@on_sqlite
+def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.7)
+    with log.store.reading() as connection:
+        result = measure_threshold(connection, Goal("precision", 0.95))
+    figures = measure_rate(log.store).in_all_answers
+    (row,) = thresholds_table(result).rows
+    assert row[-2:] == (figures["sensitivity"], figures["precision"])
+    assert threshold_notes(result) == ("Recall and precision are measured on all labels that count, as in `rate`.",)
 
 
 def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
@@ -267,11 +343,20 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     raise_flags(log.store)
     of_rule = select(func.count()).where(FLAG.c.rule == "low_groundedness", FLAG.c.state == "open")
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.7)).thresholds
+        result = measure_threshold(connection, Goal("recall", 0.7))
+        (chosen,) = result.thresholds
         today = connection.execute(of_rule).scalar_one()
+        judged_low = verdict_conditions(connection, RowFilter(judge_side="low"))
+        low = connection.execute(select(func.count()).select_from(CURRENT).where(*judged_low)).scalar_one()
     assert chosen.in_force is not None
     assert chosen.chosen is not None
     assert chosen.in_force.flags == today
+    (line,) = (each for each in threshold_notes(result) if "does not flag" in each)
+    assert line.startswith(
+        "The rule does not flag refusals without a fitting passage and confident verdicts: "
+        f"{low - today} of {low} answers below the threshold in force and "
+    )
+    assert line.endswith("`rate` and `agreement` count them as judged bad, so their figures differ.")
     assert chosen.chosen.recall.value is not None
     assert chosen.chosen.recall.value < 1, "bad answers with a confident verdict are never flagged"
     with log.store.writing() as connection:

@@ -27,10 +27,10 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     printed = capsys.readouterr().out
     for part in (
         "rag v1, recall of at least 80 %",
-        "Flag answers with groundedness below",
+        "flag answers with groundedness below",
         "of 200 answers instead of ",
         "in force",
-        "measured on the labels that did not choose it",
+        "Both thresholds are measured on the same labels: the ",
     ):
         assert part in printed, part
     assert run([*words, "--by", "query_type", "--json"]) == 0

@@ -24,9 +24,11 @@ def labelled(sqlite_store: Store) -> GradedLog:
 def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) -> None:
     app = open_page("settings", part="Thresholds")
     [sentence] = texts(app, "jb-say")  # not a second figure for the chosen threshold
-    assert sentence.startswith("Flag answers with groundedness below")
+    assert sentence.startswith("Keep 0.5: ")
+    assert "For fewer flags, flag answers with groundedness below" in sentence
     assert "of 200 answers instead of " in sentence
-    assert table(app, "Threshold")["Threshold"].tolist() == ["chosen", "in force"]
+    assert table(app, "Threshold")["Threshold"].tolist() == ["proposed", "in force"]
+    assert "Both thresholds are measured on the same labels: the " in shown(app)
     assert len(charts(app)) == 1
     app = open_page("settings", part="Thresholds", goal="Cost", by_type="true")
     assert "cheap" in shown(app) or "cost per answer" in shown(app)

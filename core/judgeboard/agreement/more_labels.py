@@ -1,0 +1,87 @@
+"""How many more labels a threshold needs, and the queue of answers that gives them."""
+
+from bisect import bisect_left
+
+import numpy as np
+
+from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample
+from judgeboard.stats.arrays import BoolArray
+from judgeboard.stats.sample_size import allocated
+from judgeboard.stats.thresholds import equal_chances
+from judgeboard.store.strata import LEAST_OF_STRATUM
+from judgeboard.text import counted
+
+
+def labels_missing(needed: int, choosing: int, counting: int) -> int:
+    """Return how many more labels are needed until the half that chooses has ``needed``.
+
+    That half has ``choosing`` of the ``counting`` labels.
+    """
+    return max(2 * needed - counting, needed - choosing)
+
+
+def more_labels_words(goal: str, needed: int, choosing: int, counting: int, things: str, labelled: int) -> str:
+    """Return how many more labels a goal needs, or that there are enough and they do not show it.
+
+    A judge that errs half as often as the goal allows passes with ``needed`` labels in the half that chooses. That half
+    has ``choosing`` of the ``counting`` labels, which are all of the ``labelled`` things whose chances are equal.
+    """
+    if choosing >= needed:
+        return f"No threshold found: the {counted(choosing, 'label')} that choose do not show {goal}."
+    more = labels_missing(needed, choosing, counting)
+    so_far = f"{counting:,} so far" if counting == labelled else f"{counting:,} of {labelled:,} count so far"
+    thing = things.replace("answers", "answer", 1) if more == 1 else things
+    return f"No threshold found: {goal} needs about {more:,} more labelled {thing} ({so_far})."
+
+
+def answers_to_sample(
+    sample: ScoredSample, things: ScoredLabels, more: int, strata: BoolArray, query_type: str | None = None
+) -> int | None:
+    """Return how many answers a planned queue must have until about ``more`` things count; None if all are too few.
+
+    ``things`` are the labelled answers so far that the goal is about, of the query type (None: of all). Their labels
+    count if the answers in these ``strata`` had equal chances. So labels in one stratum make labels in others count.
+    The queue draws from all answers. The share of things among those is taken from the labels of each stratum.
+    """
+    size = len(sample.counts)
+    answers = np.array([each.answers for each in sample.counts], dtype=np.int64)
+    labelled = np.array([each.labelled for each in sample.counts], dtype=np.int64)
+    left = answers - labelled
+    labels_of_type = np.bincount(sample.labels_of(query_type).strata, minlength=size)
+    of_type = np.bincount(sample.judged.of_type(query_type).strata, minlength=size) - labels_of_type
+    known = np.bincount(things.strata, minlength=size)
+    per_drawn = known / np.maximum(labels_of_type, 1) * of_type / np.maximum(left, 1)
+
+    def counting(drawn: int) -> float:
+        new = np.array(allocated(drawn, left.tolist(), least=LEAST_OF_STRATUM), dtype=np.int64)
+        inside = strata & (labelled + new > 0)
+        kept = equal_chances(answers[inside], (labelled + new)[inside]) if inside.any() else np.empty(0)
+        return float(kept @ (known + new * per_drawn)[inside])
+
+    now, most = counting(0), int(left.sum())
+    enough = bisect_left(range(most), True, key=lambda drawn: counting(drawn) - now >= more)
+    return enough if counting(enough) - now >= more else None
+
+
+def queue_words(sample: ScoredSample, answers: int | None, things: str, uncounted: int) -> str:
+    """Return what to label for a threshold: so many ``answers`` of a planned queue, and which labels do not count.
+
+    ``uncounted`` of the labelled things do not count yet, because such answers are labelled more often.
+    """
+    left = sum(each.answers - each.labelled for each in sample.counts)
+    if answers is None:
+        words = f"Log and judge more answers: labels of the other {counted(left, 'answer')} would be too few."
+        if not left:
+            words = "Log and judge more answers: all are labelled."
+        return words
+    command = f"judgeboard queue create threshold --plan rate --n {answers} --assign NAMES"
+    words = f"Label a random sample of about {counted(answers, 'more answer')}: `{command}`."
+    if uncounted:
+        verb, them = ("does", "it counts") if uncounted == 1 else ("do", "more of them count")
+        words += (
+            f" {uncounted:,} of the labelled {things} {verb} not count yet, because such answers are labelled more "
+            f"often than the others. If the others get labels, {them} too."
+        )
+    if sample.left_out.get("extras"):
+        words += " Labels that are no random sample do not count."
+    return words
