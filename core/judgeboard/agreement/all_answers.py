@@ -11,7 +11,7 @@ from judgeboard.agreement.choice import By, slices_of
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, IntArray
-from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
 from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE
@@ -20,6 +20,7 @@ from judgeboard.text import counted
 WIDE = 0.1
 """Kappa is not conclusive if its interval is wider than plus or minus this."""
 
+_UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is said
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
 
@@ -102,7 +103,9 @@ class InAllAnswers:
     ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
     ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
     answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
-    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
+    are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
+    if it calls none so, or if the grade is not the label.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -118,6 +121,7 @@ class InAllAnswers:
     to_narrow: KappaLabels | None = None
     reviewed: str = "answers"
     reviewed_answers: int = 0
+    labelled_shares: tuple[float, float] | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -135,6 +139,26 @@ class InAllAnswers:
         """The number of all answers that figures of the labels describe, weighted or not; None if they do not."""
         return self.answers if self.is_weighted or self.is_complete or self.is_random else None
 
+    @property
+    def error_sentence(self) -> str | None:
+        """In which direction misses and false alarms err on the graded answers alone; None if it is not known.
+
+        Labels of what the judge calls bad find its false alarms, labels of the others what it misses (Begg, Greenes,
+        1983).
+        """
+        errors = (self.graded[name].value for name in ("sensitivity", "specificity") if name in self.graded)
+        if self.described is not None or self.labelled_shares is None or None in errors:
+            return None
+        of_bad, of_good = self.labelled_shares
+        if of_bad < _UNEVEN * of_good or not of_bad:
+            return None
+        bad = "all" if of_bad == 1 else percent(of_bad)
+        good = f"only {percent(of_good)}" if of_good else "none"
+        return (
+            f"People labelled {bad} of the answers that the judge calls bad, but {good} of those that it calls good. "
+            "So in all answers, the judge probably misses more bad answers than this, and raises fewer false alarms."
+        )
+
 
 def in_all_answers(
     loaded: LabelledAnswers,
@@ -148,7 +172,12 @@ def in_all_answers(
     sample = judged_sample(loaded, inside, sample)
     statistics: Mapping[str, Estimate] = {}
     graded: Mapping[str, Estimate] = {}
+    labelled_shares = None
     if loaded.grade == "label":
+        called = sample.judged_bad, sample.judged - sample.judged_bad
+        if all(called):
+            labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
+            labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
         judged = ~np.isnan(sample.all_verdicts)
         statistics = weighted_agreement(
             sample.population, sample.labels, sample.verdicts, target, judged_bad=sample.judged_bad
@@ -176,6 +205,7 @@ def in_all_answers(
         to_narrow=labels_to_narrow_kappa(sample, WIDE, target) if is_wide else None,
         reviewed=_words_of(finished, counts),
         reviewed_answers=sum(each.N for each in finished),
+        labelled_shares=labelled_shares,
     )
 
 

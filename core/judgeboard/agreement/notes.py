@@ -98,6 +98,7 @@ def _alone(statistics: PairStatistics, rows: str, in_all: InAllAnswers, clauses:
     yield f"On the {statistics.n:,} {graded} alone{chosen}, {first}."
     if others:
         yield f"On these {these}, {', and '.join(others)}."
+        yield from filter(None, [in_all.error_sentence])
 
 
 def _sentences(start: str, clauses: Sequence[str]) -> str:
@@ -117,8 +118,7 @@ def _basis(in_all: InAllAnswers) -> Iterator[str]:
     elif not in_all.complete:
         yield f"The figures rest on {sample} answers."
     elif in_all.reviewed == "answers" or " and " in in_all.reviewed:  # no short name for what is reviewed
-        groups = "groups of answers that were reviewed completely"
-        yield f"The figures rest on {in_all.labels:,} labels of a random sample or of {groups}."
+        yield f"The figures rest on {in_all.labels:,} labels, each weighted by the chance that its answer had to get one."
     else:
         left = f" (people did not decide {undecided:,} of them)" if undecided else ""
         yield f"The figures rest on all {in_all.reviewed_answers:,} {in_all.reviewed}{left} and on {sample}."
