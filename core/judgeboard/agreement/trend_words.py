@@ -34,8 +34,8 @@ def period_words(start: int, period: Period) -> str:
 
 
 def about_words(start: int, period: Period) -> str:
-    """Return "about the week of 2 Mar 2026" or "on about 2 Mar 2026": the time of a change is an estimate."""
-    return f"{'' if period == 'week' else 'on '}about {period_words(start, period)}"
+    """Return "in about the week of 2 Mar 2026" or "on about 2 Mar 2026": the time of a change is an estimate."""
+    return f"{'in' if period == 'week' else 'on'} about {period_words(start, period)}"
 
 
 def power_words(period: Period) -> str:
@@ -170,12 +170,12 @@ def _differs(change: Change, of_whole: Sequence[Change]) -> bool:
     It is clearly larger if the intervals of the two changes have no value in common.
     """
     alike = [each for each in of_whole if each.direction == change.direction]
-    least, _ = _extent(change)
-    return all(least > most for _, most in map(_extent, alike))
+    least, _ = extent(change)
+    return all(least > most for _, most in map(extent, alike))
 
 
-def _extent(change: Change) -> tuple[float, float]:
-    """Return the interval of the size of a change, by the MOVER; a side without an interval counts as exact."""
+def extent(change: Change) -> tuple[float, float]:
+    """Return the 95 % interval of the size of a change, by the MOVER; a side without an interval counts as exact."""
     low, high = (change.before, change.after) if change.direction == "rose" else (change.after, change.before)
     (low_from, low_value, low_to), (high_from, high_value, high_to) = map(ends_or_value, (low, high))
     size = high_value - low_value
