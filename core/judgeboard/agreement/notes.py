@@ -118,7 +118,8 @@ def _basis(in_all: InAllAnswers) -> Iterator[str]:
     elif not in_all.complete:
         yield f"The figures rest on {sample} answers."
     elif in_all.reviewed == "answers" or " and " in in_all.reviewed:  # no short name for what is reviewed
-        yield f"The figures rest on {in_all.labels:,} labels, each weighted by the chance that its answer had to get one."
+        weighted = "each weighted by the chance that its answer had to get one"
+        yield f"The figures rest on {in_all.labels:,} labels, {weighted}."
     else:
         left = f" (people did not decide {undecided:,} of them)" if undecided else ""
         yield f"The figures rest on all {in_all.reviewed_answers:,} {in_all.reviewed}{left} and on {sample}."

@@ -70,7 +70,8 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     (alarm,) = result.alarms
     assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
     assert alarm_sentence(alarm) == (
-        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. It rose by 40 points [31, 49]."
+        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
+        "It rose by 40 points [31, 49]."
     )
     assert result.promise == (
         "If nothing changes, `watch` raises on average at most 3 false alarms a year: one for each figure."
@@ -109,7 +110,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     words = corrected_sentence(trend)
     ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert alarm_sentence(alarm) == (
-        f"The judge's error rose in about the week of 4 Nov 2024, from 0 points to +40 points. It rose by 40 points [32, 47]. {explained.sentence}"
+        "The judge's error rose in about the week of 4 Nov 2024, from 0 points to +40 points. "
+        f"It rose by 40 points [32, 47]. {explained.sentence}"
     )
     assert "The judge errs differently than before (sensitivity " in words
     assert "specificity 100 % before, 56 % [" in words

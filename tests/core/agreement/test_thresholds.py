@@ -422,7 +422,9 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")
     assert worse.sentence == (
-        "Do not use a map: it predicts people worse than the scores themselves. Read the scores as they are."
+        "Do not use a map: with it, the scores predict people worse. On average, a score is 0.08 away from the share "
+        "of such answers that people call grounded. Luck alone gives only about 0.04. So the scores are off, but a map "
+        "of this form does not fit."
     )
     assert (worse.is_worse, worse.meaning) == (True, ())
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
