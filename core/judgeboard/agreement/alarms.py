@@ -17,7 +17,6 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.samples import NO_JUDGE
 from judgeboard.agreement.trend_words import about_words, extent
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -265,8 +264,8 @@ def promise_words(trend: CorrectedTrend) -> str:
             f"{f' for all answers, and {figures} a year for all query types together' if has_types else ''}"
             f"{': one for each figure' if figures > 1 else ''}."
         )
-    if trend.judge is None:
-        words.append(f"{NO_JUDGE}.")
+    if trend.no_judge is not None:
+        words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
         words.append(f"No detector of the share of bad answers has data yet. {TO_LABEL}")
     return " ".join(words)

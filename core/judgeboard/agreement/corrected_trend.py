@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_judge_words
 from judgeboard.agreement.trend_words import Figure, Finding, about_words, changes_words, findings_words, span_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
@@ -244,12 +244,16 @@ class CorrectedPanel:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedTrend:
-    """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title."""
+    """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title.
+
+    Without a judge, ``no_judge`` says why.
+    """
 
     period: Period
     judge: str | None
     version_id: int | None
     panels: tuple[CorrectedPanel, ...]
+    no_judge: str | None = None
 
     @property
     def monitors(self) -> list[tuple[str, Monitor]]:
@@ -296,8 +300,10 @@ def corrected_trend(
             if read[watched].spans
         ]
         panels.append(_panel(name, each, read["bad_share"], monitors))
-    title, id_ = (None, None) if version is None else (version.title, version.id)
-    return CorrectedTrend(period, title, id_, tuple(panels))
+    if version is None:
+        why = no_judge_words(connection, judge if isinstance(judge, str) else None)
+        return CorrectedTrend(period, None, None, tuple(panels), why)
+    return CorrectedTrend(period, version.title, version.id, tuple(panels))
 
 
 def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:
@@ -481,7 +487,7 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
         if watched != "bad_share":
             sentences += changes_words(findings, changed)
         elif all(point.z is None for panel in trend.panels for point in panel.points):  # none has two that have ended
-            sentences += [] if trend.judge else [f"{NO_JUDGE}."]
+            sentences += [f"{trend.no_judge}."] if trend.no_judge else []
             sentences.append(f"No answers have sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
         else:
             starts = [point.start for panel in trend.panels for point in panel.points]

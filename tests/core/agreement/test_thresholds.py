@@ -11,6 +11,7 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.calibration import measure_calibration
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.scored_labels import flag_from, load_sample
@@ -22,6 +23,7 @@ from judgeboard.agreement.thresholds import (
     threshold_result,
     verdicts_words,
 )
+from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
 from judgeboard.stats.calibration_maps import HOWS
@@ -449,6 +451,27 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
         calibrated = measure_calibration(connection)
     for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
         assert "none of the 20 answers has a label of a random sample. Label all of them. To create" in sentence
+
+
+@on_sqlite
+def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(log: GradedLog) -> None:
+    log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
+    with log.store.reading() as connection:
+        with pytest.raises(NotFound, match=r"All verdicts of rag on the log are unusable\. .*--rejudge failed"):
+            measure_calibration(connection)
+        trend = corrected_sentence(corrected_trend(connection))
+    assert "All verdicts of rag on the log are unusable." in trend
+    assert "No judge has judged the log yet" not in trend
+
+
+@on_sqlite
+def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
+    judged(log, 12)
+    log.version("other")
+    with log.store.writing() as connection:
+        set_setting(connection, "primary_judge", "other", "test")
+    with log.store.reading() as connection, pytest.raises(NotFound, match="other has not judged the log yet, but ano"):
+        measure_calibration(connection)
 
 
 @on_sqlite

@@ -127,6 +127,20 @@ def test_the_report_is_written_beside_what_is_said(
     assert run(["agreement", "--db", graded]) == 0
 
 
+def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = sqlite_log.answers(12)
+    sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
+    for reviewer, label in (("mara", GOOD), ("jon", BAD)):
+        sqlite_log.reviews({each: {"label": label} for each in ids}, reviewer)
+    assert run(["agreement", "--db", address(sqlite_log.store)]) == 2
+    error = capsys.readouterr().err
+    assert (
+        "people tied on all 12 answers that they graded and a judge judged, so there is no label to compare with. To "
+        "decide: `judgeboard adjudicate"
+    ) in error
+    assert "no judge version has a verdict" not in error
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
