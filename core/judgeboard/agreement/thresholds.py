@@ -445,8 +445,8 @@ def _measured_words(chosen: AtThreshold) -> str:
         words.append(f"all {counted(share.n, things[:-1])} {verb}" if share.value == 1 else f"{how_many} {verb}")
     n = chosen.flagged.n
     if not words:
-        return f"The {counted(n, 'label')} that did not choose it are too few to measure it."
-    return f"Of {counted(n, 'label')} that did not choose it, {'; '.join(words)}."
+        return f"The {counted(n, 'label')} that were not used to choose it are too few to measure it."
+    return f"Of {counted(n, 'label')} that were not used to choose it, {'; '.join(words)}."
 
 
 def _more_labels(

@@ -262,7 +262,7 @@ def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedL
     result = measure_rate(flagged_alone.store)
     assert result.bounds is not None
     assert result.value is None
-    assert result.reason == "a part of the answers has no label"
+    assert result.reason == "a part of the answers has no label that counts"
 
 
 def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog, judged: list[int]) -> None:

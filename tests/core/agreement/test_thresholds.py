@@ -69,7 +69,7 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert recall.low <= recall.value
     assert f": {chosen.chosen.flags} of 300 answers instead of {chosen.in_force.flags}." in chosen.sentence
     assert "With 95 % confidence, at least 80 % of the bad answers are then flagged." in chosen.sentence
-    assert f"Of {chosen.chosen.flagged.n} labels that did not choose it, " in chosen.sentence
+    assert f"Of {chosen.chosen.flagged.n} labels that were not used to choose it, " in chosen.sentence
     assert f"of the bad answers (n = {recall.n}) were flagged; " in chosen.sentence
 
 
@@ -230,7 +230,9 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert chosen.low_groundedness is not None
     assert chosen.low_groundedness >= 0.3
     assert "at least 60 % of the flagged answers are then bad" in chosen.sentence
-    assert re.search("Of \\d+ labels that did not choose it, all \\d+ bad answers were flagged; ", found.sentence)
+    assert re.search(
+        "Of \\d+ labels that were not used to choose it, all \\d+ bad answers were flagged; ", found.sentence
+    )
     needed = re.compile(r"needs about (\d+) more labelled bad answers \((\d+) of (\d+) count so far\)")
     counting = needed.search(recall.sentence)
     assert counting is not None, recall.sentence
