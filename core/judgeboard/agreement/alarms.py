@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.agreement.corrected_trend import (
-    TO_LABEL,
     CorrectedTrend,
     Monitor,
     Watched,
@@ -17,7 +16,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import about_words, extent
+from judgeboard.agreement.trend_words import about_words, extent, missing_words, timeless_words
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -267,5 +266,7 @@ def promise_words(trend: CorrectedTrend) -> str:
     if trend.no_judge is not None:
         words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
-        words.append(f"No detector of the share of bad answers has data yet. {TO_LABEL}")
+        words.append(missing_words("No detector of the share of bad answers has data yet.", *trend.times))
+    elif timeless := trend.times[1]:
+        words.append(timeless_words(timeless))
     return " ".join(words)

@@ -366,6 +366,24 @@ def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) 
     assert "No detector of the share of bad answers has data yet. Labels count if" in result.promise
 
 
+def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    log.say_all(version, log.answers(12), label=GOOD)
+    left_out = "None of these 12 answers has a time, so they are left out, and more labels do not help."
+    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
+        assert words.startswith(left_out)
+        assert "random_share" not in words
+    log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
+    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
+        assert words.endswith("12 answers have no time and are left out. Labels of these do not help.")
+
+
+def corrected_words(store: Store) -> str:
+    with store.reading() as connection:
+        return corrected_sentence(corrected_trend(connection, now=LATER))
+
+
 def test_the_command_exits_with_1_on_a_new_alarm_only(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
