@@ -128,7 +128,7 @@ def _row(
         "evidence_limit": monitor.limit,
         "rate_before": change.before.value,
         "rate_after": change.after.value,
-        "explanation": " ".join(filter(None, [_size_words(change), rates and rates.sentence])),
+        "explanation": " ".join(filter(None, [_size_words(change), None if rates is None else rates.sentence])),
     }
 
 

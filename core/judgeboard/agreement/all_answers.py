@@ -1,6 +1,7 @@
 """Agreement of a judge and people in all answers, from labels that came by known chances, and what to label for it."""
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
+from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE
 from judgeboard.text import counted
 
@@ -187,7 +189,7 @@ def in_all_answers(
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
-    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS)
+    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
     kappa = statistics.get("kappa", unmeasured(0, ""))
     is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
@@ -243,11 +245,12 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
         yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
 
 
-def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
+def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | None = None) -> ToLabel | None:
     """Return what to label so that figures of all answers become available; None if they are.
 
     They need a label of every stratum, and ``least`` labels of all. The answers of the random sample come first, if
-    they are enough for a figure. Otherwise a plan draws from all answers without a label.
+    they are enough for a figure. Otherwise a plan draws from all answers without a label. The queue has the filter
+    ``where`` of the sample, and its grade.
     """
     counts = counts_of(sample)
     missing = [place for place, each in enumerate(counts) if not each.n]
@@ -266,12 +269,11 @@ def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
         step = 10 if unlabelled > _WANTED else 1
         size = math.ceil(labels * int(sample.unlabelled.sum()) / unlabelled / step) * step
         size = min(size, int(sample.unlabelled.sum()))
-    kind = (
-        "--where rule=random_sample --where graded=no --order random"
-        if size is None
-        else f"--plan rate --n {size} --assign NAMES"
-    )
-    command = f"judgeboard queue create sample {kind}"
+    kind = "--where rule=random_sample --where graded=no --order random" if size is None else f"--plan rate --n {size}"
+    chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
+    if sample.grade != "label":
+        chosen += ["--grades", sample.grade]
+    command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
     words = _words_of([counts[place] for place in missing], counts)
     return ToLabel(words, answers, unlabelled, labels, waiting, size, command)
 

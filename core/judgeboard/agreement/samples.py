@@ -223,6 +223,7 @@ class LabelledAnswers:
         """
         self.grade = grade
         self.version = version
+        self.where = where or RowFilter()
         self._connection = connection
         scale = SCALES[grade]
         reviews = graded_reviews(connection, implied_labels=implied_labels)

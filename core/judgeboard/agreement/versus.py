@@ -264,7 +264,7 @@ def _to_label(titles: tuple[str, str], unlabelled: int) -> str:
     """Return the command of a queue with a random sample of the answers on which both differ."""
     named = (word for title in titles for word in ("--judge-version", title))
     words = ("queue", "create", "judges", "--plan", "judges", "--n", str(min(unlabelled, _TO_LABEL)), *named)
-    return f"judgeboard {shlex.join(words)} --assign NAMES"
+    return f"judgeboard {shlex.join(words)}"
 
 
 def _without_figure(counts: PairedShares) -> PairedShares:

@@ -298,8 +298,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     assert (result.conclusion, result.exit_code, result.counts.change.value) == (Conclusion.NOT_SHOWN, 2, None)
     assert (result.counts.p, result.counts.p_mcnemar, result.changes, result.alone) == (None, None, {}, True)
     assert result.to_label == (
-        "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1' "
-        "--assign NAMES"
+        "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1'"
     )
     assert result.sentence == (
         "Not shown yet whether new v1 is better or worse than old v1. Of 20 labelled answers on which they differ, "
@@ -510,7 +509,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
     assert result.sentence == (
         "No answer has a label of people and usable verdicts of both old v1 and new v1. They give the same verdict on "
         "39 of 40 answers that both judged. To label a random sample of the answers on which they differ: `judgeboard "
-        "queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1' --assign NAMES`"
+        "queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1'`"
     )
 
 

@@ -115,7 +115,7 @@ def test_under_ten_pairs_is_too_few(open_page: OpenPage, sqlite_store: Store) ->
     app = open_page("agreement")
     few = "9 graded answers have a verdict of this judge; at least 10 are needed. Grade 1 more."
     assert few in texts(app, "jb-say")
-    step = "judgeboard queue create labels --plan rate --n 1 --assign NAMES"
+    step = "judgeboard queue create labels --plan rate --n 1"
     assert any(step in each for each in texts(app, "jb-cap"))
     assert charts(app) == []
 
