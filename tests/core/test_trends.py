@@ -237,12 +237,14 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
     words = trend_sentence(drawn)
     assert words.startswith(
-        "All answers: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 ["
+        "All answers: groundedness fell in about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 ["
     )
-    assert " c: groundedness fell about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
+    assert (
+        " c: groundedness fell in about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
+    )
     assert words.endswith("No clear change in a and b: a change of 0.14 or more in each would have been found.")
     low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert " c: the share of low groundedness rose about the week of 2 Feb 2026, from 0 % [0, 6] to 100 %" in low
+    assert " c: the share of low groundedness rose in about the week of 2 Feb 2026, from 0 % [0, 6] to 100 %" in low
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
     assert " The nearest change of the judge version was two weeks later, to rag v2." in trend_sentence(
@@ -310,8 +312,8 @@ def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedL
     drawn = shown(sqlite_log)
     assert all(panel.change for panel in drawn.panels)
     whole, *groups = trend_sentence(drawn).split(". ")
-    assert whole.startswith("All answers: groundedness fell about the week of 9 Feb 2026, from 0.77 [")
-    assert [each.split(" about ")[0] for each in groups] == [
+    assert whole.startswith("All answers: groundedness fell in about the week of 9 Feb 2026, from 0.77 [")
+    assert [each.split(" in about ")[0] for each in groups] == [
         "falls deep: groundedness fell",
         "rises: groundedness rose",
     ], "the two others changed as all answers did"
@@ -327,7 +329,7 @@ def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log
     whole, found, *groups = trend_sentence(shown(sqlite_log)).split(". ")
     assert whole == "All answers: no clear change of groundedness in these 10 weeks"
     assert found.startswith("A change of 0.")
-    assert [each.split(" about ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
+    assert [each.split(" in about ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
 
 
 @pytest.mark.parametrize("query_types", [("FAQ",), ("FAQ", "prices", "returns")])
@@ -346,7 +348,7 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
     assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
     assert all(panel.change is None for panel in drawn.panels[1:])
     assert trend_sentence(drawn).startswith(
-        "All answers: the share of low groundedness rose about the week of 9 Feb 2026, from 20 % ["
+        "All answers: the share of low groundedness rose in about the week of 9 Feb 2026, from 20 % ["
     )
 
 

@@ -17,7 +17,7 @@ from judgeboard_dashboard.widgets.texts import bold_numbers
         ("GPT-4/Vanilla_NoRules v1: 734 pairs", ["734"]),
         ("llama-3.1-8b v1 and phi/3 looked at 1,344 verdicts", ["1,344"]),
         ("right on 49 % [44, 54] of 300, 1 in 4, 2.5 points", ["49 %", "300", "1 in 4", "2.5"]),
-        ("rose about the week of 12 Oct 2026, from 7 % to 97 %", ["7 %", "97 %"]),
+        ("rose in about the week of 12 Oct 2026, from 7 % to 97 %", ["7 %", "97 %"]),
     ],
 )
 def test_a_digit_inside_a_name_or_a_date_is_no_number(said: str, bold: list[str]) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.agreement.corrected_trend import (
-    TO_LABEL,
     CorrectedTrend,
     Monitor,
     Watched,
@@ -17,10 +16,10 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.samples import NO_JUDGE
-from judgeboard.agreement.trend_words import about_words
+from judgeboard.agreement.trend_words import about_words, extent, missing_words, timeless_words
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
 from judgeboard.store.anchors import reported_models
@@ -129,8 +128,17 @@ def _row(
         "evidence_limit": monitor.limit,
         "rate_before": change.before.value,
         "rate_after": change.after.value,
-        "explanation": None if rates is None else rates.sentence,
+        "explanation": " ".join(filter(None, [_size_words(change), None if rates is None else rates.sentence])),
     }
+
+
+def _size_words(change: Change) -> str:
+    """Return "It rose by 33 points [19, 46].", with the 95 % interval of the size of a change."""
+    before, after = change.before, change.after
+    if before.value is None or after.value is None or before.low is None or after.low is None:
+        return "The size of the change is not known well: there are too few labels for an interval."
+    size = measured(abs(after.value - before.value), before.n + after.n, extent(change))
+    return f"It {change.direction} by {points_words(size)}."
 
 
 def _raise_alarm(connection: Connection, row: dict[str, Any]) -> int | None:
@@ -234,7 +242,7 @@ def open_alarms(connection: Connection) -> list[Alarm]:
 
 
 def alarm_sentence(alarm: Alarm) -> str:
-    """Return for example "The share of bad answers rose about the week of 2 Mar 2026, from 26 % to 58 %."."""
+    """Return for example "The share of bad answers rose in about the week of …, from 26 % to 58 %. It rose by …"."""
     if alarm.measure == MODEL_CHANGED:
         changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
         if alarm.later_day is None:
@@ -255,8 +263,10 @@ def promise_words(trend: CorrectedTrend) -> str:
             f"{f' for all answers, and {figures} a year for all query types together' if has_types else ''}"
             f"{': one for each figure' if figures > 1 else ''}."
         )
-    if trend.judge is None:
-        words.append(f"{NO_JUDGE}.")
+    if trend.no_judge is not None:
+        words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
-        words.append(f"No detector of the share of bad answers has data yet. {TO_LABEL}")
+        words.append(missing_words("No detector of the share of bad answers has data yet.", *trend.times))
+    elif timeless := trend.times[1]:
+        words.append(timeless_words(timeless))
     return " ".join(words)

@@ -1,6 +1,7 @@
 """Agreement of a judge and people in all answers, from labels that came by known chances, and what to label for it."""
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,15 +12,17 @@ from judgeboard.agreement.choice import By, slices_of
 from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, IntArray
-from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
+from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE
 from judgeboard.text import counted
 
 WIDE = 0.1
 """Kappa is not conclusive if its interval is wider than plus or minus this."""
 
+_UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is said
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
 
@@ -102,7 +105,9 @@ class InAllAnswers:
     ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
     ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
     answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
-    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
+    are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
+    if it calls none so, or if the grade is not the label.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -118,6 +123,7 @@ class InAllAnswers:
     to_narrow: KappaLabels | None = None
     reviewed: str = "answers"
     reviewed_answers: int = 0
+    labelled_shares: tuple[float, float] | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -135,6 +141,26 @@ class InAllAnswers:
         """The number of all answers that figures of the labels describe, weighted or not; None if they do not."""
         return self.answers if self.is_weighted or self.is_complete or self.is_random else None
 
+    @property
+    def error_sentence(self) -> str | None:
+        """In which direction misses and false alarms err on the graded answers alone; None if it is not known.
+
+        Labels of what the judge calls bad find its false alarms, labels of the others what it misses (Begg, Greenes,
+        1983).
+        """
+        errors = (self.graded[name].value for name in ("sensitivity", "specificity") if name in self.graded)
+        if self.described is not None or self.labelled_shares is None or None in errors:
+            return None
+        of_bad, of_good = self.labelled_shares
+        if of_bad < _UNEVEN * of_good or not of_bad:
+            return None
+        bad = "all" if of_bad == 1 else percent(of_bad)
+        good = f"only {percent(of_good)}" if of_good else "none"
+        return (
+            f"People labelled {bad} of the answers that the judge calls bad, but {good} of those that it calls good. "
+            "So in all answers, the judge probably misses more bad answers than this, and raises fewer false alarms."
+        )
+
 
 def in_all_answers(
     loaded: LabelledAnswers,
@@ -148,7 +174,12 @@ def in_all_answers(
     sample = judged_sample(loaded, inside, sample)
     statistics: Mapping[str, Estimate] = {}
     graded: Mapping[str, Estimate] = {}
+    labelled_shares = None
     if loaded.grade == "label":
+        called = sample.judged_bad, sample.judged - sample.judged_bad
+        if all(called):
+            labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
+            labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
         judged = ~np.isnan(sample.all_verdicts)
         statistics = weighted_agreement(
             sample.population, sample.labels, sample.verdicts, target, judged_bad=sample.judged_bad
@@ -158,7 +189,7 @@ def in_all_answers(
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
-    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS)
+    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
     kappa = statistics.get("kappa", unmeasured(0, ""))
     is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
@@ -176,6 +207,7 @@ def in_all_answers(
         to_narrow=labels_to_narrow_kappa(sample, WIDE, target) if is_wide else None,
         reviewed=_words_of(finished, counts),
         reviewed_answers=sum(each.N for each in finished),
+        labelled_shares=labelled_shares,
     )
 
 
@@ -213,11 +245,12 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
         yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
 
 
-def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
+def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | None = None) -> ToLabel | None:
     """Return what to label so that figures of all answers become available; None if they are.
 
     They need a label of every stratum, and ``least`` labels of all. The answers of the random sample come first, if
-    they are enough for a figure. Otherwise a plan draws from all answers without a label.
+    they are enough for a figure. Otherwise a plan draws from all answers without a label. The queue has the filter
+    ``where`` of the sample, and its grade.
     """
     counts = counts_of(sample)
     missing = [place for place, each in enumerate(counts) if not each.n]
@@ -236,12 +269,11 @@ def what_to_label(sample: SampledLabels, *, least: int = 1) -> ToLabel | None:
         step = 10 if unlabelled > _WANTED else 1
         size = math.ceil(labels * int(sample.unlabelled.sum()) / unlabelled / step) * step
         size = min(size, int(sample.unlabelled.sum()))
-    kind = (
-        "--where rule=random_sample --where graded=no --order random"
-        if size is None
-        else f"--plan rate --n {size} --assign NAMES"
-    )
-    command = f"judgeboard queue create sample {kind}"
+    kind = "--where rule=random_sample --where graded=no --order random" if size is None else f"--plan rate --n {size}"
+    chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
+    if sample.grade != "label":
+        chosen += ["--grades", sample.grade]
+    command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
     words = _words_of([counts[place] for place in missing], counts)
     return ToLabel(words, answers, unlabelled, labels, waiting, size, command)
 

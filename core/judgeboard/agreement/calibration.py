@@ -20,6 +20,7 @@ from judgeboard.stats.calibration_maps import (
     calibrate,
 )
 from judgeboard.stats.detection import Tenth, calibration
+from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -28,8 +29,9 @@ EXAMPLE = 0.7  # the score that the sentence explains
 
 _FLAT = 1e-6  # a slope below this is 0
 _TOO_SURE = 0.9  # slopes below this are said
-_WORSE = "Do not use a map: it predicts people worse than the scores themselves. Read the scores as they are."
+_WORSE = "Do not use a map: with it, the scores predict people worse."
 _ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
+_MOSTLY_LUCK = 1.5  # times the calibration error of a perfect map, below which the error may be luck
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
 
 
@@ -105,7 +107,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         judge_version=sample.title,
         how=how,
         n=labels.n,
-        sentence=_WORSE if is_worse else _sentence(made) if np.ptp(scores) else _ONE_SCORE,
+        sentence=_worse_sentence(made, labels.n) if is_worse else _sentence(made) if np.ptp(scores) else _ONE_SCORE,
         meaning=() if is_worse else meaning,
         is_worse=is_worse,
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
@@ -113,6 +115,15 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         notes=(better,) if how == "isotonic" and labels.n < ISOTONIC_LABELS else (),
         left_out=sample.left_out,
     )
+
+
+def _worse_sentence(made: Calibrated, n: int) -> str:
+    """Return why a map does not help, and how far the scores themselves are from the labels of people."""
+    error, by_luck = two_decimals(made.ece_before), two_decimals(made.ece_by_luck)
+    words = f"{_WORSE} On average, a score is {error} away from the share of such answers that people call grounded."
+    if made.ece_before < _MOSTLY_LUCK * made.ece_by_luck:
+        return f"{words} With {counted(n, 'label')}, luck alone gives about {by_luck}, so a map has little to correct."
+    return f"{words} Luck alone gives only about {by_luck}. So the scores are off, but a map of this form does not fit."
 
 
 def _sentence(made: Calibrated) -> str:

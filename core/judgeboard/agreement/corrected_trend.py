@@ -16,8 +16,16 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.samples import NO_JUDGE, LabelledAnswers, SampledLabels, judging_version
-from judgeboard.agreement.trend_words import Figure, Finding, about_words, changes_words, findings_words, span_words
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_judge_words
+from judgeboard.agreement.trend_words import (
+    Figure,
+    Finding,
+    about_words,
+    changes_words,
+    findings_words,
+    missing_words,
+    span_words,
+)
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
@@ -61,11 +69,6 @@ WATCHED_WORDS: Mapping[str, str] = {
 }
 BAD_SHARE = Figure("the share of bad answers", "labels")
 NO_DAY = -1
-TO_LABEL = (
-    "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
-    "flags of the rule `random_sample`."
-)
-"""How to get labels for corrected shares."""
 
 
 class DatedAnswers:
@@ -76,6 +79,7 @@ class DatedAnswers:
         order = np.argsort(days, kind="stable")
         self._labelled, self._rows, self.days = labelled, rows[order], days[order]
         self.without_time = int((days == NO_DAY).sum())
+        self.with_time = len(days) - self.without_time
         self._samples: dict[tuple[int, int], SampledLabels] = {}
         self._verdicts = labelled.answers.verdicts[self._rows]
         self._groups = grouping(labelled.answers.evidence_groups[self._rows], len(self._rows))
@@ -227,13 +231,14 @@ class CorrectedPanel:
     """The corrected shares of all answers or of one query type, and the monitors that have read a period.
 
     ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
-    verdict. ``waiting`` periods have no point, because a stratum has no label.
+    verdict. ``waiting`` periods have no point, because a stratum has no label. Answers without a time are left out.
     """
 
     query_type: str
     points: tuple[CorrectedPoint, ...]
     judge_shares: tuple[tuple[int, float], ...]
     waiting: int
+    with_time: int
     without_time: int
     monitors: tuple[Monitor, ...]
 
@@ -244,12 +249,16 @@ class CorrectedPanel:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedTrend:
-    """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title."""
+    """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title.
+
+    Without a judge, ``no_judge`` says why.
+    """
 
     period: Period
     judge: str | None
     version_id: int | None
     panels: tuple[CorrectedPanel, ...]
+    no_judge: str | None = None
 
     @property
     def monitors(self) -> list[tuple[str, Monitor]]:
@@ -257,9 +266,15 @@ class CorrectedTrend:
         return [(panel.query_type, each) for panel in self.panels for each in panel.monitors]
 
     @property
+    def times(self) -> tuple[int, int]:
+        """The number of answers with a time, and of those without."""
+        whole = [each for each in self.panels if each.query_type == ALL_ANSWERS]
+        return sum(each.with_time for each in whole), sum(each.without_time for each in whole)
+
+    @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """The answers that no point counts: those without a time."""
-        timeless = sum(panel.without_time for panel in self.panels if panel.query_type == ALL_ANSWERS)
+        _, timeless = self.times
         where = RowFilter(no_time=True)
         return (LeftOut("no_time", timeless, f"{timeless:,} without a time", where),) if timeless else ()
 
@@ -296,8 +311,10 @@ def corrected_trend(
             if read[watched].spans
         ]
         panels.append(_panel(name, each, read["bad_share"], monitors))
-    title, id_ = (None, None) if version is None else (version.title, version.id)
-    return CorrectedTrend(period, title, id_, tuple(panels))
+    if version is None:
+        why = no_judge_words(connection, judge if isinstance(judge, str) else None)
+        return CorrectedTrend(period, None, None, tuple(panels), why)
+    return CorrectedTrend(period, version.title, version.id, tuple(panels))
 
 
 def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:
@@ -448,6 +465,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
         tuple(points),
         series.judge_shares,
         series.waiting,
+        series.answers.with_time,
         series.answers.without_time,
         tuple(monitors),
     )
@@ -481,8 +499,10 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
         if watched != "bad_share":
             sentences += changes_words(findings, changed)
         elif all(point.z is None for panel in trend.panels for point in panel.points):  # none has two that have ended
-            sentences += [] if trend.judge else [f"{NO_JUDGE}."]
-            sentences.append(f"No answers have sampled labels in two {trend.period}s that have ended. {TO_LABEL}")
+            sentences += [f"{trend.no_judge}."] if trend.no_judge else []
+            sentences.append(
+                missing_words(f"No answers have sampled labels in two {trend.period}s that have ended.", *trend.times)
+            )
         else:
             starts = [point.start for panel in trend.panels for point in panel.points]
             sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")

@@ -307,8 +307,8 @@ def _of_judge(plan: LabelPlan) -> str | None:
         return None
     judge, by_lot = plan.judges[0], f"{counted(plan.by_lot, 'label')} of a random sample would be needed"
     if plan.explained < LEAST_EXPLAINED:
-        explains = f"{judge} saves nothing: it explains {percent(plan.explained)} of the variance of people's labels."
-        return f"{explains} Without flags and verdicts, {by_lot}."
+        predicts = f"{judge} saves nothing: its verdicts predict people's labels with {_r_squared(plan.explained)}."
+        return f"{predicts} Without flags and verdicts, {by_lot}."
     # Labels that are there already may lie in few strata, so that a new random sample would need fewer in all.
     return None if plan.by_lot <= plan.labels else f"Without flags and the verdicts of {judge}, {by_lot}."
 
@@ -323,10 +323,14 @@ def _of_pilot(plan: LabelPlan) -> str | None:
         )
     if plan.has_gap:
         return f"The plan assumes that about {percent(plan.share)} of the answers are bad: {_GAP}."
-    pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad"
+    pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad."
     if plan.explained is not None:
-        pilot += f", and the judge explains {percent(plan.explained)} of the variance of people's labels"
-    return f"{pilot}."
+        pilot += f" The judge's verdicts predict people's labels with {_r_squared(plan.explained)}."
+    return pilot
+
+
+def _r_squared(explained: float) -> str:
+    return f"R\N{SUPERSCRIPT TWO} = {two_decimals(explained)} (0 = not at all, 1 = exactly)"
 
 
 def _of_groups(plan: LabelPlan) -> str | None:

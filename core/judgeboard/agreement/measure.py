@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
-from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as
+from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as, person_grades
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
 from judgeboard.agreement.notes import (
     comparable_sentence,
@@ -63,7 +63,7 @@ from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import before_and_after, dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 from judgeboard.store.response_pages import UNKNOWN, response_facts
-from judgeboard.store.verdicts import matching_answers
+from judgeboard.store.verdicts import current_verdicts, matching_answers
 from judgeboard.text import counted
 
 Source = AnswerRatings | PairRatings
@@ -497,10 +497,25 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
         why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
         if isinstance(source, AnswerRatings) and comparable_sentence(source.source, None) is not None:
             raise NotFound(nothing_to_compare(source.source, None, source.grade))
+        if isinstance(source, AnswerRatings) and (n := _tied(source)):
+            tied = "the only answer" if n == 1 else f"all {n:,} answers"
+            raise NotFound(
+                f"people tied on {tied} that they graded and a judge judged, so there is no {source.grade} to compare "
+                "with. To decide: `judgeboard adjudicate`"
+            )
         if isinstance(source, AnswerRatings) and not why:
             why = ". To see how many answers people must label: `judgeboard plan --reach 0.07`"
         raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
     return version
+
+
+def _tied(source: AnswerRatings) -> int:
+    """Return the number of answers with a verdict on which people tied."""
+    asked = source.source
+    graded = person_grades(asked.graded.reviews, asked.scales[source.grade], asked.reviewer_id)
+    tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
+    judged = current_verdicts(asked.connection, of_reviewed=True)
+    return len(np.intersect1d(tied, judged.response_ids))
 
 
 def _correlated(

@@ -74,7 +74,7 @@ def queue_words(sample: ScoredSample, answers: int | None, things: str, uncounte
         if not left:
             words = "Log and judge more answers: all are labelled."
         return words
-    command = f"judgeboard queue create threshold --plan rate --n {answers} --assign NAMES"
+    command = f"judgeboard queue create threshold --plan rate --n {answers}"
     words = f"Label a random sample of about {counted(answers, 'more answer')}: `{command}`."
     if uncounted:
         verb, them = ("does", "it counts") if uncounted == 1 else ("do", "more of them count")

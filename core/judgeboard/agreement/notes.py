@@ -30,6 +30,7 @@ from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
+from judgeboard.store.filters import conditions_of
 from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both, dimensions_scored, graded_reviews
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdicts import current_verdicts
@@ -98,6 +99,7 @@ def _alone(statistics: PairStatistics, rows: str, in_all: InAllAnswers, clauses:
     yield f"On the {statistics.n:,} {graded} alone{chosen}, {first}."
     if others:
         yield f"On these {these}, {', and '.join(others)}."
+        yield from filter(None, [in_all.error_sentence])
 
 
 def _sentences(start: str, clauses: Sequence[str]) -> str:
@@ -117,8 +119,7 @@ def _basis(in_all: InAllAnswers) -> Iterator[str]:
     elif not in_all.complete:
         yield f"The figures rest on {sample} answers."
     elif in_all.reviewed == "answers" or " and " in in_all.reviewed:  # no short name for what is reviewed
-        groups = "groups of answers that were reviewed completely"
-        yield f"The figures rest on {in_all.labels:,} labels of a random sample or of {groups}."
+        yield f"The figures rest on {in_all.labels:,} labels, weighted by the chance of each answer to get a label."
     else:
         left = f" (people did not decide {undecided:,} of them)" if undecided else ""
         yield f"The figures rest on all {in_all.reviewed_answers:,} {in_all.reviewed}{left} and on {sample}."
@@ -355,8 +356,7 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
     rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews.grades, grade))
     if reviewer_id is not None:
         rows &= reviews.reviewer_ids == reviewer_id
-    n = int(np.count_nonzero(rows))
-    if n:
+    if n := int(np.count_nonzero(rows)):
         grades = reviews.grades.at(rows)
         others = [name for name in GRADES if is_given(column_of(grades, name)).any()]
         lack, they, have = ("has", "it does", "It has") if n == 1 else ("have", "they do", "They have")
@@ -559,6 +559,7 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
     if existing:
         names = _listed([f"{name} ({counted(-n, 'answer')})" for n, name in existing])
         judge_option = "" if version is None else f" --judge-version {quote(version.title)}"
+        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.where))
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )

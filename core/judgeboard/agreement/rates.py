@@ -1,6 +1,5 @@
 """How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -48,7 +47,7 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
-from judgeboard.store.filters import RowFilter, conditions_of, describe
+from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
@@ -243,7 +242,9 @@ class _Measure:
             in_graded_answers=agreement.graded,
             people_alpha=people,
             warnings=tuple(_warnings(sample, grade, self.target, between, of_undecided, people, estimate)),
-            to_label=None if estimate.value is not None else self._to_label(sample),
+            to_label=None
+            if estimate.value is not None
+            else what_to_label(sample, least=len(sample.response_ids) + 1, where=self.where),
         )
         return replace(result, sentence=_sentence(result, self.where))
 
@@ -251,16 +252,6 @@ class _Measure:
         rows: BoolArray | slice = slice(None) if inside is None else inside
         groups = np.unique(self.loaded.answers.evidence_groups[rows], return_inverse=True)[1]
         return bounds(sample.stratum_of, sample.is_sampled, self.loaded.values[rows], groups, self.target)
-
-    def _to_label(self, sample: SampledLabels) -> ToLabel | None:
-        """Return what to label for a first figure; the queue has the filter and the grade of the rate."""
-        need = what_to_label(sample, least=len(sample.response_ids) + 1)
-        if need is None:
-            return None
-        words = [word for condition in conditions_of(self.where) for word in ("--where", condition)]
-        if self.loaded.grade != "label":
-            words += ["--grades", self.loaded.grade]
-        return replace(need, command=" ".join(filter(None, (need.command, shlex.join(words)))))
 
     def _judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
         grade, population = self.loaded.grade, sample.population

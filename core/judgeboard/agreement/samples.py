@@ -41,7 +41,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.statements import CURRENT_OF_VERSION, any_row
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, any_row
 from judgeboard.store.strata import (
     BAD,
     GOOD,
@@ -54,7 +54,7 @@ from judgeboard.store.strata import (
     reviewed_in_random_order,
     undecided_answers,
 )
-from judgeboard.store.tables import CURRENT
+from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
@@ -166,11 +166,25 @@ def judging_version(
 
 
 def scored_version(connection: Connection, which: int | str | None) -> StoredVersion:
-    """Return what `judging_version` returns; raise NotFound if no judge has judged the log."""
+    """Return what `judging_version` returns; raise NotFound if no judge has a usable verdict on the log."""
     version = judging_version(connection, which)
     if version is None:
-        raise NotFound(NO_JUDGE)
+        raise NotFound(no_judge_words(connection))
     return version
+
+
+def no_judge_words(connection: Connection, judge: str | None = None) -> str:
+    """Return why `judging_version` returns None by default (for ``judge``, or for the primary judge)."""
+    name = judge or primary_judge(connection)
+    if name is None:
+        return NO_JUDGE
+    ids = [each.id for each in list_versions(connection) if each.name == name]
+    if any_row(connection, JUDGMENT.c.judge_version_id.in_(ids), JUDGMENT.c.response_id == RESPONSE.c.id, LOGGED):
+        again = "To judge these answers again, add `--rejudge failed` to the command that judged them"
+        return f"All verdicts of {name} on the log are unusable. {again}"
+    if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id > 0):
+        return f"{name} has not judged the log yet, but another judge has. To choose a version: `--judge-version`"
+    return NO_JUDGE
 
 
 def sampled_labels(
@@ -209,6 +223,7 @@ class LabelledAnswers:
         """
         self.grade = grade
         self.version = version
+        self.where = where or RowFilter()
         self._connection = connection
         scale = SCALES[grade]
         reviews = graded_reviews(connection, implied_labels=implied_labels)

@@ -299,7 +299,7 @@ def _keep_words(
     measured_on = other if without_interval else in_force
     figure, now = _figure(goal, measured_on), _now(goal, measured_on)
     if without_interval:
-        now = f"on the labels that did not choose, {now}"
+        now = f"on labels that were not used to choose, {now}"
     confidence, least = f"{percent(1 - delta)} confidence", percent_as_given(goal.value)
     low = _low_end(figure, delta)
     fewer = chosen is not None and chosen.flags < in_force.flags
@@ -543,7 +543,7 @@ def _flags_words(chosen: AtThreshold, in_force: AtThreshold, judged: int, purpos
 
 
 def _measured_words(chosen: AtThreshold) -> str:
-    """Return recall and precision on the labels that did not choose; without those that are not known well."""
+    """Return recall and precision on the labels that were not used to choose; without those that are not known well."""
     shares = (
         (chosen.recall, "bad answers", "were flagged"),
         (chosen.precision, "flagged answers", "were bad"),
@@ -556,8 +556,8 @@ def _measured_words(chosen: AtThreshold) -> str:
         words.append(f"all {counted(share.n, things[:-1])} {verb}" if share.value == 1 else f"{how_many} {verb}")
     n = chosen.flagged.n
     if not words:
-        return f"The {counted(n, 'label')} that did not choose it are too few to measure it."
-    return f"Of {counted(n, 'label')} that did not choose it, {'; '.join(words)}."
+        return f"The {counted(n, 'label')} that were not used to choose it are too few to measure it."
+    return f"Of {counted(n, 'label')} that were not used to choose it, {'; '.join(words)}."
 
 
 def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str | None, now: str) -> str:

@@ -21,6 +21,10 @@ from judgeboard.trends import (
     VersionMark,
 )
 
+_TO_LABEL = (
+    "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
+    "flags of the rule `random_sample`."
+)
 _MOST_CHANGES = 3  # sentences about groups
 _MOST_NAMES = 4
 _COUNTED = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -34,8 +38,8 @@ def period_words(start: int, period: Period) -> str:
 
 
 def about_words(start: int, period: Period) -> str:
-    """Return "about the week of 2 Mar 2026" or "on about 2 Mar 2026": the time of a change is an estimate."""
-    return f"{'' if period == 'week' else 'on '}about {period_words(start, period)}"
+    """Return "in about the week of 2 Mar 2026" or "on about 2 Mar 2026": the time of a change is an estimate."""
+    return f"{'in' if period == 'week' else 'on'} about {period_words(start, period)}"
 
 
 def power_words(period: Period) -> str:
@@ -95,8 +99,7 @@ def trend_sentence(trend: Trend) -> str:
     if not drawn:
         timeless = sum(panel.without_time for panel in trend.panels if panel.group == ALL_ANSWERS)
         if timeless:
-            none = "The only answer has no time" if timeless == 1 else f"None of these {timeless:,} answers has a time"
-            return f"{none}. To import a column of times: `--map YOURS=asked_at`"
+            return no_time_words(timeless)
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
         score = "quality" if trend.measure == "quality" else "groundedness"
@@ -115,6 +118,26 @@ def trend_sentence(trend: Trend) -> str:
     if changes and trend.marks:
         sentences.append(_mark_words(changes[0], trend.marks, trend.period))
     return " ".join(sentences)
+
+
+def no_time_words(answers: int, so: str = "") -> str:
+    """Return that none of these ``answers`` has a time, ``so`` what follows from it, and how to import times."""
+    none = "The only answer has no time" if answers == 1 else f"None of these {answers:,} answers has a time"
+    return f"{none}{so}. To import a column of times: `--map YOURS=asked_at`"
+
+
+def timeless_words(answers: int) -> str:
+    """Return "48 answers have no time and are left out."."""
+    return f"{counted(answers, 'answer')} {'has no time and is' if answers == 1 else 'have no time and are'} left out."
+
+
+def missing_words(missing: str, with_time: int, without_time: int) -> str:
+    """Return what is ``missing`` and how to get it: times, or labels of answers that have a time."""
+    if without_time and not with_time:
+        return no_time_words(without_time, ", so they are left out, and more labels do not help")
+    if not without_time:
+        return f"{missing} {_TO_LABEL}"
+    return f"{missing} {_TO_LABEL} {timeless_words(without_time)} Labels of these do not help."
 
 
 def source_words(trend: Trend) -> str | None:
@@ -170,12 +193,12 @@ def _differs(change: Change, of_whole: Sequence[Change]) -> bool:
     It is clearly larger if the intervals of the two changes have no value in common.
     """
     alike = [each for each in of_whole if each.direction == change.direction]
-    least, _ = _extent(change)
-    return all(least > most for _, most in map(_extent, alike))
+    least, _ = extent(change)
+    return all(least > most for _, most in map(extent, alike))
 
 
-def _extent(change: Change) -> tuple[float, float]:
-    """Return the interval of the size of a change, by the MOVER; a side without an interval counts as exact."""
+def extent(change: Change) -> tuple[float, float]:
+    """Return the 95 % interval of the size of a change, by the MOVER; a side without an interval counts as exact."""
     low, high = (change.before, change.after) if change.direction == "rose" else (change.after, change.before)
     (low_from, low_value, low_to), (high_from, high_value, high_to) = map(ends_or_value, (low, high))
     size = high_value - low_value

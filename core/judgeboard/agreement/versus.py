@@ -32,7 +32,7 @@ from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.strata import BAD, UNUSABLE, reviewed_where_verdicts_differ
+from judgeboard.store.strata import BAD, UNUSABLE, count_log, reviewed_where_verdicts_differ
 from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 
@@ -114,6 +114,7 @@ class BothJudged:
         self.verdicts = self.loaded.answers.verdicts[self.rows], self.other.answers.verdicts[others[order]]
         of_queues = reviewed_where_verdicts_differ(connection, [each.id for each in versions])
         self._in_queues: BoolArray = np.isin(ids, of_queues)
+        self._logged = count_log(connection, where)
 
     def sampled_where_they_differ(self, inside: BoolArray | None = None) -> SampledLabels:
         """Return the sampled labels of the answers (of the rows ``inside``, a mask) on which the verdicts differ.
@@ -150,6 +151,7 @@ class BothJudged:
             within=within,
             left_out=left_out,
             chances=chances,
+            logged=self._logged if inside is None else None,
         )
 
 
@@ -186,12 +188,13 @@ def compare_verdicts(
     left_out: Mapping[str, int] = MappingProxyType({}),
     looks: int = 1,
     chances: KnownChances | None = None,
+    logged: int | None = None,
 ) -> VersionsCompared:
     """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
 
     ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them; otherwise ``chances``
     says which of them count. ``looks`` is the number of comparisons on these labels, with this one: the conclusion is
-    corrected for it.
+    corrected for it. ``logged`` is the number of answers in the log, if the two versions may judge more of them.
     """
     failed = verdicts[0] == UNUSABLE, verdicts[1] == UNUSABLE
     unusable = {title: int((each & labelled).sum()) for title, each in zip(titles, failed, strict=True)}
@@ -254,14 +257,14 @@ def compare_verdicts(
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=tuple(_warnings(titles, reached, changes)),
     )
-    return replace(made, sentence=" ".join(_sentences(made, only)))
+    return replace(made, sentence=" ".join(_sentences(made, only, logged)))
 
 
 def _to_label(titles: tuple[str, str], unlabelled: int) -> str:
     """Return the command of a queue with a random sample of the answers on which both differ."""
     named = (word for title in titles for word in ("--judge-version", title))
     words = ("queue", "create", "judges", "--plan", "judges", "--n", str(min(unlabelled, _TO_LABEL)), *named)
-    return f"judgeboard {shlex.join(words)} --assign NAMES"
+    return f"judgeboard {shlex.join(words)}"
 
 
 def _without_figure(counts: PairedShares) -> PairedShares:
@@ -300,20 +303,27 @@ def start_words(reached: Conclusion, first: str, second: str, within: float) -> 
     return words[reached]
 
 
-def too_few_words(answers: int, needed: int, goal: str) -> str:
-    """Return what to do if two versions judged fewer answers than labels are ``needed`` to show the ``goal``."""
+def too_few_words(answers: int, needed: int, goal: str, logged: int | None = None) -> str:
+    """Return that two versions judged fewer ``answers`` than are ``needed`` to show the ``goal``.
+
+    ``logged`` is the number of answers in the log, if it is known.
+    """
+    both_judged = f"about {counted(needed, 'answer')} that both versions judged are needed, and"
+    if logged is not None and logged < needed:
+        return f"This log cannot show {goal}: {both_judged} the log has only {logged:,}."
+    if logged is None:
+        return f"To show {goal}, {both_judged} there are only {answers:,}."
     return (
-        f"To show {goal}, about {counted(needed, 'label')} of a random sample are needed, and both versions judged "
-        f"only {counted(answers, 'answer')}. Judge about {needed - answers:,} more answers with both versions, and "
-        "label those on which they differ."
+        f"To show {goal}, {both_judged} both judged only {answers:,} of the {logged:,} in the log. Judge the others "
+        "with both versions first."
     )
 
 
-def _sentences(made: VersionsCompared, only: Sequence[BoolArray]) -> Iterator[str]:
+def _sentences(made: VersionsCompared, only: Sequence[BoolArray], logged: int | None) -> Iterator[str]:
     """Yield the conclusion and what it rests on.
 
     ``only`` tells which answers have a label, of those that only the first and of those that only the second version
-    calls bad.
+    calls bad. ``logged`` is the number of answers in the log, if it is known.
     """
     counts, both = made.counts, made.answers
     if both and not made.differing:
@@ -353,10 +363,10 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray]) -> Iterator[st
     else:
         yield f"{in_all}, this changes the share of right verdicts by {change}."
     if made.conclusion is Conclusion.NOT_SHOWN:
-        yield from _more_labels(made)
+        yield from _more_labels(made, logged)
 
 
-def _more_labels(made: VersionsCompared) -> Iterator[str]:
+def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
     """Yield how many labels would show the change."""
     if made.evidence_groups < MIN_GROUPS:
         few = _few_groups(made.evidence_groups)
@@ -367,7 +377,16 @@ def _more_labels(made: VersionsCompared) -> Iterator[str]:
         labels = f"{counted(int(needed), 'label')} of a random sample {'is' if needed == 1 else 'are'}"
         yield f"To show a change of this size, about {labels} needed."
     elif needed < math.inf:
-        yield too_few_words(made.answers, int(needed), "a change of this size")
+        change = made.counts.change
+        yield too_few_words(made.answers, int(needed), "a change of this size", logged)
+        yield f"This number rests on the observed change of {points_words(change, sign=True)}, so it is rough."
+        if logged is not None and logged < needed:
+            # The error falls with the square root of the number of answers.
+            smallest = round(100 * abs(change.value or 0.0) * math.sqrt(needed / logged))
+            if smallest < 100:
+                points = f"about {counted(max(smallest, 1), 'point')} or more"
+                every = f"If both versions judged all {logged:,} answers and people labelled all of them"
+                yield f"{every}, the log could show a change of {points}."
     if as_good < min(needed, made.answers + 1):
         yield (
             f"If this is the true change, about {counted(int(as_good), 'label')} would show that {made.second} is as "

@@ -104,9 +104,9 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody). A blind queue must name them, and hides its "
-    "answers from them until they have reviewed them. Only a blind queue accepts new names; for other queues, use "
-    "`queue assign`.",
+    help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue must name "
+    "them, and hides its answers from them until they have reviewed them. Only a blind queue accepts new names; for "
+    "other queues, use `queue assign`.",
 )
 @options.with_default(
     "--grades",
@@ -197,6 +197,8 @@ def create(
     rules["order"] = QueueOrder(rules["order"] or orders[0])
     queue_rules = QueueRules(name, where, lease_seconds=round(lease_minutes * 60), **rules)
     store = options.open_store()
+    is_yours = assigned is None and plan is not None  # so that the command that a plan prints works as it is
+    assigned = options.actor() if is_yours else assigned
     if assigned:
         options.reviewer(store)  # stores this user, who may be in --assign
     try:
@@ -218,7 +220,8 @@ def create(
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people]}
-    options.show({"queue": name} | counts | names, _created_lines(created))
+    yours = [f"{name} is assigned to you. To add people: `judgeboard queue assign`"] if is_yours else []
+    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)

@@ -137,8 +137,7 @@ def plan_command(
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         named += [word for condition in conditions_of(where) for word in ("--where", condition)]
-        assigned = ("--assign", "NAMES")
-        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named, *assigned)
+        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
 
 
 def _is_worth_labelling(plan: "LabelPlan") -> bool:

@@ -108,8 +108,9 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, *judge_versions, within=within)
     options.show(result, _version_lines(result))
-    change = result.counts.change.value
-    if result.exit_code == 2 and change is not None and 0.0005 <= abs(change) < 1:
+    change, needed = result.counts.change.value, result.counts.labels_needed
+    can_show = needed is None or needed <= result.answers  # otherwise there is nothing to plan
+    if result.exit_code == 2 and can_show and change is not None and 0.0005 <= abs(change) < 1:
         named = (word for title in (result.first, result.second) for word in ("--judge-version", title))
         # Six digits, so that the plan asks for as many labels as the sentence.
         options.suggest("plan", "--for", "judges", "--reach", f"{abs(change):.6g}", *named)

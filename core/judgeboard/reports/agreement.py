@@ -136,7 +136,7 @@ def to_grade_more(result: AgreementResult) -> str | None:
     if result.of == "people":
         words += ["--needed", "2"]
     words += [word for condition in conditions_of(from_dict(dict(result.where))) for word in ("--where", condition)]
-    return shlex.join([*words, "--assign", "NAMES"])
+    return shlex.join(words)
 
 
 def figures_table(statistics: Statistics) -> Table:

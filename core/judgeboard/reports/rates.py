@@ -45,6 +45,16 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
 _LOGGED = {False: "before the sample was drawn", True: "after it"}
 
 
+def rate_notes(result: RateResult) -> tuple[str, ...]:
+    """Return what the columns *Judge alone* and *Labels alone* leave out."""
+    of_judge = () if result.judge_share is None else (JUDGE_ALONE,)
+    return (*of_judge, NOT_WEIGHTED) if _is_weighted(result) else of_judge
+
+
+def _is_weighted(result: RateResult) -> bool:
+    return bool(result.strata) and not result.is_random
+
+
 def strata_table(result: RateResult) -> Table:
     """Return the strata of all answers with their labels."""
     columns = (
@@ -104,10 +114,8 @@ def rate_lines(result: RateResult) -> Iterator[str]:
         yield result.left_out_sentence
     yield ""
     yield from text_lines(rate_table(result, (result.by or "Answers").replace("_", " ").capitalize()))
-    if result.judge_share is not None:
-        yield JUDGE_ALONE
-    if result.strata and not result.is_random:
-        yield NOT_WEIGHTED
+    yield from rate_notes(result)
+    if _is_weighted(result):
         yield ""
         yield from text_lines(strata_table(result))
     if result.in_all_answers and result.in_graded_answers["agreement"].n:

@@ -50,7 +50,7 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
         n = proposed[0].flagged.n
         half = f"the {counted(n, 'label')}" if len(result.thresholds) == 1 else "those"
         measured_on = (
-            f"Both thresholds are measured on the same labels: {half} that did not choose. `rate` measures the "
+            f"Both thresholds are measured on the same labels: {half} that were not used to choose. `rate` measures the "
             f"threshold in force on all labels."
         )
     notes = [measured_on]

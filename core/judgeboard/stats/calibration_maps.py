@@ -197,7 +197,13 @@ def calibration_error(probabilities: FloatArray, good: FloatArray, weights: Floa
 
 
 def error_by_luck(probabilities: FloatArray, weights: FloatArray) -> float:
-    """Return the mean calibration error of labels that are drawn with exactly these probabilities (200 draws)."""
+    """Return the mean calibration error of labels that are drawn with exactly these probabilities (200 draws).
+
+    The order of the rows does not change the draws: databases return rows in different orders.
+    """
+    # Rounded, because sums in another order move the last digits of a probability.
+    order = np.lexsort((np.round(weights, 9), np.round(probabilities, 9)))
+    probabilities, weights = probabilities[order], weights[order]
     rng = np.random.default_rng(SEED)
     errors = [
         calibration_error(probabilities, (rng.random(len(probabilities)) < probabilities).astype(np.float64), weights)

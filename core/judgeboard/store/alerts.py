@@ -295,8 +295,9 @@ class Alarm:
     starts on ``seen_day`` (days since 1970-01-01, UTC). ``rate_before`` and ``rate_after`` are the rates before and
     since the change when the alarm was stored. With the measure ``model_changed``, ``direction`` names the judge
     version and both models, and the rates are shares of judgments by the new model. If the model changed again while
-    such an alarm is open, ``later_model`` is the model since ``later_day``. For the judge's error, ``explanation`` says
-    whether its sensitivity and specificity moved too. The acknowledgement is None until a lead acknowledges the alarm.
+    such an alarm is open, ``later_model`` is the model since ``later_day``. ``explanation`` has the size of the change
+    with its interval, and for the judge's error says whether its sensitivity and specificity moved too. The
+    acknowledgement is None until a lead acknowledges the alarm.
     """
 
     id: int

@@ -34,7 +34,7 @@ from judgeboard.reports.agreement import (
 )
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
-from judgeboard.reports.rates import JUDGE_ALONE, rate_table
+from judgeboard.reports.rates import rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, RowFilter, describe
@@ -303,7 +303,7 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
     caption(*(each.text for each in result.warnings), result.left_out_sentence)
     if result.n_labelled and len(result.slices) > 1:
         with st.expander("Bad answers by query type", key="rate_tables"):
-            table(rate_table(result, "Query type"), key="rate_types", name="rates", under=(JUDGE_ALONE,))
+            table(rate_table(result, "Query type"), key="rate_types", name="rates", under=rate_notes(result))
     return result.left_out
 
 

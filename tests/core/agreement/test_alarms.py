@@ -69,7 +69,10 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     assert len(result.new) == 1
     (alarm,) = result.alarms
     assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
-    assert alarm_sentence(alarm) == ("The share of bad answers rose about the week of 4 Nov 2024, from 10 % to 50 %.")
+    assert alarm_sentence(alarm) == (
+        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
+        "It rose by 40 points [31, 49]."
+    )
     assert result.promise == (
         "If nothing changes, `watch` raises on average at most 3 false alarms a year: one for each figure."
     )
@@ -107,7 +110,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     words = corrected_sentence(trend)
     ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert alarm_sentence(alarm) == (
-        f"The judge's error rose about the week of 4 Nov 2024, from 0 points to +40 points. {explained.sentence}"
+        "The judge's error rose in about the week of 4 Nov 2024, from 0 points to +40 points. "
+        f"It rose by 40 points [32, 47]. {explained.sentence}"
     )
     assert "The judge errs differently than before (sensitivity " in words
     assert "specificity 100 % before, 56 % [" in words
@@ -128,7 +132,7 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert "The judge's error fell about the week of 4 Nov 2024" in words
+    assert "The judge's error fell in about the week of 4 Nov 2024" in words
     assert "The judge is not shown to err differently on bad or on good answers" in words
     (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
     assert "The judge is not shown to err differently on bad or on good answers" in alarm_sentence(alarm)
@@ -146,7 +150,8 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         log.say_all(version, failed, status=Status.UNPARSABLE)
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     assert alarm_sentence(alarm) == (
-        "The share of unusable verdicts rose about the week of 4 Nov 2024, from 0 % to 30 %."
+        "The share of unusable verdicts rose in about the week of 4 Nov 2024, from 0 % to 30 %. It rose by 30 "
+        "points [24, 37]."
     )
 
 
@@ -297,7 +302,7 @@ def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
         trend = corrected_trend(connection, now=LATER)
     whole, *others = corrected_sentence(trend).split(". ")
     assert whole == "All answers: too few labels to find any change of the share of bad answers in these 9 weeks"
-    assert [each.split(" about the week")[0] for each in others[:2]] == [
+    assert [each.split(" in about the week")[0] for each in others[:2]] == [
         "The share of bad answers in query type fallen fell",
         "The share of bad answers in query type risen rose",
     ]
@@ -327,7 +332,7 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
     assert len(shown_first) > 1
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert words.startswith("The share of bad answers rose about the week of 4 Nov 2024, from 10 % [")
+    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % [")
     assert "in query type" not in words, "all three changed as all answers did"
 
 
@@ -361,6 +366,24 @@ def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) 
     assert "No detector of the share of bad answers has data yet. Labels count if" in result.promise
 
 
+def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    log.say_all(version, log.answers(12), label=GOOD)
+    left_out = "None of these 12 answers has a time, so they are left out, and more labels do not help."
+    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
+        assert words.startswith(left_out)
+        assert "random_share" not in words
+    log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
+    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
+        assert words.endswith("12 answers have no time and are left out. Labels of these do not help.")
+
+
+def corrected_words(store: Store) -> str:
+    with store.reading() as connection:
+        return corrected_sentence(corrected_trend(connection, now=LATER))
+
+
 def test_the_command_exits_with_1_on_a_new_alarm_only(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -368,7 +391,7 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["watch", *db]) == 1
     out = capsys.readouterr().out
-    assert "New alarm 1: The share of bad answers rose about the week of 4 Nov 2024" in out
+    assert "New alarm 1: The share of bad answers rose in about the week of 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
     assert row.endswith(" points 1 (rose)")
@@ -377,7 +400,9 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["watch", *db]) == 0
     assert capsys.readouterr().out.startswith("Alarm 1: The share")
     assert run(["trends", "--corrected", *db]) == 0
-    assert capsys.readouterr().out.startswith("The share of bad answers rose about the week of 4 Nov 2024, from 10 % [")
+    assert capsys.readouterr().out.startswith(
+        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % ["
+    )
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
     (line,) = json.loads(capsys.readouterr().out)["lines"]

@@ -180,7 +180,7 @@ def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_an
 
 def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
     result = measure_agreement(flagged_alone.store)
-    missing, figure, *others = result.sentence.split(". ")
+    missing, figure, *others, labelled, error = result.sentence.split(". ")
     assert missing == (
         "There is no figure of all 240 answers with a usable verdict yet: it needs about 40 labels of a random sample "
         "of the 160 answers that no rule flagged (`judgeboard queue create sample --where rule=random_sample --where "
@@ -188,12 +188,43 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alo
     )
     assert figure.startswith("On the 80 graded answers alone, which are no random sample, judge and people agree on ")
     assert all(each.startswith("On these answers, ") for each in others)
+    assert labelled == (
+        "People labelled all of the answers that the judge calls bad, but none of those that it calls good"
+    )
+    assert error == (
+        "So in all answers, the judge probably misses more bad answers than this, and raises fewer false alarms."
+    )
     assert "not_conclusive" not in {each.code for each in result.notes}, "more chosen answers narrow another figure"
     assert result.to_label is not None
     assert "--where rule=random_sample --where graded=no --order random" in result.to_label.command, (
         "40 are enough for a first figure"
     )
     assert result.to_label.waiting == 40
+
+
+DIRECTION = "the judge probably misses more bad answers than this, and raises fewer false alarms."
+
+
+def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    flag(sqlite_log, judged[60:160], "random_sample")
+    label(sqlite_log, [*judged[:40], *judged[200:212]], truth(judged))
+    chosen = measure_agreement(sqlite_log.store)
+    assert chosen.answers is None
+    assert chosen.sentence.endswith(
+        "People labelled 50 % of the answers that the judge calls bad, but only 8 % of those that it calls good. So in "
+        f"all answers, {DIRECTION}"
+    )
+    label(sqlite_log, judged[200:240], truth(judged))
+    label(sqlite_log, judged[80:160], truth(judged))
+    even = measure_agreement(sqlite_log.store)
+    assert even.answers is None
+    assert DIRECTION not in even.sentence, "as many labels of both kinds"
+
+
+def test_weighted_figures_do_not_err_in_a_direction(flagged_and_drawn: GradedLog) -> None:
+    assert DIRECTION not in measure_agreement(flagged_and_drawn.store).sentence
 
 
 def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
@@ -231,7 +262,7 @@ def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedL
     result = measure_rate(flagged_alone.store)
     assert result.bounds is not None
     assert result.value is None
-    assert result.reason == "a part of the answers has no label"
+    assert result.reason == "a part of the answers has no label that counts"
 
 
 def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog, judged: list[int]) -> None:

@@ -106,9 +106,9 @@ class TestRagtruth:
         impossible = planned(drawn_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
         assert not impossible.enough
         far = planned(drawn_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
-        more = far.by_lot - 1344
-        assert (far.enough, more > 1_000, far.labels) == (False, True, 241)
-        assert f"Judge about {more:,} more answers with both versions" in far.sentences[0]
+        assert (far.enough, far.by_lot > 2_344, far.labels) == (False, True, 241)
+        assert f"about {far.by_lot:,} answers that both versions judged are needed" in far.sentences[0]
+        assert "there are only 1,344." in far.sentences[0]
         assert f"A queue of the other {far.more} answers on which they differ (`--plan judges --n" in far.sentences[0]
         assert "label only these" not in " ".join(far.sentences)
 

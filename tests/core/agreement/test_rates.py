@@ -225,7 +225,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
         "unlabelled answers are: none of the 30 answers that no rule flagged has a label of a random sample. Label all "
         "of them."
     )
-    assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30 --assign NAMES"
+    assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
     assert measure_rate(log.store).sentence == result.sentence
 
@@ -279,7 +279,7 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
         "The mean quality is not available: none of the 40 answers has a grade of a random sample."
     )
     assert quality.to_label is not None
-    assert quality.to_label.command.endswith("--plan rate --n 40 --assign NAMES --grades quality")
+    assert quality.to_label.command.endswith("--plan rate --n 40 --grades quality")
 
 
 @on_sqlite
@@ -412,7 +412,7 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert agreement.answers is None
     assert agreement.sentence.startswith(
         "There is no figure of all 40 answers with a usable verdict yet: it needs 15 more labels (`judgeboard queue "
-        "create sample --plan rate --n 15 --assign NAMES`). On the 25 graded answers alone, which are no random "
+        "create sample --plan rate --n 15`). On the 25 graded answers alone, which are no random "
         "sample, "
     )
 

@@ -11,6 +11,7 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.calibration import measure_calibration
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.scored_labels import flag_from, load_sample
@@ -22,6 +23,7 @@ from judgeboard.agreement.thresholds import (
     threshold_result,
     verdicts_words,
 )
+from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
 from judgeboard.reports.thresholds import threshold_notes, thresholds_table
@@ -68,7 +70,7 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert recall.low <= recall.value
     assert f": {chosen.chosen.flags} of 300 answers instead of {chosen.in_force.flags}." in chosen.sentence
     assert "With 95 % confidence, at least 80 % of the bad answers are then flagged." in chosen.sentence
-    assert f"Of {chosen.chosen.flagged.n} labels that did not choose it, " in chosen.sentence
+    assert f"Of {chosen.chosen.flagged.n} labels that were not used to choose it, " in chosen.sentence
     assert f"of the bad answers (n = {recall.n}) were flagged; " in chosen.sentence
 
 
@@ -228,7 +230,9 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert chosen.test.n > 80, "half of all flagged answers, and not only a tenth of them"
     assert chosen.chosen is not None
     assert chosen.chosen.low_groundedness >= 0.3
-    assert re.search("Of \\d+ labels that did not choose it, all \\d+ bad answers were flagged; ", found.sentence)
+    assert re.search(
+        "Of \\d+ labels that were not used to choose it, all \\d+ bad answers were flagged; ", found.sentence
+    )
     needed = re.compile(r"needs about (\d+) more labelled bad answers \((\d+) of (\d+) count so far\)")
     counting = needed.search(recall.sentence)
     assert counting is not None, recall.sentence
@@ -507,7 +511,9 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")
     assert worse.sentence == (
-        "Do not use a map: it predicts people worse than the scores themselves. Read the scores as they are."
+        "Do not use a map: with it, the scores predict people worse. On average, a score is 0.08 away from the share "
+        "of such answers that people call grounded. Luck alone gives only about 0.04. So the scores are off, but a map "
+        "of this form does not fit."
     )
     assert (worse.is_worse, worse.meaning) == (True, ())
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
@@ -532,6 +538,27 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
         calibrated = measure_calibration(connection)
     for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
         assert "none of the 20 answers has a label of a random sample. Label all of them. To create" in sentence
+
+
+@on_sqlite
+def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(log: GradedLog) -> None:
+    log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
+    with log.store.reading() as connection:
+        with pytest.raises(NotFound, match=r"All verdicts of rag on the log are unusable\. .*--rejudge failed"):
+            measure_calibration(connection)
+        trend = corrected_sentence(corrected_trend(connection))
+    assert "All verdicts of rag on the log are unusable." in trend
+    assert "No judge has judged the log yet" not in trend
+
+
+@on_sqlite
+def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
+    judged(log, 12)
+    log.version("other")
+    with log.store.writing() as connection:
+        set_setting(connection, "primary_judge", "other", "test")
+    with log.store.reading() as connection, pytest.raises(NotFound, match="other has not judged the log yet, but ano"):
+        measure_calibration(connection)
 
 
 @on_sqlite

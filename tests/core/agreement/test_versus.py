@@ -1,6 +1,7 @@
 """Two judge versions, and two sources of answers: the published figures by the command, and logs made by hand."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -297,8 +298,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     assert (result.conclusion, result.exit_code, result.counts.change.value) == (Conclusion.NOT_SHOWN, 2, None)
     assert (result.counts.p, result.counts.p_mcnemar, result.changes, result.alone) == (None, None, {}, True)
     assert result.to_label == (
-        "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1' "
-        "--assign NAMES"
+        "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1'"
     )
     assert result.sentence == (
         "Not shown yet whether new v1 is better or worse than old v1. Of 20 labelled answers on which they differ, "
@@ -344,6 +344,39 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log
     assert alone.counts.change.high == pytest.approx(complete.counts.change.high, abs=0.02)
     assert alone.conclusion is complete.conclusion is Conclusion.BETTER
     assert (alone.differing, complete.differing) == (50, 50)
+
+
+def said_of_log(log: GradedLog, logged: int) -> str:
+    """Return what `versus` says of a change of 10 points in 50 of the ``logged`` answers."""
+    first, second = [GOOD] * 4 + [BAD] * 9 + [GOOD] * 37, [BAD] * 4 + [GOOD] * 9 + [GOOD] * 37
+    two_judges(log, first, second, [GOOD] * 50)
+    log.answers(logged - 50)
+    with log.store.reading() as connection:
+        return compare_versions(connection, "old", "new").sentence
+
+
+@on_sqlite
+def test_a_log_that_is_too_small_says_what_it_could_show(log: GradedLog) -> None:
+    """More answers would be needed than the log has: there is one number, and no advice to judge what is not there."""
+    sentence = said_of_log(log, 100)
+    too_small = re.search(
+        r"This log cannot show a change of this size: about ([\d,]+) answers that both versions judged are needed, "
+        r"and the log has only 100\. This number rests on the observed change of \+10 points \[-\d+, \+\d+\], so it "
+        r"is rough\. If both versions judged all 100 answers and people labelled all of them, the log could show a "
+        r"change of about (\d+) points or more\.$",
+        sentence,
+    )
+    assert too_small is not None, sentence
+    needed, points = (int(each.replace(",", "")) for each in too_small.groups())
+    assert points == pytest.approx(10 * (needed / 100) ** 0.5, abs=0.6)
+    assert "labels" not in sentence
+
+
+@on_sqlite
+def test_a_log_with_enough_answers_asks_to_judge_the_others(log: GradedLog) -> None:
+    sentence = said_of_log(log, 400)
+    assert "both judged only 50 of the 400 in the log. Judge the others with both versions first." in sentence
+    assert "cannot show" not in sentence
 
 
 @on_sqlite
@@ -476,7 +509,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
     assert result.sentence == (
         "No answer has a label of people and usable verdicts of both old v1 and new v1. They give the same verdict on "
         "39 of 40 answers that both judged. To label a random sample of the answers on which they differ: `judgeboard "
-        "queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1' --assign NAMES`"
+        "queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1'`"
     )
 
 

@@ -1,6 +1,7 @@
 """The command that measures agreement, as somebody in a terminal meets it."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -92,11 +93,11 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     printed, suggested = capsys.readouterr()
     assert "2 graded answers have a verdict of this judge; at least 10 are needed. Grade 8 more." in printed
     assert "too few" not in printed
-    command = "judgeboard queue create labels --plan rate --n 8 --where source=log --assign NAMES"
+    command = "judgeboard queue create labels --plan rate --n 8 --where source=log"
     assert suggested == f"next: {command} --db {db}\n"
-    assert run([*shlex.split(command)[1:-1], "Mara", "--db", db]) == 0
+    assert run([*shlex.split(command)[1:], "--db", db]) == 0, "the command works as it is printed"
     assert run(["agreement", "--of", "people", "--db", db]) == 0
-    assert "--n 10 --needed 2 --assign NAMES" in capsys.readouterr().err
+    assert "--n 10 --needed 2" in capsys.readouterr().err
 
 
 def test_where_no_judge_is_named_the_others_are(
@@ -125,6 +126,34 @@ def test_the_report_is_written_beside_what_is_said(
     assert run(["agreement", "--db", graded, "--report", str(tmp_path / "judgeboard.db")]) == 2
     assert "is a SQLite database, and is not replaced" in capsys.readouterr().err
     assert run(["agreement", "--db", graded]) == 0
+
+
+def test_the_command_in_the_sentence_has_the_filter(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without it, the queue would hold answers that the figure is not about."""
+    ids = [*sqlite_log.answers(60, query_type="sql"), *sqlite_log.answers(60, query_type="prose")]
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each % 3 == 0 else GOOD} for each in ids})
+    sqlite_log.reviews(
+        {each: {"label": BAD if each % 3 == 0 else GOOD} for each in ids if each % 3 == 0 or each % 5 == 0}
+    )
+    db = address(sqlite_log.store)
+    assert run(["agreement", "--where", "query_type=sql", "--db", db]) == 0
+    (command,) = re.findall(r"`(judgeboard queue create [^`]*)`", capsys.readouterr().out)
+    assert "--where query_type=sql" in command
+    assert run(shlex.split(command)[1:]) == 0, "the command works as it is printed"
+
+
+def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = sqlite_log.answers(12)
+    sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
+    for reviewer, label in (("mara", GOOD), ("jon", BAD)):
+        sqlite_log.reviews({each: {"label": label} for each in ids}, reviewer)
+    assert run(["agreement", "--db", address(sqlite_log.store)]) == 2
+    error = capsys.readouterr().err
+    assert (
+        "people tied on all 12 answers that they graded and a judge judged, so there is no label to compare with. To "
+        "decide: `judgeboard adjudicate"
+    ) in error
+    assert "no judge version has a verdict" not in error
 
 
 @pytest.mark.parametrize(

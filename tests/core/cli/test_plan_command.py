@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.cli.options import actor
 from judgeboard.store.tables import RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
@@ -39,7 +40,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
     shown = typed("plan", "--reach", "0.1", "--target", "these")
     assert shown.out.startswith(f"Label {plan['labels']} answers. ")
     assert "flagged, judged bad" in shown.out
-    assert f"next: judgeboard queue create rate --plan rate --n {plan['more']} --assign " in shown.err
+    assert f"next: judgeboard queue create rate --plan rate --n {plan['more']} --db " in shown.err
     made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--assign", "cli:me", "--json")
     assert made["items"] == plan["more"]
     stored = typed("queue", "show", "rate", "--json")["queue"]["plan"]
@@ -77,7 +78,9 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     assert only[0]["answers"] == 80
     more, where = only[0]["more"], "--where query_type=legal"
     next_command = typed("plan", *these, *where.split()).err
-    assert f"--plan rate --n {more} {where} --assign" in next_command, "the queue draws from the planned answers"
+    assert f"--plan rate --n {more} {where} --db " in next_command, "the queue draws from the planned answers"
+    made = typed("queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json")
+    assert (made["items"], made["assigned_to"]) == (more, [actor()]), "without names, the queue is yours"
 
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])

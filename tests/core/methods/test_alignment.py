@@ -199,7 +199,7 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
     assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
     assert (len(result.mended), result.broken) == (2, ())
     assert result.sentence.startswith("Not shown yet whether rag candidate v1 is better or worse than rag v1")
-    assert "labels of a random sample are needed" in result.sentence
+    assert "answers that both versions judged are needed, and there are only 20." in result.sentence
 
 
 def only_develop(system: str, task: str) -> float:

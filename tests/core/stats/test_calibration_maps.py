@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.calibration_maps import FOLDS, HOWS, How, calibrate, calibration_error, fit_map
+from judgeboard.stats.calibration_maps import FOLDS, HOWS, How, calibrate, calibration_error, error_by_luck, fit_map
 from shared_answers import SharedAnswers, published, shared_answers
 
 JUDGES = ("track_b_modernbert", "approach_1_modernbert", "track_a_deberta", "baseline_nli")
@@ -62,6 +62,15 @@ def test_isotonic_looks_perfect_on_its_own_labels(answers: SharedAnswers, figure
     assert len(by_level) == figures[judge]["isotonic_levels"]
     error = calibration_error(mapped, good, np.ones(len(good)))
     assert error == pytest.approx(figures[judge]["in_sample_isotonic_ece"], abs=1e-12)
+
+
+def test_the_error_by_luck_does_not_depend_on_the_order_of_the_rows() -> None:
+    """Databases return rows in different orders."""
+    rng = np.random.default_rng(3)
+    probabilities, weights = rng.random(80).round(2), rng.choice([0.5, 1.5], 80)
+    order = rng.permutation(80)
+    shuffled = error_by_luck(probabilities[order] + 1e-15, weights[order])
+    assert shuffled == pytest.approx(error_by_luck(probabilities, weights), abs=1e-12)
 
 
 def test_a_score_that_people_contradict_gives_a_flat_map() -> None:

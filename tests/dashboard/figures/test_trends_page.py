@@ -19,7 +19,7 @@ def chips(app: AppTest) -> list[str]:
 def test_the_worst_change_stands_first_and_is_said_first(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("trends")
     words = texts(app, "jb-say")
-    assert "complex: groundedness fell about the week of 30 Mar 2026, from 0.85 [" in words[0]
+    assert "complex: groundedness fell in about the week of 30 Mar 2026, from 0.85 [" in words[0]
     assert texts(app, "jb-part")[:2] == ["All answers", FELL]
     assert len(charts(app)) == 1 + 3
 
@@ -168,7 +168,7 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     log.say_all(version, log.answers(3), label=GOOD)  # without a time
     assert watch(sqlite_store, by="test").new == (1,)
-    rose = "rose about the week of 4 Nov 2024, from 10 %"
+    rose = "rose in about the week of 4 Nov 2024, from 10 %"
     page = open_page("trends", show="Bad, corrected")
     assert rose in texts(page, "jb-note")[0]
     assert rose in texts(page, "jb-say")[0]
