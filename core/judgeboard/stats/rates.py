@@ -23,7 +23,7 @@ Target = Literal["app", "these"]
 """What a rate describes: the app, of which the answers are a sample, or these answers as they are."""
 
 NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
-UNLABELLED = "a part of the answers has no label"
+UNLABELLED = "a part of the answers has no label that counts"
 FEWEST_OF_RARER = 5
 """With fewer labels of the rarer class, the interval of a predicted share held the truth in 61 to 75 of 100 draws."""
 FEWEST_OF_CLASS = 15

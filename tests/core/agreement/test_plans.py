@@ -304,7 +304,7 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
         (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "A label of the 1 answer may not"),
         (
             LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
-            "Label 1 more answer (1 has a label already). All 2 labels then show the share of bad answers to ±5 ",
+            "Label 1 more answer (1 label counts already). All 2 labels then show the share of bad answers to ±5 ",
         ),
         (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
     ],
