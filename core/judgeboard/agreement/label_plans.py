@@ -35,7 +35,7 @@ class OutcomeSoFar:
     ``low`` and ``high`` are a 95 % confidence sequence: it may be looked at after every label. ``decided_after`` is the
     number of labels after which it first left out the ``bound``, None if it never did. All this is about the
     ``answers`` that the queue was drawn from. ``later`` answers were logged or judged after that. ``left`` counts the
-    items of the queue whose labels do not count yet.
+    open items of the queue whose labels would continue this sequence.
     """
 
     queue: str
@@ -128,7 +128,7 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter, answe
         float(lows[-1]),
         float(highs[-1]),
         after,
-        left=len(items) - len(labels),
+        left=sum(item.is_open and item.response_id not in bad and item.position < last for item in items),
         later=max(answers_now - total, 0),
     )
 
