@@ -247,7 +247,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
     assert "First label the 20 open answers of the random sample, then plan again: none of the 200" in markup(page)
     page.button(key="plan_sample").click().run()
     assert not page.exception
-    assert page.query_params["rule"] == ["random_sample"]
+    assert page.query_params["rule"] in ("random_sample", ["random_sample"])
 
 
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
