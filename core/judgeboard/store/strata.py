@@ -14,7 +14,6 @@ from sqlalchemy import (
     Select,
     case,
     cast,
-    exists,
     func,
     literal,
     select,
@@ -264,16 +263,12 @@ def judged_until(connection: Connection, version_id: int, at: datetime, ids: Int
         if not len(asked):
             return judged
         judged = np.isin(ids, asked)
-    earlier = JUDGMENT.alias()
-    again = exists().where(
-        earlier.c.response_id == JUDGMENT.c.response_id,
-        earlier.c.judge_version_id == version_id,
-        earlier.c.created_at <= at,
-    )
-    is_later = JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.created_at > at
-    last = JUDGMENT.c.response_id <= int(ids.max(initial=0))  # of the others, it need not be known
-    later = select(JUDGMENT.c.response_id).where(*is_later, last, ~again)
-    return judged & ~np.isin(ids, read_columns(connection, later)[0])
+    query = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id)
+    later = np.intersect1d(read_columns(connection, query.where(JUDGMENT.c.created_at > at))[0], ids)
+    # Two queries: in one, SQLite would search all earlier judgments for each later one.
+    judged_again = JUDGMENT.c.created_at <= at, JUDGMENT.c.response_id.in_(listed(connection, later.tolist()))
+    again = read_columns(connection, query.where(*judged_again))[0] if len(later) else no_ints()
+    return judged & ~np.isin(ids, np.setdiff1d(later, again))
 
 
 def _last_logged(connection: Connection, at: datetime) -> int:
