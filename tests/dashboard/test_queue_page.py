@@ -1,6 +1,9 @@
 """The queue page: what it lists, how it is narrowed, what it says when empty."""
 
+from datetime import UTC, datetime
+
 import pytest
+from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
 from app_pages import markup, press
@@ -8,10 +11,12 @@ from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import QUEUE
+from judgeboard.store.tables import FLAG, QUEUE
 from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
 from judgeboard_dashboard.widgets.tables import table_frame
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def ids(page: AppTest) -> list[str]:
@@ -231,6 +236,18 @@ def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None
     page = open_page("queue", reviewer="Lead", show="Queues")
     assert page.button(key="queue_rate").label == "Share of bad answers"
     assert "199 answers in “Share" in markup(open_page("queue", reviewer="Lead", show="Plan"))
+
+
+def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
+    row = {"query_type": "QA", "source": "log", "rule": "random_sample", "state": "open", "severity": 0.0}
+    rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOW} for each in range(1, 200, 10)]
+    with stored_queues.store.writing() as connection:
+        connection.execute(insert(FLAG), rows)
+    page = open_page("queue", reviewer="Lead", show="Plan")
+    assert "First label the 20 open answers of the random sample, then plan again: none of the 200" in markup(page)
+    page.button(key="plan_sample").click().run()
+    assert not page.exception
+    assert page.query_params["rule"] in ("random_sample", ["random_sample"])
 
 
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:

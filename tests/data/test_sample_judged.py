@@ -98,7 +98,7 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("watch", "New alarm 2: The share of bad answers in query type complex rose"),
         ("versus --judge-version lexical --judge-version climb-judge-8b", "points ["),
         ("ab --a tarn-large-3-preview --b tarn-large-2", "tarn-large-2 is better than tarn-large-3-preview"),
-        ("plan --reach 0.05", "have a label"),
+        ("plan --reach 0.05", "labels count already"),
     ],
 )
 def test_commands_of_random_labels_show_a_figure(

@@ -45,22 +45,36 @@ class StratumCount:
 class ToLabel:
     """What to label so that the rate becomes available: ``labels`` of the ``answers`` whose labels are missing.
 
+    ``labelled`` others of the same strata have a label that counts, and these are too few.
     ``unlabelled`` counts the answers among them that have no label at all; the labels of others are no sample.
-    ``waiting`` counts those of them in the random sample that nobody has reviewed. If they are too few, a queue of
-    ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue.
+    Of the ``drawn`` answers among them, which are in the random sample, nobody has reviewed ``waiting``, and
+    ``uncounted`` have a label that does not count before the others have one, because people labelled the worst flagged
+    answers first. If ``waiting`` are too few, a queue of ``queue`` answers in random order has about ``labels`` of
+    ``answers``. ``command`` creates the queue.
     """
 
     words: str
     answers: int
+    labelled: int
     unlabelled: int
     labels: int
+    drawn: int
     waiting: int
+    uncounted: int
     queue: int | None
     command: str
 
     @property
     def missing(self) -> str:
-        """What has no label: "none of the 448 flagged answers has a label of a random sample"."""
+        """What is missing: "none of the 448 flagged answers has a label of a random sample"."""
+        if self.uncounted:
+            are, they = ("is", "it was") if self.uncounted == 1 else ("are", "they were")
+            some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {are} labelled"
+            return f"{some}, but only because {they} worst"
+        if self.labelled:
+            have = "has" if self.labelled == 1 else "have"
+            of = f"{self.labelled:,} of the {self.answers + self.labelled:,} {self.words}"
+            return f"only {of} {have} a label of a random sample"
         if self.answers == 1:
             return "the answer has no label of a random sample"
         return f"none of the {self.answers:,} {self.words} has a label of a random sample"
@@ -68,13 +82,27 @@ class ToLabel:
     @property
     def advice(self) -> str:
         """How many of these answers to label."""
+        if self.queue is None and self.uncounted:
+            do = "It counts" if self.uncounted == 1 else "They count"
+            return f"{do} when {self._open_words} labelled."
         if self.queue is None:
-            return f"Label the random sample: {self.waiting:,} of its answers have no label."
+            have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
+            return f"Label the random sample: {have} no label."
+        of_them = f"the {self.answers:,} {self.words}" if self.uncounted else "them"
         if self.labels == self.answers:
-            return "Label all of them."
+            return f"Label the other {self.answers:,}." if self.labelled else f"Label all of {of_them}."
         if self.labels == self.unlabelled:
-            return f"Label the {self.unlabelled:,} of them that have no label at all, for a first figure."
-        return f"Label about {self.labels:,} of them for a first figure."
+            have = "has" if self.unlabelled == 1 else "have"
+            return f"Label the {self.unlabelled:,} of {of_them} that {have} no label at all, for a first figure."
+        return f"Label about {self.labels:,} of {of_them} for a first figure."
+
+    @property
+    def _open_words(self) -> str:
+        """Return "the other 15 are", or "the 15 that nobody reviewed are" if people did not decide others."""
+        are = "is" if self.waiting == 1 else "are"
+        if self.uncounted + self.waiting == self.drawn:
+            return f"the other {'one' if self.waiting == 1 else f'{self.waiting:,}'} {are}"
+        return f"the {self.waiting:,} that nobody reviewed {are}"
 
 
 def all_answers_words(answers: int) -> str:
@@ -258,12 +286,16 @@ def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | N
         missing = [place for place, each in enumerate(counts) if each.n < each.N]
     if not missing:
         return None
-    answers = sum(counts[place].N - counts[place].n for place in missing)
-    unlabelled, waiting = (int(of_strata[missing].sum()) for of_strata in (sample.unlabelled, sample.waiting))
+    labelled = sum(counts[place].n for place in missing)
+    answers = sum(counts[place].N for place in missing) - labelled
+    unlabelled, drawn, waiting, uncounted = (
+        int(of_strata[missing].sum())
+        for of_strata in (sample.unlabelled, sample.drawn, sample.waiting, sample.uncounted)
+    )
     if not unlabelled:  # people decided none of them, so there is nothing left to label
         return None
     labels, size = min(unlabelled, _WANTED), None
-    if waiting and (waiting >= labels or int(sample.drawn[missing].sum()) >= MIN_PAIRS):
+    if waiting and (waiting >= labels or drawn >= MIN_PAIRS):
         labels = min(labels, waiting)
     else:
         step = 10 if unlabelled > _WANTED else 1
@@ -275,7 +307,7 @@ def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | N
         chosen += ["--grades", sample.grade]
     command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
     words = _words_of([counts[place] for place in missing], counts)
-    return ToLabel(words, answers, unlabelled, labels, waiting, size, command)
+    return ToLabel(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command)
 
 
 def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
@@ -287,11 +319,12 @@ def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> s
         words = "answers that no rule flagged"
     elif classes == {"yes"}:
         words = "flagged answers"
-    if len(verdicts) == 1 and any(each.picked in classes and each not in part for each in counts):
+    others = [each for each in counts if each not in part and each.is_later in {of_part.is_later for of_part in part}]
+    if len(verdicts) == 1 and any(each.picked in classes for each in others):
         (verdict,) = verdicts
         of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
         joined = " and" if words.endswith("no rule flagged") else ""
         words += f"{joined} {of_judge.get(str(verdict), 'without a usable verdict')}"
     if all(each.is_later for each in part):
-        words += " that were logged after the sample was drawn"
+        words += " that were logged or judged after the sample was drawn"
     return words

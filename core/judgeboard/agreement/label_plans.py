@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import ToLabel
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.agreement.versus import too_few_words
@@ -32,7 +33,9 @@ class OutcomeSoFar:
     """What the first ``labels`` of a planned queue, in drawn order, tell about the share of bad answers.
 
     ``low`` and ``high`` are a 95 % confidence sequence: it may be looked at after every label. ``decided_after`` is the
-    number of labels after which it first left out the ``bound``, None if it never did.
+    number of labels after which it first left out the ``bound``, None if it never did. All this is about the
+    ``answers`` that the queue was drawn from. ``later`` answers were logged or judged after that. ``left`` counts the
+    open items of the queue whose labels would continue this sequence.
     """
 
     queue: str
@@ -42,26 +45,47 @@ class OutcomeSoFar:
     low: float
     high: float
     decided_after: int | None
+    left: int = 0
+    later: int = 0
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the labels decide the outcome for all answers that there are today."""
+        return self.decided_after is not None and not self.later
 
     @property
     def sentence(self) -> str:
-        """What this means."""
-        done = f"{counted(self.labels, 'label')} of the queue “{self.queue}”"
+        """What this means, and for which answers if there are later ones."""
         if self.decided_after is not None:
             side = "above" if self.low > self.bound else "below"
-            return (
-                f"You may stop: the share of bad answers is {side} {percent(self.bound)}. The first "
-                f"{counted(self.decided_after, 'label')} of the queue “{self.queue}” "
-                f"{'shows' if self.decided_after == 1 else 'show'} it."
-            )
+            labels = "label" if self.decided_after == 1 else f"{self.decided_after:,} labels"
+            shows = "shows" if self.decided_after == 1 else "show"
+            first = f"The first {labels} of the queue “{self.queue}” {shows} it."
+            if self.later:
+                of_these = f"of the {counted(self.answers, 'answer')} that it was drawn from"
+                is_side = f"the share of bad answers is {side} {percent(self.bound)}"
+                return f"The queue “{self.queue}” is decided: {is_side}, {of_these}. {first} {self._later_words}"
+            return f"You may stop: the share of bad answers is {side} {percent(self.bound)}. {first}"
+        done = f"{counted(self.labels, 'label')} of the queue “{self.queue}”"
+        of_these = f", of the {counted(self.answers, 'answer')} that it was drawn from" if self.later else ""
         ends = f"between {percent(self.low)} and {percent(self.high)}"
-        return f"Not decided yet after {done}: the share of bad answers is {ends}. Label on."
+        start = f"Not decided yet after {done}: the share of bad answers is {ends}{of_these}."
+        label_on = "Label on." if self.left else "This queue has no more answers."
+        return " ".join(filter(None, (start, self._later_words, label_on)))
+
+    @property
+    def _later_words(self) -> str:
+        if not self.later:
+            return ""
+        were = "answer was" if self.later == 1 else "answers were"
+        return f"{self.later:,} {were} logged or judged later, and these labels say nothing about {_them(self.later)}."
 
 
-def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> OutcomeSoFar | None:
+def outcome_so_far(connection: Connection, bound: float, where: RowFilter, answers_now: int) -> OutcomeSoFar | None:
     """Return the outcome from the newest planned queue with this filter, None if there is none with a label.
 
-    The queue must have been drawn before any answer had a label that counts.
+    The queue must have been drawn before any answer had a label that counts. ``answers_now`` is the number of answers
+    that match today.
     """
     queues = (each for each in list_queues(connection, subject=ANSWERS) if each.of_rate and each.filter == where)
     queue = next(
@@ -96,7 +120,21 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter) -> Ou
         lows, highs = (share + 2 * ends - 1 for ends in confidence_sequence((y - v + 1) / 2, total))
     lows, highs = np.maximum.accumulate(np.maximum(lows, 0)), np.minimum.accumulate(np.minimum(highs, 1))
     after = decided_after(lows, highs, bound)
-    return OutcomeSoFar(queue.name, bound, len(labels), total, float(lows[-1]), float(highs[-1]), after)
+    return OutcomeSoFar(
+        queue.name,
+        bound,
+        len(labels),
+        total,
+        float(lows[-1]),
+        float(highs[-1]),
+        after,
+        left=sum(item.is_open and item.response_id not in bad and item.position < last for item in items),
+        later=max(answers_now - total, 0),
+    )
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
 
 
 CorrelationFrom = Literal["labels", "verdicts", "assumed"]
@@ -163,7 +201,9 @@ class LabelPlan:
     variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
     ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
     ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because
-    a judge's prompt was made with them, by the judge.
+    a judge's prompt was made with them, by the judge. ``extras`` counts labels that do not count, because they are not
+    known to be a random sample. ``to_label`` are the answers to label first, before the plan: `judgeboard rate` names
+    them too. None if the plan comes first.
     """
 
     question: Question
@@ -190,6 +230,8 @@ class LabelPlan:
     sentences: tuple[str, ...] = ()
     so_far: OutcomeSoFar | None = None
     made_prompt: Mapping[str, int] = field(default_factory=dict)
+    extras: int = 0
+    to_label: ToLabel | None = None
 
     @property
     def has_gap(self) -> bool:
@@ -209,11 +251,36 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
     if plan.shows_nothing:  # one advice: more answers, and no labels before these are there
         return tuple(part for part in (_first(plan), *_of_prompts(plan)) if part is not None)
     if plan.question == "outcome":
-        parts = (_of_outcome(plan), None if plan.so_far is None else plan.so_far.sentence, _of_pilot(plan))
+        so_far = None if plan.so_far is None else plan.so_far.sentence
+        parts = (_to_label(plan), _of_outcome(plan), _of_extras(plan), so_far)
     else:
-        parts = (_first(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan), *plan.sentences)
+        parts = (_to_label(plan), _first(plan), _of_extras(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan))
+        parts = (*parts, *plan.sentences)
     parts = (*parts, *_of_prompts(plan), _stopping(plan))
     return tuple(part for part in parts if part is not None)
+
+
+def _to_label(plan: LabelPlan) -> str | None:
+    """Return which answers to label before the plan; the other sentences do not count these labels yet."""
+    need = plan.to_label
+    if need is None:
+        return None
+    if need.queue is not None:
+        return f"No plan yet: {need.missing}. {need.advice} Then plan again."
+    answers = f"the {counted(need.waiting, 'open answer')} of the random sample"
+    if need.uncounted:
+        return f"First label {answers}, then plan again. {need.missing}. {need.advice}"
+    return f"First label {answers}, then plan again: {need.missing}."
+
+
+def _of_extras(plan: LabelPlan) -> str | None:
+    if not plan.extras or plan.question not in {"rate", "outcome", "kappa"}:
+        return None
+    if plan.question == "outcome" and plan.to_label is not None:  # nothing is said of the labels that count
+        return None
+    other = "other " if plan.labelled else ""
+    do, are = ("does", "it is") if plan.extras == 1 else ("do", "they are")
+    return f"{counted(plan.extras, f'{other}label')} {do} not count, because {are} not known to be a random sample."
 
 
 def _first(plan: LabelPlan) -> str | None:
@@ -232,13 +299,14 @@ def _first(plan: LabelPlan) -> str | None:
     if not plan.enough:
         return _too_few(plan, goal, shows if is_interval else f"a difference of {shows}")
     if not plan.more:
-        labels = f"{counted(plan.labelled, 'answer')} {_have(plan.labelled)} one"
+        labels = f"{counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
-    return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
+    label = "Label" if plan.to_label is None else "As of now, the whole plan is to label"
+    return f"{label} {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
 
 
 def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
@@ -247,7 +315,7 @@ def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
     if plan.shows_nothing:
         return f"{few} So few labels show nothing."
     every = f"{few} Labelling all shows {shows}."
-    if plan.question == "rate" and plan.has_gap:
+    if plan.question == "rate" and plan.has_gap and plan.to_label is None:
         return f"{every} For a first figure, label the answers that `judgeboard rate` names."
     return every
 
@@ -262,8 +330,13 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
     return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 
 
-def _of_outcome(plan: LabelPlan) -> str:
+def _of_outcome(plan: LabelPlan) -> str | None:
+    if plan.to_label is not None or (plan.so_far is not None and not plan.so_far.later and not plan.more):
+        return None  # another sentence says what to do
     goal = f"whether the share of bad answers is above or below {percent(plan.reach)}"
+    if plan.share is None and not plan.more:
+        every = "The 1 answer has" if plan.answers == 1 else f"All {plan.answers:,} answers have"
+        return f"{every} a label. These may be too few to show {goal}."
     if plan.share is None:
         return f"First label {counted(plan.more, 'answer')}, then plan again. The goal is to show {goal}."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
@@ -283,7 +356,9 @@ def _more_answers(plan: LabelPlan) -> str:
 
 
 def _labelled_already(plan: LabelPlan) -> str:
-    return f" ({plan.labelled:,} {_have(plan.labelled)} a label already)" if plan.labelled else ""
+    if not plan.labelled:
+        return ""
+    return f" ({counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already)"
 
 
 SHOWS_NOTHING = 0.5
@@ -292,10 +367,6 @@ SHOWS_NOTHING = 0.5
 
 def _are(answers: int) -> str:
     return "is" if answers == 1 else "are"
-
-
-def _have(answers: int) -> str:
-    return "has" if answers == 1 else "have"
 
 
 def _of_judge(plan: LabelPlan) -> str | None:
@@ -353,10 +424,10 @@ def _of_prompts(plan: LabelPlan) -> Iterator[str]:
 
 def _stopping(plan: LabelPlan) -> str | None:
     if plan.question == "outcome":
-        if plan.so_far is None and plan.labelled and not plan.more:
-            return "`judgeboard rate` shows the share with its interval."
-        if plan.so_far is not None and plan.so_far.decided_after is not None:
+        if plan.to_label is not None or (plan.so_far is not None and plan.so_far.is_decided):
             return None
+        if plan.labelled and not plan.more and (plan.so_far is None or plan.so_far.later or not plan.so_far.left):
+            return "`judgeboard rate` shows the share with its interval."
         return (
             "After any label, this command tells you whether you may stop. It reads the labels of a planned queue in "
             "its order, if the queue was created before other labels of a random sample. Otherwise look at "

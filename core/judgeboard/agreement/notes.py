@@ -148,14 +148,7 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     need = in_all.to_label
     if need is None:
         return f"{start} people did not decide any answer of a part of them."
-    of = "" if need.words == "answers" else f" of the {need.answers:,} {need.words}"
-    if need.labels == need.answers:
-        labels = "labels of all of them" if need.words == "answers" else f"labels of all {need.answers:,} {need.words}"
-    elif need.labels == need.unlabelled:
-        labels = f"{counted(need.labels, 'more label')}{of}"
-    else:
-        labels = f"about {need.labels:,} labels of a random sample{of or ' of them'}"
-    return f"{start} it needs {labels} (`{need.command}`)."
+    return f"{start} {need.missing}. {need.advice.removesuffix('.')} (`{need.command}`)."
 
 
 _CHANGED: dict[InconsistentAs, str] = {

@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import judged_sample, labels_to_narrow_kappa
+from judgeboard.agreement.all_answers import ToLabel, judged_sample, labels_to_narrow_kappa, what_to_label
 from judgeboard.agreement.label_plans import (
     ASSUMED_CORRELATION,
     EXACT,
@@ -26,7 +26,7 @@ from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging
 from judgeboard.agreement.versus import BothJudged
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
-from judgeboard.stats.estimates import Z
+from judgeboard.stats.estimates import MIN_PAIRS, Z
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     LEAST_PILOT,
@@ -166,13 +166,14 @@ def plan_labels(
         made_prompt=_made_prompt(sources),
     )
     if question == "outcome":
-        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter()))
+        now = len(sources[0].answers.response_ids)
+        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now))
     inside: dict[str | None, IntArray | None] = {None: None}
     if by_query_type:
         inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
     starts = (start if name is None else replace(start, name=name, made_prompt={}) for name in inside)
     return tuple(
-        _plan(each, sources[0], rows) if both is None else _for_judges(each, both, rows)
+        _plan(each, sources[0], rows, where) if both is None else _for_judges(each, both, rows)
         for each, rows in zip(starts, inside.values(), strict=True)
     )
 
@@ -208,22 +209,22 @@ def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
     return {version.title: n for version, n in counts if version is not None and n}
 
 
-def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None) -> LabelPlan:
+def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None, where: RowFilter | None) -> LabelPlan:
     """Complete a plan for these rows of the source (None: all rows)."""
     if plan.question == "rate":
-        return plan_of_rate(plan, source.sample(rows))
+        return plan_of_rate(plan, source.sample(rows), where)
     if plan.question == "kappa":
         pilot = _pilot(judged_sample(source, rows))
-        return _completed(_for_kappa(_started(plan, pilot), pilot), pilot)
+        return _completed(_for_kappa(_started(plan, pilot), pilot), pilot, where)
     pilot = _pilot(source.sample(rows))
     of_question = _for_outcome if plan.question == "outcome" else _for_versions
-    return _completed(of_question(_started(plan, pilot), pilot), pilot)
+    return _completed(of_question(_started(plan, pilot), pilot), pilot, where)
 
 
-def plan_of_rate(plan: LabelPlan, sample: SampledLabels) -> LabelPlan:
-    """Complete a plan for the share of bad answers, with the labels so far as a pilot."""
+def plan_of_rate(plan: LabelPlan, sample: SampledLabels, where: RowFilter | None = None) -> LabelPlan:
+    """Complete a plan for the share of bad answers that match, with the labels so far as a pilot."""
     pilot = _pilot(sample)
-    return _completed(_for_rate(_started(plan, pilot), pilot), pilot)
+    return _completed(_for_rate(_started(plan, pilot), pilot), pilot, where)
 
 
 def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
@@ -231,14 +232,30 @@ def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
         plan,
         answers=pilot.answers,
         labelled=pilot.n,
+        extras=pilot.sample.extras,
         share=pilot.share if pilot.is_known else None,
         explained=pilot.explained if pilot.is_known and plan.judges else None,
     )
 
 
-def _completed(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
-    strata = _strata(pilot, plan.more) if plan.question in {"rate", "outcome", "kappa"} else ()
-    return _timed(replace(plan, strata=strata))
+def _completed(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None = None) -> LabelPlan:
+    if plan.question not in {"rate", "outcome", "kappa"}:
+        return _timed(plan)
+    plan = replace(plan, strata=_strata(pilot, plan.more))
+    return _timed(replace(plan, to_label=_to_label_first(plan, pilot, where)))
+
+
+def _to_label_first(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None) -> ToLabel | None:
+    """Return what to label before the plan: the open answers of the random sample, if a part has no label that counts.
+
+    A sample with more open answers than the plan does not come first, unless some of its labels wait for the others.
+    """
+    need = what_to_label(pilot.sample, least=MIN_PAIRS if plan.question == "kappa" else 1, where=where)
+    if need is None or plan.name is not None or plan.shows_nothing or plan.so_far is not None:
+        return None
+    if need.queue is not None:  # the plan has labels of all parts, unless it has none
+        return need if plan.question == "outcome" and not plan.more else None
+    return need if need.uncounted or need.waiting <= plan.more or not plan.more else None
 
 
 def _timed(plan: LabelPlan) -> LabelPlan:
@@ -324,7 +341,7 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
 def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     needed = labels_for_outcome(plan.reach, pilot.share) if pilot.is_known else LEAST_PILOT
     labels = pilot.answers if needed is None else min(needed, pilot.answers)
-    more = max(labels - pilot.n, 0) if plan.so_far is None or plan.so_far.decided_after is None else 0
+    more = 0 if plan.so_far is not None and plan.so_far.is_decided else max(labels - pilot.n, 0)
     return replace(plan, labels=labels, more=more, enough=needed == labels)
 
 

@@ -379,12 +379,11 @@ def _warnings(
     undecided = int(sample.undecided.sum())
     if sample.extras:
         one = sample.extras == 1
-        are = "label is of an answer that is" if one else "labels are of answers that are"
-        do = "it does" if one else "they do"
-        count = f"{do} not count here"
+        count = "it does not count here" if one else "they do not count here"
         if between is not None and of_undecided is None:
             count = f"{'it counts' if one else 'they count'} only for the two bounds"
-        yield Note("picked_labels", f"{sample.extras:,} {are} not known to be selected at random, so {count}.")
+        are = "label is" if one else "labels are"
+        yield Note("picked_labels", f"{sample.extras:,} {are} not known to be a random sample, so {count}.")
     if _many(undecided, n):
         ends = ""
         if of_undecided is not None and n:
@@ -403,7 +402,8 @@ def _warnings(
         )
     drawn, waiting = int(sample.drawn.sum()), int(sample.waiting.sum())
     if n and waiting > _MOST_UNDECIDED * drawn and drawn - waiting >= n / 2:
-        yield Note("waiting", f"{waiting:,} of {drawn:,} sampled answers are not reviewed yet.")
+        are = "is" if waiting == 1 else "are"
+        yield Note("waiting", f"{waiting:,} of {drawn:,} sampled answers {are} not reviewed yet.")
     rarer = round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))
     if grade == "label" and n and estimate.low is not None and rarer < _FEW_OF_RARER:
         kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
@@ -436,6 +436,8 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     if need is None or not is_bounded:
         what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
         why = result.reason
+        if need is not None and need.uncounted:
+            return f"The {what} is not available: {need.missing}. {need.advice}"
         if not result.n_labelled:
             why = f"none of the {result.n_answers:,} answers has a grade of a random sample"
         return f"The {what} is not available: {why}."
@@ -447,12 +449,21 @@ def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
     missing = need.missing
     # Without labels of a random sample, the bounds of these answers are sure.
     confidence = "" if result.target == "these" and not result.n_labelled else " (95 % confidence)"
-    known = f"is between {percent(low)} and {percent(high)}{confidence}, whatever the unlabelled answers are"
+    known = f"is between {percent(low)} and {percent(high)}{confidence}, whatever {_unlabelled_words(result, need)}"
     if high - low > _NO_FIGURE:
         known = "is not known yet"
-        if need.answers == result.n_answers > 1:
+        if need.answers == result.n_answers > 1 and not need.uncounted:
             missing = f"{result.n_labelled:,} of {result.n_answers:,} answers have a label of a random sample"
     return f"The share of bad answers {known}: {missing}. {need.advice}"
+
+
+def _unlabelled_words(result: RateResult, need: ToLabel) -> str:
+    """Return "the unlabelled flagged answers are". Those of other parts add to the sampling error."""
+    if need.unlabelled == 1:
+        return "the unlabelled answer is"
+    if need.words == "answers" and need.answers < result.n_answers:
+        return "the unlabelled answers in a part of the log are"
+    return f"the unlabelled {need.words} are"
 
 
 def _answers_of(where: RowFilter) -> str:

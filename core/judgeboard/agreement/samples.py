@@ -15,12 +15,13 @@ A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952
   A queue of the answers of the random sample that nobody graded leaves out the same. When it is reviewed completely,
   the random sample is complete, and all its labels count.
 
-A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn. They are strata
-of their own, unless they are very few.
+A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn, nor had those
+that the judge of a planned queue judged later. They are strata of their own, unless they are very few.
 
 Other labels are extras: they are counted and shown, never weighted.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -47,9 +48,11 @@ from judgeboard.store.strata import (
     GOOD,
     UNUSABLE,
     JudgedAnswers,
+    RandomOrder,
     count_log,
     drawn_answers,
     judged_answers,
+    judged_until,
     picked_answers,
     reviewed_in_random_order,
     undecided_answers,
@@ -72,7 +75,7 @@ _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves i
 class StratumName(NamedTuple):
     """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it).
 
-    ``is_later``: the answers were logged after a sample was drawn that other strata have labels of.
+    ``is_later``: the answers were logged or judged after a sample was drawn that other strata have labels of.
     """
 
     picked: Picked
@@ -97,6 +100,7 @@ class SampledLabels:
 
     One count per stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they
     skipped, ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed,
+    ``uncounted`` those of them whose label does not count yet, because people labelled the worst flagged answers first,
     ``unlabelled`` all answers without a label, ``judged_by`` the answers with a usable verdict (with a score, if the
     grade is one), and ``judged_bad_by`` those that the judge calls bad.
     """
@@ -114,6 +118,7 @@ class SampledLabels:
     undecided: IntArray
     drawn: IntArray
     waiting: IntArray
+    uncounted: IntArray
     unlabelled: IntArray
     judged_bad_by: IntArray
     judged_by: IntArray
@@ -197,6 +202,13 @@ def sampled_labels(
     return LabelledAnswers(connection, version, where).sample()
 
 
+class ReviewedInQueues(NamedTuple):
+    """Which of the `LabelledAnswers` were reviewed in some queues, and which of them each queue could draw (masks)."""
+
+    reviewed: BoolArray
+    drawn_from: tuple[BoolArray, ...]
+
+
 class LabelledAnswers:
     """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
 
@@ -256,7 +268,7 @@ class LabelledAnswers:
         self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._within: list[tuple[BoolArray, BoolArray, bool]] = []
-        self._last_ids: list[int] = []
+        self._could_be_drawn: list[BoolArray] = []
         self._read_random_orders(connection, where)
         of_prompts = answers.response_ids[shown]
         not_judged = (
@@ -278,8 +290,8 @@ class LabelledAnswers:
                 # Graded answers are left out as decided flags are, so a filter graded=no changes nothing.
                 reviewed, of_flags = reviewed & self.drawn, True
                 of_queue = replace(of_queue, rules=(), graded=of_queue.graded or None)
-            elif each.last_id is not None and reviewed.any():
-                self._last_ids.append(each.last_id)
+            elif reviewed.any():
+                self._could_be_drawn += self._drawn_from(connection, each)
             in_order = self._flags_in_random_order if of_flags else self.in_random_order
             if of_queue in (RowFilter(), where):
                 in_order |= reviewed
@@ -287,17 +299,37 @@ class LabelledAnswers:
                 matching = np.isin(ids, matching_answers(connection, of_queue))
                 self._within.append((matching, reviewed, of_flags))
 
+    def _drawn_from(self, connection: Connection, order: RandomOrder) -> Iterator[BoolArray]:
+        """Yield which of the answers a queue could draw, a mask; nothing if all of them join the queue."""
+        if order.last_id is None:
+            return
+        ids = self.answers.response_ids
+        could = ids <= order.last_id
+        for version_id, at in order.judged_by:
+            is_asked = self.version is not None and version_id == self.version.id
+            judged = judged_until(connection, version_id, at, ids[could], is_asked=is_asked)
+            could[could] = judged | np.isin(ids[could], order.reviewed)
+        yield could
+
+    def reviewed_in(self, connection: Connection, orders: Sequence[RandomOrder]) -> ReviewedInQueues:
+        """Return which answers were reviewed in queues in random order that were drawn from a part of all answers."""
+        reviewed = [np.isin(self.answers.response_ids, each.reviewed) for each in orders]
+        return ReviewedInQueues(
+            np.logical_or.reduce(reviewed) if reviewed else np.zeros(len(self.labelled), dtype=np.bool_),
+            tuple(could for each in orders for could in self._drawn_from(connection, each)),
+        )
+
     def sample(
         self,
         inside: BoolArray | IntArray | None = None,
         *,
         by_group: bool = True,
-        also_in_random_order: BoolArray | None = None,
+        also_in_random_order: ReviewedInQueues | None = None,
     ) -> SampledLabels:
         """Return the sampled labels of the answers ``inside`` (a mask or ascending row numbers; default: all).
 
         Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts. Of the
-        answers ``inside``, those ``also_in_random_order`` (a mask) were reviewed in a random order of these answers.
+        answers ``inside``, those ``also_in_random_order`` were reviewed in a random order of these answers.
         """
         chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
         everything = chosen is None or len(chosen) == len(self.labelled)
@@ -306,7 +338,7 @@ class LabelledAnswers:
         labelled, values, drawn = self.labelled[rows], self.values[rows], self.drawn[rows]
         in_random_order, flags_in_random_order = self.in_random_order[rows], self._flags_in_random_order[rows]
         if also_in_random_order is not None:
-            in_random_order = in_random_order | also_in_random_order[rows]
+            in_random_order = in_random_order | also_in_random_order.reviewed[rows]
         for matching, reviewed, flagged_only in self._within:
             if matching[rows].all() and flagged_only:
                 flags_in_random_order = flags_in_random_order | reviewed[rows]
@@ -318,7 +350,8 @@ class LabelledAnswers:
         picked = self.picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
         split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
-        draws = self._draws(answers.response_ids, in_random_order & labelled)
+        could_be_drawn = [*self._could_be_drawn, *(also_in_random_order.drawn_from if also_in_random_order else ())]
+        draws = _missed_draws([each[rows] for each in could_be_drawn], in_random_order & labelled)
         names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
         complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
         finished = complete[strata]
@@ -370,6 +403,7 @@ class LabelledAnswers:
             undecided=count(undecided & (by_lot | finished)),
             drawn=count(drawn),
             waiting=count(waiting),
+            uncounted=count(drawn & labelled & ~sampled),
             unlabelled=count(~done),
             judged_bad_by=count(answers.verdicts == BAD),
             judged_by=count(split != UNUSABLE),
@@ -400,20 +434,6 @@ class LabelledAnswers:
         groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")
-
-    def _draws(self, response_ids: IntArray, reviewed: BoolArray) -> IntArray:
-        """Return for each answer how many samples were drawn before it was logged, and so without it.
-
-        A draw does not count if so few answers were logged after it that a sample as large as those ``reviewed`` among
-        the earlier answers would often leave all of them out.
-        """
-        kept: list[int] = []
-        for last_id in sorted(set(self._last_ids)):
-            earlier = response_ids <= last_id
-            share = (reviewed & earlier).sum() / max(earlier.sum(), 1)
-            if (1 - share) ** (~earlier).sum() <= _LEFT_OUT_BY_CHANCE:
-                kept.append(last_id)
-        return np.searchsorted(np.array(kept, dtype=np.int64), response_ids)
 
     def _joined(
         self,
@@ -467,6 +487,23 @@ class LabelledAnswers:
     @cached_property
     def _type_names(self) -> npt.NDArray[np.str_]:
         return np.array(self.answers.query_types.names or ("",), dtype=np.str_)
+
+
+def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray) -> IntArray:
+    """Return for each answer a number of the samples that it could not be drawn in, 0: none.
+
+    A draw does not count if it missed so few answers that a sample as large as those ``reviewed`` among the others
+    would often leave all of them out.
+    """
+    numbers = np.zeros(len(reviewed), dtype=np.int64)
+    for could in could_be_drawn:
+        share = (reviewed & could).sum() / max(could.sum(), 1)
+        if (1 - share) ** (~could).sum() <= _LEFT_OUT_BY_CHANCE:
+            numbers = 2 * numbers + ~could
+            occurring = np.bincount(numbers) > 0
+            occurring[0] = True  # the number of answers that no draw missed, also if there are none
+            numbers = (np.cumsum(occurring) - 1)[numbers]
+    return numbers
 
 
 def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:

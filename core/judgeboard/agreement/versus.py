@@ -113,7 +113,7 @@ class BothJudged:
         self.rows: IntArray = rows[order]
         self.verdicts = self.loaded.answers.verdicts[self.rows], self.other.answers.verdicts[others[order]]
         of_queues = reviewed_where_verdicts_differ(connection, [each.id for each in versions])
-        self._in_queues: BoolArray = np.isin(ids, of_queues)
+        self._in_queues = self.loaded.reviewed_in(connection, of_queues)
         self._logged = count_log(connection, where)
 
     def sampled_where_they_differ(self, inside: BoolArray | None = None) -> SampledLabels:

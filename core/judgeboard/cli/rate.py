@@ -133,7 +133,9 @@ def plan_command(
         )
     first = plans[0]
     options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
-    if first.more and question != "versions" and _is_worth_labelling(first):
+    if first.to_label is not None:
+        options.suggest_command(first.to_label.command)
+    elif first.more and question != "versions" and _is_worth_labelling(first):
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         named += [word for condition in conditions_of(where) for word in ("--where", condition)]
@@ -155,5 +157,6 @@ def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
         yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
     if plan.more and _is_worth_labelling(plan):
         for stratum in plan.strata:
-            title, labelled = stratum_title(stratum, plan.strata), f"({stratum.labelled:,} labelled)"
-            yield f"  {title}: {stratum.labels:,} of {counted(stratum.answers, 'answer')} {labelled}"
+            count = f"{counted(stratum.labelled, 'label')} {'counts' if stratum.labelled == 1 else 'count'}"
+            title = stratum_title(stratum, plan.strata)
+            yield f"  {title}: {stratum.labels:,} of {counted(stratum.answers, 'answer')} ({count})"

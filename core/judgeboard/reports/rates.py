@@ -42,7 +42,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     return Table(columns, tuple(rows))
 
 
-_LOGGED = {False: "before the sample was drawn", True: "after it"}
+_LATER = {False: "before the sample was drawn", True: "after it"}
 
 
 def rate_notes(result: RateResult) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _is_weighted(result: RateResult) -> bool:
 def strata_table(result: RateResult) -> Table:
     """Return the strata of all answers with their labels."""
     columns = (
-        Column("Logged"),
+        Column("Logged and judged"),
         Column("Flagged"),
         Column("Judge"),
         Column("Answers", "count"),
@@ -69,7 +69,7 @@ def strata_table(result: RateResult) -> Table:
     split = {each.picked for each in result.strata if each.verdict}
     rows = (
         (
-            _LOGGED[each.is_later] if later else None,
+            _LATER[each.is_later] if later else None,
             each.picked,
             each.verdict or ("other" if each.picked in split else "any"),
             each.N,
@@ -78,7 +78,7 @@ def strata_table(result: RateResult) -> Table:
         )
         for each in result.strata
     )
-    return Table(columns, tuple(rows)).without_empty({"Logged", "Bad"})
+    return Table(columns, tuple(rows)).without_empty({"Logged and judged", "Bad"})
 
 
 def agreement_table(result: RateResult) -> Table:

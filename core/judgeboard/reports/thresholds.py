@@ -50,8 +50,8 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
         n = proposed[0].flagged.n
         half = f"the {counted(n, 'label')}" if len(result.thresholds) == 1 else "those"
         measured_on = (
-            f"Both thresholds are measured on the same labels: {half} that were not used to choose. `rate` measures the "
-            f"threshold in force on all labels."
+            f"Both thresholds are measured on the same labels: {half} that were not used to choose. "
+            "`rate` measures the threshold in force on all labels."
         )
     notes = [measured_on]
     other = "the proposed threshold" if any(each.is_advised for each in result.thresholds) else "the other threshold"

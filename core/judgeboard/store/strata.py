@@ -1,6 +1,6 @@
 """Answers as columns, for figures about all of them, and random draws within strata of flags and verdicts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
@@ -28,7 +28,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_i
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queues import ANSWERS, list_queues
+from judgeboard.store.queues import ANSWERS, Queue, list_queues
 from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import (
@@ -211,12 +211,14 @@ class RandomOrder:
 
     ``flagged_only`` queues have answers with open flags only, so answers that people decided before are not in them.
     The others are drawn from all answers that match ``where``. A queue with a number of items is drawn once: answers
-    with an id above ``last_id`` were logged later (None: later answers join the queue).
+    with an id above ``last_id`` were logged later (None: later answers join the queue). A planned queue is drawn from
+    the answers that its judge versions were asked about until then: ``judged_by`` has their ids with this time.
     """
 
     where: RowFilter
     flagged_only: bool
     last_id: int | None
+    judged_by: tuple[tuple[int, datetime], ...]
     reviewed: IntArray
 
 
@@ -225,12 +227,48 @@ def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
 
     Items that a person added, repeats and tests do not count, and no queue of answers on which two judges differ.
     """
-    queue_ids: dict[tuple[RowFilter, bool, int | None], list[int]] = {}
-    for queue in list_queues(connection, subject=ANSWERS):
-        if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference:
-            last_id = None if queue.max_items is None else _last_logged(connection, queue.created_at)
-            queue_ids.setdefault((queue.filter, queue.flagged_only, last_id), []).append(queue.id)
+    return _random_orders(
+        connection,
+        (
+            queue
+            for queue in list_queues(connection, subject=ANSWERS)
+            if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference
+        ),
+    )
+
+
+def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[RandomOrder]:
+    queue_ids: dict[tuple[RowFilter, bool, int | None, tuple[tuple[int, datetime], ...]], list[int]] = {}
+    for queue in queues:
+        last_id = None if queue.max_items is None else _last_logged(connection, queue.created_at)
+        judged_by = tuple((version_id, queue.created_at) for version_id in _planned_versions(queue))
+        queue_ids.setdefault((queue.filter, queue.flagged_only, last_id, judged_by), []).append(queue.id)
     return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
+
+
+def _planned_versions(queue: Queue) -> tuple[int, ...]:
+    """Return the ids of the judge versions whose verdicts decided the draw of a queue, ascending."""
+    stored = [(queue.plan or {}).get(name) for name in STORED_AS.values()]
+    return tuple(sorted(each for each in stored if each is not None))
+
+
+def judged_until(connection: Connection, version_id: int, at: datetime, ids: IntArray, *, is_asked: bool) -> BoolArray:
+    """Return for each answer whether a judge version was asked about it until this time.
+
+    ``is_asked``: it was asked about all of them until today. If the version has no judgment any more, all count.
+    """
+    judged = np.ones(len(ids), dtype=np.bool_)
+    if not is_asked:
+        asked = judged_answers(connection, version_id, Cuts(0), score=None, groups=False).response_ids
+        if not len(asked):
+            return judged
+        judged = np.isin(ids, asked)
+    query = select(JUDGMENT.c.response_id).where(JUDGMENT.c.judge_version_id == version_id)
+    later = np.intersect1d(read_columns(connection, query.where(JUDGMENT.c.created_at > at))[0], ids)
+    # Two queries: in one, SQLite would search all earlier judgments for each later one.
+    judged_again = JUDGMENT.c.created_at <= at, JUDGMENT.c.response_id.in_(listed(connection, later.tolist()))
+    again = read_columns(connection, query.where(*judged_again))[0] if len(later) else no_ints()
+    return judged & ~np.isin(ids, np.setdiff1d(later, again))
 
 
 def _last_logged(connection: Connection, at: datetime) -> int:
@@ -250,20 +288,21 @@ def _last_logged(connection: Connection, at: datetime) -> int:
     return low
 
 
-def reviewed_where_verdicts_differ(connection: Connection, version_ids: Collection[int]) -> IntArray:
-    """Return the ids, ascending, of answers that people reviewed in queues planned for these two judge versions.
+def reviewed_where_verdicts_differ(connection: Connection, version_ids: Collection[int]) -> list[RandomOrder]:
+    """Return the answers that people reviewed in queues planned for these two judge versions, by when they were drawn.
 
     These are random samples of all answers on which the verdicts of both differ; queues with a filter do not count.
     """
-    ids = [
-        queue.id
-        for queue in list_queues(connection, subject=ANSWERS)
-        if queue.of_difference
-        and queue.plan is not None
-        and {queue.plan[name] for name in STORED_AS.values()} == set(version_ids)
-        and queue.filter == RowFilter()
-    ]
-    return _reviewed_in(connection, ids)
+    return _random_orders(
+        connection,
+        (
+            queue
+            for queue in list_queues(connection, subject=ANSWERS)
+            if queue.of_difference
+            and _planned_versions(queue) == tuple(sorted(version_ids))
+            and queue.filter == RowFilter()
+        ),
+    )
 
 
 def _reviewed_in(connection: Connection, queue_ids: Collection[int]) -> IntArray:

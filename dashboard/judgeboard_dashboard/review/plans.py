@@ -6,6 +6,7 @@ from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_
 from judgeboard.agreement.plans import draw_plan, plans_for_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
+from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.people.permissions import Action, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
@@ -19,6 +20,7 @@ from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import CREATED, QUEUES, known_people
 from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, reading, saving, stacking_columns, store
+from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
@@ -31,7 +33,7 @@ TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": 
 COLUMNS: Columns[tuple[str, PlannedStratum]] = {
     Column("Stratum", width=220): lambda line: line[0],
     Column("Answers", "count", width=85): lambda line: line[1].answers,
-    Column("Labelled", "count", width=85, help="Labels that are a random sample"): lambda line: line[1].labelled,
+    Column("Labels", "count", width=85, help="Labels that count already"): lambda line: line[1].labelled,
     Column("To label", "count", width=85): lambda line: line[1].labels,
 }
 
@@ -68,6 +70,9 @@ def plan_segment() -> None:
         show(tag("div", tag("b", first), cls="jb-say"))
         for sentence in others:
             show(tag("div", sentence, cls="jb-say"))
+        if plan.to_label is not None:
+            sample = Rows("queue", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
+            open_button("Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:")
         if plan.more:
             if plan.minutes is None:
                 caption("The time is shown once people have reviewed some answers.")

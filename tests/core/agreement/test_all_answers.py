@@ -97,7 +97,10 @@ def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(sqlite_log: Gra
     flag(sqlite_log, judged[60:120], "random_sample")
     label(sqlite_log, judged[80:120], truth(judged))
     result = measure_agreement(sqlite_log.store)
-    assert result.sentence.startswith("There is no figure of all 240 answers with a usable verdict yet: it needs ")
+    start = (
+        "There is no figure of all 240 answers with a usable verdict yet: none of the 80 flagged answers has a label"
+    )
+    assert result.sentence.startswith(start)
     assert (result.answers, reliance_of(result)) == (None, Reliance.UNKNOWN)
 
 
@@ -180,11 +183,14 @@ def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_an
 
 def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
     result = measure_agreement(flagged_alone.store)
-    missing, figure, *others, labelled, error = result.sentence.split(". ")
+    missing, advice, figure, *others, labelled, error = result.sentence.split(". ")
     assert missing == (
-        "There is no figure of all 240 answers with a usable verdict yet: it needs about 40 labels of a random sample "
-        "of the 160 answers that no rule flagged (`judgeboard queue create sample --where rule=random_sample --where "
-        "graded=no --order random`)"
+        "There is no figure of all 240 answers with a usable verdict yet: none of the 160 answers that no rule flagged "
+        "has a label of a random sample"
+    )
+    assert advice == (
+        "Label the random sample: 40 of its answers have no label (`judgeboard queue create sample --where "
+        "rule=random_sample --where graded=no --order random`)"
     )
     assert figure.startswith("On the 80 graded answers alone, which are no random sample, judge and people agree on ")
     assert all(each.startswith("On these answers, ") for each in others)
@@ -230,9 +236,10 @@ def test_weighted_figures_do_not_err_in_a_direction(flagged_and_drawn: GradedLog
 def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
     result = measure_agreement(worst_first.store)
     assert result.sentence.startswith(
-        "There is no figure of all 240 answers with a usable verdict yet: it needs about 60 labels of a random sample "
-        "of them (`judgeboard queue create sample --where rule=random_sample --where graded=no --order random`). On "
-        "the 30 graded answers alone, which are no random sample, "
+        "There is no figure of all 240 answers with a usable verdict yet: none of the 240 answers has a label of a "
+        "random sample. Label the random sample: 100 of its answers have no label (`judgeboard queue create sample "
+        "--where rule=random_sample --where graded=no --order random`). On the 30 graded answers alone, which are no "
+        "random sample, "
     )
     assert result.to_label is not None
     assert result.to_label.waiting == 100

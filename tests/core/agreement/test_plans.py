@@ -15,6 +15,7 @@ from judgeboard.agreement import samples
 from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, Question, sentences_of, stratum_title
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
@@ -233,6 +234,62 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
         planned(store, 0.5, "outcome", by_query_type=True)
 
 
+def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*([0.1] * 40), *([0.9] * 160))
+    labelled_queue(case, 60, lambda id_: id_ <= 40)
+    decided = planned(store, 0.5, "outcome")
+    assert (decided.so_far.is_decided, decided.more) == (True, 0)
+    assert decided.sentences[0].startswith("You may stop: "), "one advice"
+    assert "are enough" not in " ".join(decided.sentences)
+    case.flagged(*([0.1] * 300))
+    grown = planned(store, 0.5, "outcome")
+    assert (grown.so_far.answers, grown.so_far.later, grown.so_far.is_decided) == (200, 300, False)
+    told = " ".join(grown.sentences)
+    assert "You may stop" not in told
+    assert "the share of bad answers is below 50 %, of the 200 answers that it was drawn from." in told
+    assert "300 answers were logged or judged later, and these labels say nothing about them." in told
+
+
+def test_a_queue_without_more_answers_does_not_say_label_on(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*([0.1] * 40), *([0.9] * 160))
+    labelled_queue(case, 60, lambda id_: id_ <= 40)
+    plan = planned(store, 0.22, "outcome")
+    assert (plan.so_far.decided_after, plan.so_far.left) == (None, 0)
+    assert "This queue has no more answers." in plan.so_far.sentence
+    assert "No more labels are needed" not in " ".join(plan.sentences)
+
+
+def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: GradedLog) -> None:
+    log.review_all(judged(log, [0.9] * 12), label=GOOD)
+    first, *others = planned(log.store, 0.5, "outcome").sentences
+    assert first.startswith("All 12 answers have a label. ")
+    assert others == ["`judgeboard rate` shows the share with its interval."]
+
+
+def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> None:
+    """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
+    ids = flagged_log(log)
+    flag(log, [ids[each] for each in [*FLAGGED[:30], *OTHERS[:60]]], "random_sample")
+    label(log, ids, np.concatenate([FLAGGED[20:100], OTHERS[:60]]))
+    need = measure_rate(log.store).to_label
+    assert (need.drawn, need.waiting, need.uncounted) == (30, 20, 10)
+    for question in ("rate", "outcome", "kappa"):
+        plan = planned(log.store, 0.1, question)
+        assert (plan.to_label.command, plan.to_label.waiting) == (need.command, need.waiting)
+        assert plan.sentences[0] == (
+            "First label the 20 open answers of the random sample, then plan again. 10 of the 30 sampled flagged "
+            "answers are labelled, but only because they were worst. They count when the other 20 are labelled."
+        )
+        assert "No more labels" not in " ".join(plan.sentences)
+    told = " ".join(planned(log.store, 0.1).sentences)
+    assert "(60 labels count already)" in told
+    assert "80 other labels do not count, because they are not known to be a random sample." in told
+    label(log, ids, FLAGGED[:20])
+    assert planned(log.store, 0.1).to_label is None
+
+
 def test_labels_behind_an_unreviewed_answer_do_not_count_for_an_outcome(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.9] * 100))
@@ -304,7 +361,7 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
         (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "A label of the 1 answer may not"),
         (
             LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
-            "Label 1 more answer (1 has a label already). All 2 labels then show the share of bad answers to ±5 ",
+            "Label 1 more answer (1 label counts already). All 2 labels then show the share of bad answers to ±5 ",
         ),
         (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
     ],

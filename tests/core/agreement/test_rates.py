@@ -14,12 +14,14 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.rates import RateResult, measure_rate
-from judgeboard.agreement.samples import sampled_labels
+from judgeboard.agreement.samples import SampledLabels, sampled_labels
+from judgeboard.agreement.versus import BothJudged
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, FlagState, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.reports.rates import rate_lines
 from judgeboard.stats.estimates import percent
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
@@ -222,8 +224,8 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
     assert result.sentence == (
         f"The share of bad answers is between {percent(low)} and {percent(high)} (95 % confidence), whatever the "
-        "unlabelled answers are: none of the 30 answers that no rule flagged has a label of a random sample. Label all "
-        "of them."
+        "unlabelled answers that no rule flagged are: none of the 30 answers that no rule flagged has a label of a "
+        "random sample. Label all of them."
     )
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
@@ -249,7 +251,7 @@ def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     assert (result.n_labelled, result.extras) == (20, 15)
     assert (result.warnings[0].code, result.warnings[0].text) == (
         "picked_labels",
-        "15 labels are of answers that are not known to be selected at random, so they do not count here.",
+        "15 labels are not known to be a random sample, so they do not count here.",
     )
 
 
@@ -291,7 +293,13 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     half_way = measure_rate(log.store)
     assert half_way.extras == 12 + 10, "the twelve worst, and the drawn ones that were reached before five others"
     assert half_way.estimate.value is None
+    assert half_way.sentence.endswith(
+        "whatever the unlabelled flagged answers are: 10 of the 15 sampled flagged answers are labelled, but only "
+        "because they were worst. They count when the other 5 are labelled."
+    )
     assert half_way.to_label is not None
+    for lines in (rate_lines(half_way), [measure_agreement(log.store).sentence]):
+        assert half_way.to_label.command in " ".join(lines)
     label(log, judged[20:25])
     result = measure_rate(log.store)
     assert result.extras == 12, "the twelve worst: no drawn answer waits"
@@ -411,18 +419,28 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert agreement.statistics["agreement"].value is not None
     assert agreement.answers is None
     assert agreement.sentence.startswith(
-        "There is no figure of all 40 answers with a usable verdict yet: it needs 15 more labels (`judgeboard queue "
-        "create sample --plan rate --n 15`). On the 25 graded answers alone, which are no random "
-        "sample, "
+        "There is no figure of all 40 answers with a usable verdict yet: only 8 of the 40 answers have a label of a "
+        "random sample. Label the 15 of them that have no label at all, for a first figure (`judgeboard queue create "
+        "sample --plan rate --n 15`). On the 25 graded answers alone, which are no random sample, "
     )
 
 
 def random_queue(
-    log: GradedLog, ids: Collection[int], *, flagged_only: bool = False, at: datetime = NOW, **where: Any
+    log: GradedLog,
+    ids: Collection[int],
+    *,
+    flagged_only: bool = False,
+    at: datetime = NOW,
+    planned_for: Collection[int] = (),
+    **where: Any,
 ) -> dict[int, int]:
     """Store a queue in random order with these answers; return its items by answer."""
-    queue = {"name": "lots", "created_by": "test", "created_at": at, "sort": "random", "flagged_only": flagged_only}
+    queue: dict[str, Any] = {"name": "lots", "created_by": "test", "created_at": at}
+    queue |= {"sort": "random", "flagged_only": flagged_only}
     item = {"position": 0, "joined_at": NOW}
+    if planned_for:
+        names = (("judge_version_id", "judge"), ("other_judge_version_id", "other_judge"))
+        queue["plan"] = {name: id_ for id_, pair in zip(planned_for, names, strict=False) for name in pair}
     with log.store.writing() as connection:
         queue_id = connection.execute(
             insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": len(ids), "filter": where}
@@ -458,7 +476,7 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
     judge(log, later)
     result = measure_rate(log.store)
     assert result.value is None
-    assert "logged after the sample was drawn" in result.sentence
+    assert "logged or judged after the sample was drawn" in result.sentence
     label(log, later[:6], later[:6])  # chosen ones
     flag(log, [*few, *later[10:]])
     label(log, [*few, *later[10:]], later[10:25])
@@ -466,6 +484,56 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
     assert known.value is not None
     assert {(each.N, each.n) for each in known.strata if each.is_later} == {(11, 8), (29, 22)}
     assert known.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
+
+
+def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
+    ids, version = log.answers(80), log.version()
+    log.say(version, {each: {"label": GOOD} for each in ids[:40]})
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[version.id])
+    for each, item in items.items():
+        log.review(each, label=GOOD, queue_item_id=item)
+    assert measure_rate(log.store).value == 0
+    log.say(version, {each: {"label": GOOD} for each in ids[:20]})
+    assert measure_rate(log.store).value == 0, "answers that are judged again could be drawn"
+    log.say(version, {each: {"label": GOOD} for each in ids[40:]})
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert "none of the 40 answers that were logged or judged after the sample was drawn" in result.sentence
+    assert {(each.N, each.n, each.is_later) for each in result.strata} == {(40, 20, False), (40, 0, True)}
+
+
+def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(log: GradedLog) -> None:
+    ids = log.answers(80)
+    drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
+    log.say(drawn_for, {each: {"label": GOOD} for each in ids[:40]})
+    log.say(newer, {each: {"label": GOOD} for each in ids[:40]})
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[drawn_for.id])
+    for each, item in items.items():
+        log.review(each, label=GOOD, queue_item_id=item)
+    assert measure_rate(log.store, judge_version=newer.id).value == 0
+    log.say(newer, {each: {"label": GOOD} for each in ids[40:]})
+    assert measure_rate(log.store, judge_version=newer.id).value is None
+    assert measure_rate(log.store, judge_version=drawn_for.id).value == 0
+
+
+def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
+    ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
+    for version, verdict in zip(versions, (GOOD, BAD), strict=True):
+        log.say(version, {each: {"label": verdict} for each in ids[:40]})
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[each.id for each in versions])
+    for each, item in items.items():
+        log.review(each, label=GOOD, queue_item_id=item)
+
+    def where_they_differ() -> SampledLabels:
+        with log.store.reading() as connection:
+            return BothJudged(connection, versions).sampled_where_they_differ()
+
+    assert not where_they_differ().has_gap
+    for version, verdict in zip(versions, (GOOD, BAD), strict=True):
+        log.say(version, {each: {"label": verdict} for each in ids[40:]})
+    sample = where_they_differ()
+    assert sample.has_gap
+    assert {(each.answers, each.labelled) for each in sample.counts} == {(40, 20), (40, 0)}
 
 
 def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
