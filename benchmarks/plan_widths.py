@@ -84,6 +84,7 @@ def sample_of(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, labelled:
         undecided=np.zeros(2, dtype=np.int64),
         drawn=np.zeros(2, dtype=np.int64),
         waiting=np.zeros(2, dtype=np.int64),
+        uncounted=np.zeros(2, dtype=np.int64),
         unlabelled=np.bincount(strata[~labelled], minlength=2),
         judged_bad_by=np.array([0, int(judged_bad.sum())]),
         judged_by=np.bincount(strata, minlength=2),
