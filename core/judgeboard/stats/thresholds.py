@@ -202,7 +202,8 @@ def cost_change(flagged: BoolArray, before: BoolArray, bad: BoolArray, cost: flo
     estimate, changed = mean_estimate(change, groups), int((bad & (flagged != before)).sum())
     if estimate.low is None or changed >= FEWEST_CHANGED:
         return estimate
-    few = f"no interval: only {changed} of the changed answers {'is' if changed == 1 else 'are'} bad, and at least {FEWEST_CHANGED} are needed"
+    bad_words = "1 of the changed answers is bad" if changed == 1 else f"{changed} of the changed answers are bad"
+    few = f"no interval: only {bad_words}, and at least {FEWEST_CHANGED} are needed"
     return measured(float(change.mean()), len(change), reason=few)
 
 
