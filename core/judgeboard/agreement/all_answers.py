@@ -9,7 +9,14 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.choice import By, slices_of
-from judgeboard.agreement.samples import JudgeVerdict, LabelledAnswers, Picked, SampledLabels
+from judgeboard.agreement.samples import (
+    HIDDEN_ADVICE,
+    JudgeVerdict,
+    LabelledAnswers,
+    Picked,
+    SampledLabels,
+    hidden_words,
+)
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
@@ -49,8 +56,9 @@ class ToLabel:
     ``unlabelled`` counts the answers among them that have no label at all; the labels of others are no sample.
     Of the ``drawn`` answers among them, which are in the random sample, nobody has reviewed ``waiting``, and
     ``uncounted`` have a label that does not count before the others have one, because people labelled the worst flagged
-    answers first. If ``waiting`` are too few, a queue of ``queue`` answers in random order has about ``labels`` of
-    ``answers``. ``command`` creates the queue.
+    answers first. The viewer has to review ``hidden`` answers blind before they count. If ``waiting`` are too few, a
+    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue, or
+    lists the queues of hidden answers.
     """
 
     words: str
@@ -63,10 +71,13 @@ class ToLabel:
     uncounted: int
     queue: int | None
     command: str
+    hidden: int = 0
 
     @property
     def missing(self) -> str:
         """What is missing: "none of the 448 flagged answers has a label of a random sample"."""
+        if self.hidden:
+            return hidden_words(self.hidden, self.answers)
         if self.uncounted:
             are, they = ("is", "it was") if self.uncounted == 1 else ("are", "they were")
             some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {are} labelled"
@@ -82,6 +93,8 @@ class ToLabel:
     @property
     def advice(self) -> str:
         """How many of these answers to label."""
+        if self.hidden:
+            return HIDDEN_ADVICE
         if self.queue is None and self.uncounted:
             do = "It counts" if self.uncounted == 1 else "They count"
             return f"{do} when {self._open_words} labelled."
@@ -205,7 +218,7 @@ def in_all_answers(
     labelled_shares = None
     if loaded.grade == "label":
         called = sample.judged_bad, sample.judged - sample.judged_bad
-        if all(called):
+        if all(called) and not sample.hidden:
             labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
             labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
         judged = ~np.isnan(sample.all_verdicts)
@@ -281,6 +294,9 @@ def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | N
     ``where`` of the sample, and its grade.
     """
     counts = counts_of(sample)
+    if hidden := sample.hidden:
+        total = sum(each.N for each in counts)
+        return ToLabel("answers", total, 0, hidden, hidden, 0, 0, 0, None, "judgeboard queue list", hidden)
     missing = [place for place, each in enumerate(counts) if not each.n]
     if not missing and len(sample.response_ids) < least:
         missing = [place for place, each in enumerate(counts) if each.n < each.N]
@@ -319,6 +335,7 @@ def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> s
         words = "answers that no rule flagged"
     elif classes == {"yes"}:
         words = "flagged answers"
+    counts = [each for each in counts if each.picked != "hidden"]
     others = [each for each in counts if each not in part and each.is_later in {of_part.is_later for of_part in part}]
     if len(verdicts) == 1 and any(each.picked in classes for each in others):
         (verdict,) = verdicts

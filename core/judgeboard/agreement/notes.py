@@ -148,6 +148,8 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     need = in_all.to_label
     if need is None:
         return f"{start} people did not decide any answer of a part of them."
+    if need.hidden:
+        return f"{start} {need.missing}. {need.advice}"
     return f"{start} {need.missing}. {need.advice.removesuffix('.')} (`{need.command}`)."
 
 

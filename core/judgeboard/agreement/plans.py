@@ -135,18 +135,7 @@ def plan_labels(
     that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no answer matches, or the number of versions
     does not fit.
     """
-    if question not in get_args(Question):
-        raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
-    if not EXACT < reach < 1:
-        raise BadInput(f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}")
-    if question == "judges" and len(versions) != 2:
-        raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
-    if question == "outcome" and by_query_type:
-        raise BadInput("a plan for an outcome is about all answers that match: use --where instead of --by")
-    if question != "judges" and len(versions) > 1:
-        raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
-    if question == "kappa" and not versions:
-        raise BadInput("a plan for kappa needs a judge: make judgments with `judgeboard judge` first")
+    _check_request(question, reach, versions, by_query_type=by_query_type)
     both = BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
     sources = (
         [both.loaded, both.other]
@@ -166,8 +155,10 @@ def plan_labels(
         made_prompt=_made_prompt(sources),
     )
     if question == "outcome":
-        now = len(sources[0].answers.response_ids)
+        now = len(sources[0].answers.response_ids) + sources[0].hidden()
         start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now))
+    if start.so_far is None:  # the reviewed items of a queue are a sample, whether its others are hidden or not
+        sources[0].check_nothing_hidden("a plan")
     inside: dict[str | None, IntArray | None] = {None: None}
     if by_query_type:
         inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
@@ -176,6 +167,21 @@ def plan_labels(
         _plan(each, sources[0], rows, where) if both is None else _for_judges(each, both, rows)
         for each, rows in zip(starts, inside.values(), strict=True)
     )
+
+
+def _check_request(question: Question, reach: float, versions: Sequence[StoredVersion], *, by_query_type: bool) -> None:
+    if question not in get_args(Question):
+        raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
+    if not EXACT < reach < 1:
+        raise BadInput(f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}")
+    if question == "judges" and len(versions) != 2:
+        raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
+    if question == "outcome" and by_query_type:
+        raise BadInput("a plan for an outcome is about all answers that match: use --where instead of --by")
+    if question != "judges" and len(versions) > 1:
+        raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
+    if question == "kappa" and not versions:
+        raise BadInput("a plan for kappa needs a judge: make judgments with `judgeboard judge` first")
 
 
 def plans_for_rate(
@@ -188,6 +194,7 @@ def plans_for_rate(
     source = LabelledAnswers(connection, version, scores=False)
     if not len(source.answers.response_ids):
         raise BadInput("a plan needs answers: import some, and judge them")
+    source.check_nothing_hidden("a plan")
     pilot = _pilot(source.sample())
     start = LabelPlan(
         "rate",

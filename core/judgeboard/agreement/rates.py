@@ -210,9 +210,9 @@ class _Measure:
         estimate, effect = self._estimate(sample)
         is_label = grade == "label"
         between = of_undecided = None
-        if is_label and sample.has_gap:
+        if is_label and sample.has_gap and not sample.hidden:
             between = self._bounds(sample, inside)
-        elif is_label and _many(int(sample.undecided.sum()), len(sample.response_ids)):
+        elif is_label and not sample.hidden and _many(int(sample.undecided.sum()), len(sample.response_ids)):
             between = of_undecided = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
         agreement = in_all_answers(self.loaded, inside, self.target, sample)
@@ -238,8 +238,8 @@ class _Measure:
             extras=sample.extras,
             is_random=sample.is_random and not sample.extras,
             left_out=sample.left_out,
-            in_all_answers=agreement.statistics,
-            in_graded_answers=agreement.graded,
+            in_all_answers={} if sample.hidden else agreement.statistics,
+            in_graded_answers={} if sample.hidden else agreement.graded,
             people_alpha=people,
             warnings=tuple(_warnings(sample, grade, self.target, between, of_undecided, people, estimate)),
             to_label=None
@@ -255,6 +255,8 @@ class _Measure:
 
     def _judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
         grade, population = self.loaded.grade, sample.population
+        if sample.hidden:
+            return unmeasured(0, "some answers are hidden")
         if grade == "label":
             judged = self.loaded.judged(inside)
             answers = judged.answers.round().astype(np.int64)
@@ -288,7 +290,7 @@ def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Est
     n = len(sample.all_values)
     if not n:
         return unmeasured(0, "no labels")
-    if grade == "label" and n < n_answers and (sample.extras or not sample.is_random):
+    if grade == "label" and n < n_answers and (sample.extras or sample.hidden or not sample.is_random):
         return measured(float(sample.all_values.mean()), n, reason="no interval: the labels are no random sample")
     if grade == "label":
         return share_intervals([round(float(sample.all_values.sum()))], [n])[0]
@@ -436,7 +438,7 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     if need is None or not is_bounded:
         what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
         why = result.reason
-        if need is not None and need.uncounted:
+        if need is not None and (need.uncounted or need.hidden):
             return f"The {what} is not available: {need.missing}. {need.advice}"
         if not result.n_labelled:
             why = f"none of the {result.n_answers:,} answers has a grade of a random sample"

@@ -19,6 +19,9 @@ A queue with a number of items is drawn once. Answers that were logged later had
 that the judge of a planned queue judged later. They are strata of their own, unless they are very few.
 
 Other labels are extras: they are counted and shown, never weighted.
+
+Answers that are hidden from a blind reviewer are a stratum without labels. They were drawn by strata, so that the other
+answers alone are no sample of all. If they are very few, they are left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +35,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GradeName, combined_as, decoded, gold, people_values, person_grades
 from judgeboard.domain import Estimate, Label
-from judgeboard.errors import NotFound
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
@@ -40,6 +43,7 @@ from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, stra
 from judgeboard.stats.ratings import SCALES, PeopleValues, ratings_of
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import graded_reviews
+from judgeboard.store.hidden_rows import count_hidden
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, any_row
@@ -59,16 +63,19 @@ from judgeboard.store.strata import (
 )
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
+from judgeboard.text import counted
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
-Picked = Literal["no", "yes", "any"]
-"""Whether a rule other than the random sample flagged an answer; ``any``: a stratum has both kinds."""
+Picked = Literal["no", "yes", "any", "hidden"]
+"""Whether a rule other than the random sample flagged an answer; ``any``: a stratum has both kinds; ``hidden``: it has
+the answers that the viewer has to review blind."""
 JudgeVerdict = Literal["good", "bad", "unusable"]
 
 _PICKED: tuple[Picked, Picked] = ("no", "yes")
 _VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
 _CLASSES = len(_PICKED) * len(_VERDICTS)
+_FEW_HIDDEN = 0.05  # with a larger share of hidden answers, figures of all answers are not available
 _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves it out more often
 
 
@@ -132,6 +139,11 @@ class SampledLabels:
     def counts(self) -> tuple[Stratum, ...]:
         """The number of answers, labels and bad answers of each stratum."""
         return strata_of(self.population, self.labels)
+
+    @property
+    def hidden(self) -> int:
+        """The number of answers that are hidden from the viewer; 0 if they are very few."""
+        return sum(each.answers for each, name in zip(self.counts, self.strata, strict=True) if name.picked == "hidden")
 
     @property
     def has_gap(self) -> bool:
@@ -235,6 +247,7 @@ class LabelledAnswers:
         """
         self.grade = grade
         self.version = version
+        self._hidden = count_hidden(connection)
         self.where = where or RowFilter()
         self._connection = connection
         scale = SCALES[grade]
@@ -373,12 +386,14 @@ class LabelledAnswers:
         groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
         if not everything:  # numbers without gaps: the sums then cost what these answers cost, not what all cost
             groups = np.unique(groups, return_inverse=True)[1]
-        population, labels = summed(strata, scores, groups, len(kept), sampled, values[sampled])
+        hidden = self.hidden(len(strata))
+        size = len(kept) + bool(hidden)
+        population, labels = _summed_with_hidden(hidden, strata, scores, groups, len(kept), sampled, values[sampled])
         verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
         types = answers.query_types.at(sampled)
 
         def count(inside: BoolArray) -> IntArray:
-            return np.bincount(strata[inside], minlength=len(kept))
+            return np.bincount(strata[inside], minlength=size)
 
         left_out = {
             **(self.left_out if everything else {}),
@@ -397,7 +412,8 @@ class LabelledAnswers:
             strata=tuple(
                 self._name(int(code), classes, whole=bool(whole))
                 for code, classes, whole in zip(names[kept], flag_classes, several, strict=True)
-            ),
+            )
+            + (StratumName("hidden", None, False),) * bool(hidden),
             extras=int((labelled & ~sampled).sum()),
             left_out={reason: n for reason, n in left_out.items() if n},
             undecided=count(undecided & (by_lot | finished)),
@@ -413,6 +429,17 @@ class LabelledAnswers:
             is_sampled=sampled,
             is_random=bool(by_lot[sampled].all()),
         )
+
+    def hidden(self, answers: int | None = None) -> int:
+        """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
+        visible = len(self.labelled) if answers is None else answers
+        return self._hidden if self._hidden > _FEW_HIDDEN * (self._hidden + visible) else 0
+
+    def check_nothing_hidden(self, figure: str) -> None:
+        """Raise BadInput if a ``figure`` that counts all answers would leave out answers hidden from the viewer."""
+        if hidden := self.hidden():
+            words = hidden_words(hidden, hidden + len(self.labelled))
+            raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
 
     def judged(self, inside: BoolArray | None = None) -> Population:
         """Return the sums over the answers ``inside`` (default: all) with the verdicts (0 good, 1 bad) as strata."""
@@ -487,6 +514,38 @@ class LabelledAnswers:
     @cached_property
     def _type_names(self) -> npt.NDArray[np.str_]:
         return np.array(self.answers.query_types.names or ("",), dtype=np.str_)
+
+
+def _summed_with_hidden(
+    hidden: int,
+    strata: IntArray,
+    scores: FloatArray,
+    groups: IntArray,
+    count: int,
+    sampled: BoolArray,
+    values: FloatArray,
+) -> tuple[Population, Labels]:
+    """Return the sums over the answers, and over so many ``hidden`` ones, which are one more stratum and group."""
+    if not hidden:
+        return summed(strata, scores, groups, count, sampled, values)
+    group = int(groups.max(initial=-1)) + 1
+    return summed(
+        np.concatenate([strata, np.full(hidden, count)]),
+        np.concatenate([scores, np.zeros(hidden)]),
+        np.concatenate([groups, np.full(hidden, group)]),
+        count + 1,
+        np.concatenate([sampled, np.zeros(hidden, dtype=np.bool_)]),
+        values,
+    )
+
+
+def hidden_words(hidden: int, answers: int) -> str:
+    """Return "653 of the 1,344 answers are hidden from you until you have reviewed them blind"."""
+    are, them = ("is", "it") if hidden == 1 else ("are", "them")
+    return f"{hidden:,} of the {counted(answers, 'answer')} {are} hidden from you until you have reviewed {them} blind"
+
+
+HIDDEN_ADVICE = "Review them first, or ask somebody who is not assigned to their queue for this figure."
 
 
 def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray) -> IntArray:

@@ -301,4 +301,5 @@ def _unlabelled_words(sampled: SampledLabels) -> str | None:
     need = what_to_label(sampled)
     if need is None:
         return "Not available, because people did not decide any answer of a part of them."
-    return f"Not available, because {need.missing}. {need.advice} To create the queue: `{need.command}`."
+    reason = f"Not available, because {need.missing}. {need.advice}"
+    return reason if need.hidden else f"{reason} To create the queue: `{need.command}`."

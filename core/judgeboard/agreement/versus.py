@@ -85,12 +85,13 @@ def compare_versions(
 
     People's label of an answer is the adjudication, otherwise the majority; ties are left out. ``within`` (0 to 1) is
     the loss of the share right that still counts as good. Raises NotFound for an unknown version, and BadInput if both
-    are the same.
+    are the same, or if answers are hidden from the viewer.
     """
     versions = get_version(connection, first), get_version(connection, second)
     if versions[0].id == versions[1].id:
         raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
     both = BothJudged(connection, versions)
+    both.loaded.check_nothing_hidden("a comparison of versions")
     return both.compare(within, left_out=_left_out(connection, both))
 
 

@@ -107,7 +107,7 @@ def agreement_table(result: RateResult) -> Table:
 def rate_lines(result: RateResult) -> Iterator[str]:
     """Yield the sentence, the warnings and the tables."""
     yield result.sentence
-    if result.to_label is not None:
+    if result.to_label is not None and not result.to_label.hidden:
         yield f"To label answers: `{result.to_label.command}`"
     yield from (f"Note: {each.text}" for each in result.warnings)
     if result.left_out_sentence:

@@ -298,7 +298,7 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
         ("rate", version.id, implied_labels),
     )
     show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
-    if result.to_label is not None and permitted(Action.MAKE_QUEUES):
+    if result.to_label is not None and not result.to_label.hidden and permitted(Action.MAKE_QUEUES):
         open_button("Plan the labels", Rows("queue", {"show": PLAN}), key="rate_plan", icon=":material/playlist_add:")
     caption(*(each.text for each in result.warnings), result.left_out_sentence)
     if result.n_labelled and len(result.slices) > 1:

@@ -17,6 +17,7 @@ from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.samples import judging_version
+from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
@@ -26,6 +27,7 @@ from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.rates import summed
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
@@ -60,7 +62,7 @@ def drawn_ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> St
     return store
 
 
-def planned(store: Store, reach: float, question: str = "rate", *judges: str, **chosen) -> LabelPlan:
+def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen) -> LabelPlan:
     with store.reading() as connection:
         return plan_labels(connection, reach, question, versions=plan_versions(connection, judges), **chosen)[0]
 
@@ -232,6 +234,30 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
     assert "You may stop: the share of bad answers is below 50 %" in " ".join(plan.sentences)
     with pytest.raises(BadInput, match="--where instead of --by"):
         planned(store, 0.5, "outcome", by_query_type=True)
+
+
+def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(*([0.1] * 40), *([0.9] * 160))
+    labelled_queue(case, 30, lambda id_: id_ <= 40)
+    everybody, mara = case.store, Seen(case.store, case.mara.id)
+    assert measure_rate(everybody, target="these").value is not None
+    result = measure_rate(mara, target="these")
+    hidden = "30 of the 200 answers are hidden from you until you have reviewed them blind. Review them first, or ask"
+    assert (result.value, result.bounds) == (None, None)
+    assert f"The share of bad answers is not available: {hidden}" in result.sentence
+    assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
+    assert hidden in measure_agreement(mara).sentence
+    with mara.reading() as connection:
+        assert hidden in measure_threshold(connection, Goal("recall", 0.8)).thresholds[0].sentence
+    for question in ("rate", "kappa"):
+        with pytest.raises(BadInput, match="a plan counts all answers, but 30 of the 200 answers are hidden from you"):
+            planned(mara, 0.1, question)
+    assert planned(mara, 0.5, "outcome").so_far == planned(everybody, 0.5, "outcome").so_far
+    for _ in range(22):
+        leased = case.lease(case.mara)
+        case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
+    assert measure_rate(mara, target="these").value is not None, "8 of 200 hidden answers hardly move a figure"
 
 
 def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: Store) -> None:
