@@ -220,11 +220,9 @@ def create(
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people]}
-    yours = [
-        f"{name} is assigned to you: its answers are hidden from you until you have reviewed them. "
-        "To assign it to others instead: `--assign NAMES`"
-    ]
-    options.show({"queue": name} | counts | names, [*_created_lines(created), *(yours if is_yours else [])])
+    words = f"{name} is assigned to you: its answers are hidden from you until you have reviewed them."
+    yours = [f"{words} To assign it to others instead: `--assign NAMES`"] if is_yours else []
+    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)
