@@ -305,6 +305,7 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
         *_recognised(summary),
         *_columns(summary),
         *_labels(summary),
+        *_flags(summary),
         *_first(rejected, summary.rejected - summary.differing),
         *_differing(summary),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
@@ -384,6 +385,14 @@ def _labels(summary: "ImportSummary") -> list[str]:
     if turned := other_way(summary.labels):
         lines.append(f"  if these words mean the other label, use {turned}")
     return lines
+
+
+def _flags(summary: "ImportSummary") -> list[str]:
+    """Return how many flags the new rows raised, and the command that lists flagged answers."""
+    if not summary.flags:
+        return []
+    flags = counted(summary.flags, "flag")
+    return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flag --list`"]
 
 
 def _unread(summary: "ImportSummary") -> list[str]:

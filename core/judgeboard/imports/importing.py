@@ -25,6 +25,7 @@ from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rej
 from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
+from judgeboard.store.flags import count_raised, latest_flag
 from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 from judgeboard.text import MAX_NAME, counted
@@ -54,7 +55,7 @@ class ImportSummary:
     ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     ``likely``, ``{theirs: ours}``, has the likely fields of columns that are not read. ``dates`` shows how dates with
-    the year last were read, if the file decided it.
+    the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised.
     """
 
     file: str
@@ -68,6 +69,7 @@ class ImportSummary:
     unknown: tuple[str, ...] = ()
     likely: Mapping[str, str] = field(default_factory=dict)
     dates: DatesOfColumn | None = None
+    flags: int = 0
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
@@ -287,7 +289,9 @@ class _Rows:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
             batch_id = self._started_batch(connection, now)
+            newest_flag = latest_flag(connection)
             stored = self.kind.store(connection, self.records, now)
+            summary.flags += count_raised(connection, newest_flag, now)
             # A file with nothing new stores nothing, not even an import batch.
             if summary.dry_run or not (stored.new or stored.feedback_added):
                 attempt.rollback()

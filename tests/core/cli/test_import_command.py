@@ -225,6 +225,17 @@ def test_a_date_of_the_other_order_is_rejected_with_its_reason(asked) -> None:
     assert "  line 3: asked_at: '04/25/2026' is not a day-first date, as the others of this file are" in printed
 
 
+def test_an_import_says_how_many_flags_it_raised(asked) -> None:
+    log = "id,query,answer,thumbs\n1,q,a,down\n2,q,b,up\n"
+    assert "  1 flag would be raised" in asked("log.csv", log, "--dry-run")[1]
+    printed = asked("log.csv", log)[1]
+    assert any(line.startswith("  1 flag raised: `judgeboard flag --list") for line in printed)
+    assert not any("flag" in line and "raised" in line for line in asked("log.csv", log)[1]), "nothing new, no flag"
+    verdicts = "response_id,judge,groundedness\n1,one,0.1\n2,one,0.2\n"
+    printed = asked("verdicts.csv", verdicts, "--kind", "verdicts")[1]
+    assert any("flags raised" in line for line in printed)
+
+
 def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_kind(lines) -> None:
     row = ticket(1, ticket="(--kind grades)")
     named = (*BOTH, "--map", "ticket=id")
