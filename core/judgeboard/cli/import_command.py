@@ -1,5 +1,6 @@
 """``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
+import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -12,18 +13,21 @@ from judgeboard.cli import options
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
-from judgeboard.imports.fields import parse_mapping
-from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.dates import DateOrder
+from judgeboard.imports.fields import EXTRA, parse_mapping
+from judgeboard.imports.kinds import KINDS, OfAnotherKind, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
-from judgeboard.text import counted
+from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
+    from judgeboard.imports.questions import Question
     from judgeboard.store.engine import Store
 
 
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 MAX_COLUMNS = 30  # names of columns in one line
+MAX_EXAMPLE = 40  # characters of a first value
 MAX_ROWS = 3  # rejected rows in the output
 MAX_KEPT = 20  # ids of answers that stay
 
@@ -38,6 +42,14 @@ def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
         callback=lambda _context, _option, pairs: parse_mapping(pairs),
         help=help_text,
     )
+
+
+dates_option = click.option(
+    "--dates",
+    type=click.Choice([order.value for order in DateOrder]),
+    help="Order of day and month in dates with the year last, such as 03/04/2026 (default: as the file shows by a day "
+    "above 12).",
+)
 
 
 def kind_lines() -> str:
@@ -64,8 +76,11 @@ Exports of other tools are recognised by their content: Phoenix, Langfuse, MLflo
 ragas, DeepEval, promptfoo, Inspect, Label Studio, Argilla and OpenAI chat logs. Their answers are imported first, then
 their scores and grades.
 
+If it is not clear which column is the question or the answer, or whether dates have the day first, nothing is stored.
+The command then prints the columns of the file, and the command to run.
+
 Importing the same file again changes nothing. Exit code 0: all rows are stored; 1: some rows were rejected; 2: no row
-could be used, or a file could not be read to its end.
+could be used, the columns or dates are not clear, or a file could not be read to its end.
 """,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -97,6 +112,7 @@ could be used, or a file could not be read to its end.
     help="Give a field the same value in all rows, for example judge=gpt-4o, annotator=mara or scale=1-5. Repeat for "
     "more fields.",
 )
+@dates_option
 @click.option(
     "--label-set",
     metavar="NAME",
@@ -172,6 +188,7 @@ _NEXT = {
 def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
     """Import one file, print what was stored, and return the exit code."""
     from judgeboard.imports.importing import import_file
+    from judgeboard.imports.questions import UnclearFile
 
     try:
         with options.progress(Path(file).name, "{task.fields[rows]:,} rows", rows=0) as update:
@@ -182,6 +199,10 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
                 actor=options.actor(),
                 **choices,
             )
+    except UnclearFile as unclear:
+        for line in question_lines(unclear.question, file):
+            options.echo(line, err=True, verbatim=True)
+        return NOTHING_USABLE
     except BadInput as error:  # the other files are still imported
         options.echo(f"judgeboard: {error}", err=True)
         return NOTHING_USABLE
@@ -221,14 +242,59 @@ def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
 
 
 def _is_readable(file: str, choices: dict[str, Any]) -> bool:
-    from judgeboard.imports.importing import read_records
+    from judgeboard.imports.importing import clear_records
 
     try:
         if file != "-":  # standard input can be read only once
-            read_records(file, **{name: value for name, value in choices.items() if name != "dry_run"}).close()
+            clear_records(file, **{name: value for name, value in choices.items() if name != "dry_run"}).close()
     except BadInput:
         return False
     return True
+
+
+def question_lines(question: "Question", file: str) -> list[str]:
+    """Return what a file leaves open as lines: its columns, each with its likely field, and the command to run."""
+    lines = [f"judgeboard: {question.sentence}"]
+    if question.kind_alone is not None:
+        return [*lines, "To import them, run:", _command(file, "--kind", question.kind_alone)]
+    answers: list[str] = []
+    if question.missing:
+        lines += [f"  {line}" for line in _column_lines(question)]
+        likely = [*question.proposed.items(), *(("COLUMN", ours) for ours in question.unproposed)]
+        answers += [word for theirs, ours in likely for word in ("--map", f"{theirs}={ours}")]
+        lines += [f"No column looks like {ours}: replace COLUMN by its name." for ours in question.unproposed]
+    if question.dates is not None:
+        lines.append(f"Is {question.dates.example} a date with the day or the month first? Choose one:")
+        lines += [_command(file, *answers, "--dates", order) for order in DateOrder]
+    else:
+        lines += ["If these fields are right, run this. Otherwise, change them first:", _command(file, *answers)]
+    if question.missing:
+        lines.append(f"Fields: {', '.join(question.fields)}. {EXTRA} means no field.")
+    if question.other_kind is not None:
+        title = KINDS[question.other_kind].title.lower()
+        lines += [f"If the rows are {title} instead, run:", _command(file, "--kind", question.other_kind)]
+    return lines
+
+
+def _column_lines(question: "Question") -> list[str]:
+    uses = {use.theirs: use for use in question.columns}
+    rows = [("column", "first value", "field")]
+    for theirs in question.names[:MAX_COLUMNS]:
+        use = uses.get(theirs)
+        likely = question.proposed.get(theirs)
+        field = f"{likely} (likely)" if likely is not None else (use.ours if use is not None else None) or "-"
+        example = "" if use is None or use.example is None else " ".join(str(use.example).split())
+        rows.append((_plain(theirs), shortened(example, MAX_EXAMPLE), field))
+    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
+    lines = [f"{name:{widths[0]}}  {example:{widths[1]}}  {field}" for name, example, field in rows]
+    more = len(question.names) - MAX_COLUMNS
+    return [*lines, f"and {more:,} more"] if more > 0 else lines
+
+
+def _command(file: str, *more: str) -> str:
+    """Return the command that the user typed for this file alone, with more options."""
+    others = {*click.get_current_context().params.get("files", ())} - {file}
+    return f"  {options.same_command(*more, without=others)}"
 
 
 def summary_lines(summary: "ImportSummary") -> list[str]:
@@ -239,6 +305,7 @@ def summary_lines(summary: "ImportSummary") -> list[str]:
         *_recognised(summary),
         *_columns(summary),
         *_labels(summary),
+        *_flags(summary),
         *_first(rejected, summary.rejected - summary.differing),
         *_differing(summary),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
@@ -285,8 +352,6 @@ def _recognised(summary: "ImportSummary") -> list[str]:
 
 def _columns(summary: "ImportSummary") -> list[str]:
     """Return which column was read as which field, and which columns were ignored."""
-    from judgeboard.imports.importing import OfAnotherKind
-
     if not summary.names:  # without a readable row, the columns are unknown
         return []
     taken: dict[str, list[str]] = {}
@@ -311,6 +376,9 @@ def _labels(summary: "ImportSummary") -> list[str]:
     from judgeboard.imports.labels import in_other_words, labels_sentence, other_way
 
     lines = [f"  {message}" for message in summary.messages]
+    if summary.dates is not None:
+        order = str(summary.dates.order).replace("-", " ")
+        lines.append(f"  dates: {order}, as {summary.dates.example} in {_plain(summary.dates.column)} shows")
     if not in_other_words(summary.labels):
         return lines
     lines.append(f"  labels: {labels_sentence(summary.labels)}")
@@ -319,16 +387,25 @@ def _labels(summary: "ImportSummary") -> list[str]:
     return lines
 
 
+def _flags(summary: "ImportSummary") -> list[str]:
+    """Return how many flags the new rows raised, and the command that lists flagged answers."""
+    if not summary.flags:
+        return []
+    flags = counted(summary.flags, "flag")
+    return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flag --list`"]
+
+
 def _unread(summary: "ImportSummary") -> list[str]:
-    if not summary.usable and summary.not_found and summary.names:
-        example = " ".join(f"--map THEIRS={ours}" for ours in summary.not_found)
-        fields = " or ".join(summary.not_found)
-        names = _named(summary, summary.names)
-        return [f"  no column was recognised as {fields}; the file has {names} (to map one, use {example})"]
-    if summary.not_read:
-        fate = kind_class(summary.kind).left_over
-        return [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
-    return []
+    if not summary.not_read:
+        return []
+    fate = kind_class(summary.kind).left_over
+    lines = [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
+    if summary.likely:
+        likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in summary.likely.items())
+        answers = " ".join(f"--map {shlex.quote(f'{theirs}={ours}')}" for theirs, ours in summary.likely.items())
+        undo = "run `judgeboard import undo`, then import again with" if summary.new and not summary.dry_run else "use"
+        lines.append(f"  {likely}: to read this, {undo} {answers}")
+    return lines
 
 
 def _differing(summary: "ImportSummary") -> list[str]:
@@ -352,8 +429,11 @@ def _first(rows: Sequence[Rejected], total: int) -> list[str]:
 
 def _named(summary: "ImportSummary", names: Sequence[str]) -> str:
     # On one line, without control codes for the terminal.
-    shown = (name if name.isprintable() else repr(name) for name in names[:MAX_COLUMNS])
-    return ", ".join(name or "(no name)" for name in shown) + summary.more_words(len(names), MAX_COLUMNS)
+    return ", ".join(map(_plain, names[:MAX_COLUMNS])) + summary.more_words(len(names), MAX_COLUMNS)
+
+
+def _plain(name: str) -> str:
+    return (name if name.isprintable() else repr(name)) or "(no name)"
 
 
 def _one_or_several(names: list[str]) -> str:

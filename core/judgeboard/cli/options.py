@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -311,11 +311,14 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def same_command(*more: str) -> str:
-    """Return the command that the user typed, with more options, for a message; passwords in it are masked."""
+def same_command(*more: str, without: Collection[str] = ()) -> str:
+    """Return the command that the user typed, with more options, for a message; passwords in it are masked.
+
+    Words ``without`` are left out, for example other files.
+    """
     from judgeboard.settings import masked
 
-    words = click.get_current_context().meta.get("words", ())
+    words = [word for word in click.get_current_context().meta.get("words", ()) if word not in without]
     return shlex.join(["judgeboard", *map(masked, words), *more])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.import_command import NOTHING_USABLE, import_one, mapping_option, open_target
+from judgeboard.cli.import_command import NOTHING_USABLE, dates_option, import_one, mapping_option, open_target
 from judgeboard.cli.judge import summary_lines
 
 
@@ -61,6 +61,7 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
 )
 @click.argument("file", metavar="FILE")
 @mapping_option("Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Repeat for more columns.")
+@dates_option
 @click.option("--source", help="Name of the log (default: default).")
 @click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
 @options.host

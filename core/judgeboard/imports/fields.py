@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
+from judgeboard.imports.dates import DateOrder, with_year_first
 from judgeboard.imports.values import MISSING, Meanings, is_missing, spelled_number, word_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME, as_utc
@@ -280,7 +281,8 @@ def _field(fields: ColumnNames, theirs: str, ours: str, option: str = "--map") -
 def _line(ours: str | None, theirs: str, column: _Column) -> ColumnUse:
     if not column.unsure:
         return ColumnUse(ours, theirs, column.how, column.example)
-    values = " and ".join(str(value) for value in sorted(column.unsure, reverse=True))
+    *others, last = map(str, sorted(column.unsure, reverse=True))
+    values = f"{', '.join(others)} and {last}" if others else last
     how = f"{'values' if len(column.unsure) > 1 else 'value'} {values} left out: thumbs or stars?"
     return ColumnUse(ours, theirs, how, column.example, sure=False)
 
@@ -312,7 +314,7 @@ class Cells:
 
     ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value, and numbers are read
     from texts. In other formats, the text "3" is not a number. ``parsed`` has the values read from texts, by column.
-    ``meanings`` has the values that replace words.
+    ``meanings`` has the values that replace words. With ``dates``, dates with the year last are read in this order.
     """
 
     values: Mapping[str, Any]
@@ -321,6 +323,7 @@ class Cells:
     textual: bool = False
     parsed: dict[str, Any] = field(default_factory=dict)
     meanings: Meanings = field(default_factory=dict)
+    dates: DateOrder | None = None
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Cells":
@@ -391,7 +394,15 @@ class Cells:
     def time(self, field: str) -> datetime | None:
         """Return a moment in UTC."""
         value = self.get(field)
-        return None if value is None else checked(field, as_utc, value)
+        if value is None:
+            return None
+        iso = with_year_first(value, self.dates)
+        if iso is value:
+            return checked(field, as_utc, value)
+        try:
+            return as_utc(iso)
+        except ValueError:
+            raise Unusable(field, f"{value!r} is not a {self.dates} date, as the others of this file are") from None
 
     def choice(self, field: str, choices: type[Choice]) -> Choice | None:
         """Return the member of an enumeration for a word in upper or lower case."""
@@ -445,9 +456,9 @@ def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
 
 
 def may_be_either(value: Any) -> bool:
-    """Whether a number is ambiguous without a scale: 0 and 1 may be thumbs or stars."""
+    """Whether a number is ambiguous without a scale: 0 and 1 may be thumbs or stars, and beside -1 they are thumbs."""
     number = spelled_number(value) if isinstance(value, str) else value
-    return type(number) in {int, float} and number in {0, 1}
+    return type(number) in {int, float} and number in {-1, 0, 1}
 
 
 def parsed_json(field: str, text: str) -> Any:

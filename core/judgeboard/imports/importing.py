@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,16 +13,19 @@ from typing import Any, BinaryIO
 from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
+from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, recognised
-from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
-from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, kind_class
+from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in
+from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, OfAnotherKind, kind_class, kind_meant
 from judgeboard.imports.labels import LabelWord, check_label_set
+from judgeboard.imports.questions import FirstRows, Question, UnclearFile
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_before, rejected_path
 from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.engine import Store
+from judgeboard.store.flags import count_raised, latest_flag
 from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 from judgeboard.text import MAX_NAME, counted
@@ -51,6 +54,8 @@ class ImportSummary:
     traces; ``others`` counts its rows of other kinds.
     ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
+    ``likely``, ``{theirs: ours}``, has the likely fields of columns that are not read. ``dates`` shows how dates with
+    the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised.
     """
 
     file: str
@@ -62,6 +67,9 @@ class ImportSummary:
     of_traces: bool = False
     others: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    likely: Mapping[str, str] = field(default_factory=dict)
+    dates: DatesOfColumn | None = None
+    flags: int = 0
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
@@ -106,12 +114,6 @@ class ImportSummary:
             use.ours for use in self.columns if use.theirs is None
         }
 
-    @property
-    def not_found(self) -> tuple[str, ...]:
-        """The required fields without a column."""
-        fields = {use.ours for use in self.columns if use.ours is not None and use.theirs is not None}
-        return tuple(name for name in kind_class(self.kind).required(fields) if name not in fields)
-
     def more_words(self, columns: int, listed: int) -> str:
         """Return " and 12 more" for the columns that are not listed. For very many columns, it is a lower bound."""
         if columns <= listed:
@@ -138,6 +140,7 @@ def import_file(
     name: str | None = None,
     export: Export | None = None,
     newer_counts: bool = False,
+    dates: DateOrder | str | None = None,
     batch: "OpenBatch | None" = None,
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
@@ -157,15 +160,17 @@ def import_file(
     kinds that refer to stored responses or pairs, it is the log with these (default: any). With a ``label_set``, the
     labels of grades and verdicts are options of a label schema with this name. ``export`` reads the rows of another
     tool (default: it is recognised). With ``newer_counts``, a verdict that differs from the stored one is stored as a
-    newer one. With a ``batch``, the rows belong to it, and the caller finishes it. A ``dry_run`` stores and writes
+    newer one. ``dates`` is the order of day and month in dates with the year last (default: as the file shows).
+    With a ``batch``, the rows belong to it, and the caller finishes it. A ``dry_run`` stores and writes
     nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
+        UnclearFile: A required field has no column, or the order of day and month is not clear; nothing is stored.
         BadInput: The file, format, kind or mapping cannot be used; nothing is stored.
     """
     digest = _sha256(file)
-    with read_records(
+    with clear_records(
         file,
         kind=kind,
         format=format,
@@ -178,6 +183,7 @@ def import_file(
         actor=actor_name(actor),
         export=export,
         newer_counts=newer_counts,
+        dates=dates,
     ) as reading:
         summary = ImportSummary(file=reading.name, kind=kind, dry_run=dry_run, format=reading.format.title)
         if digest is not None:
@@ -200,6 +206,7 @@ def import_file(
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
         summary.messages = tuple(reading.kind.messages())
+        summary.dates, summary.likely = reading.dates, reading.likely
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces
@@ -282,7 +289,9 @@ class _Rows:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), datetime.now(UTC)
             batch_id = self._started_batch(connection, now)
+            newest_flag = latest_flag(connection)
             stored = self.kind.store(connection, self.records, now)
+            summary.flags += count_raised(connection, newest_flag, now)
             # A file with nothing new stores nothing, not even an import batch.
             if summary.dry_run or not (stored.new or stored.feedback_added):
                 attempt.rollback()
@@ -375,6 +384,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         constants: Mapping[str, str] | None = None,
         *,
         any_source: bool = False,
+        dates: DateOrder | None = None,
     ) -> None:
         self.name = source.name
         self.format = format_
@@ -396,6 +406,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._recognises = recognises
         self._any_source = any_source
         self._answers: AnswersOfExport | None = None
+        self._first = FirstRows(type(kind), self._columns, dates)
+        self.dates: DatesOfColumn | None = None
         self._rows_of_file = self._noting_the_end(format_.read(source))
         self._items = self._opened()
 
@@ -412,6 +424,25 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         """The share of the file that was read, 0 to 1; None if its size is unknown."""
         return self._source.position / self._source.size if self._source.size else None
 
+    @property
+    def question(self) -> Question | None:
+        """What must be known before the file can be imported, by its first rows. None for an export."""
+        return None if self.export is not None else self._first.question(self.name)
+
+    @property
+    def likely(self) -> Mapping[str, str]:
+        """The likely fields of columns that are not read, ``{theirs: ours}``."""
+        return {} if self.export is not None else self._first.proposed(())
+
+    def decide_dates(self) -> DatesOfColumn | None:
+        """Read on until a date shows the order of day and month. Return its column, or None if no date does."""
+        for item in self._items:
+            if isinstance(item, Row):
+                self._first.add_dates(self._columns.unfolded(item.values))
+            if self._first.decided is not None:
+                break
+        return self._first.decided
+
     def columns(self) -> tuple[ColumnUse, ...]:
         """Return how the columns of the rows read so far are used."""
         return self._columns.report()
@@ -422,14 +453,16 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._source.close()
 
     def _opened(self) -> Iterator[Row | Rejected]:
-        """Read rows until all mapped columns are found, at least one, so that a wrong file or option fails at once."""
+        """Read the first rows, until all mapped columns are found and the file is clear, so that it fails at once."""
         items = self._rows_of_file
-        ahead = list(itertools.islice(items, 1))
-        for item in ahead:
+        ahead: list[Row | Rejected] = []
+        for item in itertools.islice(items, LOOK_AHEAD):
+            ahead.append(item)
             if isinstance(item, Row):
-                self._columns.plan(self._columns.unfolded(item.values))
-            if self._columns.unseen and len(ahead) < LOOK_AHEAD:
-                ahead.extend(itertools.islice(items, 1))
+                self._first.add(self._columns.unfolded(item.values))
+            if not self._columns.unseen and (self.export is not None or self._first.is_clear):
+                break
+        self.dates = self._first.decided
         if missing := self._columns.unseen:
             names = self._columns.known(nested="." in missing[0])
             raise BadInput(
@@ -476,7 +509,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             theirs, reason = fault
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        cells = Cells(values, taken, others, self.format.textual, meanings=self._meanings)
+        order = self._first.order
+        cells = Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order)
         try:
             record = self.kind.build(cells)
         except Unusable as error:
@@ -503,9 +537,12 @@ def read_records(
     actor: str = "library",
     export: Export | None = None,
     newer_counts: bool = False,
+    dates: DateOrder | str | None = None,
 ) -> Reading:
     """Read a file of one kind lazily. The arguments are those of `import_file`."""
     chosen = kind_class(kind)
+    if dates is not None:
+        check_known("--dates", dates, [*DateOrder])
     any_source = source is None
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE
@@ -534,35 +571,30 @@ def read_records(
             rows,
             constants,
             any_source=any_source,
+            dates=None if dates is None else DateOrder(dates),
         )
     except BaseException:
         opened.close()
         raise
 
 
-class OfAnotherKind(Rejected):
-    """A rejected row with the columns of another kind."""
+def clear_records(file: str | Path | BinaryIO, **options: Any) -> Reading:
+    """Read a file of one kind lazily, if nothing is open. The arguments are those of `import_file`.
 
-    __slots__ = ()
-
-
-def kind_meant(chosen: type[ImportKind[Any]], taken: Collection[str], columns: Iterable[str]) -> str | None:
-    """Return a kind other than ``chosen`` whose required fields are among the columns of a row.
-
-    Return None if ``taken`` (the fields with a column) has all required fields of ``chosen``, or if no other kind fits.
-    Kinds with answers are tried first, then kinds with more required fields. A log with thumbs whose answer has an
-    unknown name is still a log: where a required field of ``chosen`` is found, another kind needs a field that
-    ``chosen`` does not have.
+    If the first dates do not show the order of day and month, the file is read to the first date that does.
+    Raises UnclearFile if a required field has no column, or no date shows the order.
     """
-    if all(name in taken for name in chosen.needed):
-        return None
-    partly = any(name in taken for name in chosen.needed)
-    names = {simple_name(column) for column in columns}
-    classes = [(kind, kind_class(kind)) for kind in KINDS]
-    classes.sort(key=lambda item: (not item[1].brings_answers, -len(item[1].needed)))
-    for kind, other in classes:
-        if partly and chosen.columns.keys() >= set(other.needed):
-            continue
-        if other is not chosen and not any(names.isdisjoint(other.columns[name]) for name in other.needed):
-            return kind
-    return None
+    start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
+    reading = read_records(file, **options)
+    question = reading.question
+    if question is None:
+        return reading
+    dates = None if question.missing else reading.decide_dates()
+    reading.close()
+    if dates is None or (start is None and not Path(str(file)).is_file()):  # a pipe can be read only once
+        raise UnclearFile(question)
+    if not isinstance(file, str | Path):
+        file.seek(start or 0)
+    again = read_records(file, **options | {"dates": dates.order})
+    again.dates = dates
+    return again

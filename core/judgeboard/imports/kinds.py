@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,8 +10,9 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
-from judgeboard.imports.fields import Cells, ColumnNames
+from judgeboard.imports.fields import Cells, ColumnNames, simple_name
 from judgeboard.imports.labels import LabelWords
 
 DEFAULT_SOURCE = "default"
@@ -315,3 +316,31 @@ class SeenIds:
         digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         self._hashes.add(int.from_bytes(digest))
         return len(self._hashes) > before
+
+
+class OfAnotherKind(Rejected):
+    """A rejected row with the columns of another kind."""
+
+    __slots__ = ()
+
+
+def kind_meant(chosen: type["ImportKind[Any]"], taken: Collection[str], columns: Iterable[str]) -> str | None:
+    """Return a kind other than ``chosen`` whose required fields are among the columns of a row.
+
+    Return None if ``taken`` (the fields with a column) has all required fields of ``chosen``, or if no other kind fits.
+    Kinds with answers are tried first, then kinds with more required fields. A log with thumbs whose answer has an
+    unknown name is still a log: where a required field of ``chosen`` is found, another kind needs a field that
+    ``chosen`` does not have.
+    """
+    if all(name in taken for name in chosen.needed):
+        return None
+    partly = any(name in taken for name in chosen.needed)
+    names = {simple_name(column) for column in columns}
+    classes = [(kind, kind_class(kind)) for kind in KINDS]
+    classes.sort(key=lambda item: (not item[1].brings_answers, -len(item[1].needed)))
+    for kind, other in classes:
+        if partly and chosen.columns.keys() >= set(other.needed):
+            continue
+        if other is not chosen and not any(names.isdisjoint(other.columns[name]) for name in other.needed):
+            return kind
+    return None

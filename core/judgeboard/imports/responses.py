@@ -51,7 +51,8 @@ class ResponseImport(ImportKind[Response]):
     columns: ClassVar[ColumnNames] = {
         "external_id": (
             *("external_id", "id", "response_id", "record_id", "trace_id", "context_trace_id", "run_id", "request_id"),
-            *("sample_id", "span_id", "context_span_id", "uuid"),
+            *("sample_id", "span_id", "context_span_id", "uuid", "message_id", "interaction_id", "completion_id"),
+            *("generation_id", "observation_id", "log_id", "example_id"),
         ),
         "source": ("source",),
         "query": known_names.QUESTION,
@@ -60,21 +61,26 @@ class ResponseImport(ImportKind[Response]):
         "context": (
             *("retrieved_contexts", "retrieved_context", "retrieval_context", "context", "contexts", "passages"),
             *("retrieved_passages", "retrieved_documents", "retrieved_docs", "retrieved_chunks", "documents", "docs"),
-            *("source_documents", "chunks", "passage", "document"),
+            *("source_documents", "chunks", "passage", "document", "retrieval_contexts", "retrieved_passage"),
+            *("retrieved_texts", "retrieved_text", "rag_context", "context_documents", "context_chunks"),
+            *("context_text", "source_chunks", "retrieved_contents", "ctxs", "knowledge"),
         ),
         "query_type": (
             *("query_type", "type", "category", "task_type", "question_type", "query_category", "task", "intent"),
+            *("intent_name", "detected_intent"),
         ),
         "generator_model": (
-            *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm", "model_id"),
-            *("llm_model_name", "attributes_llm_model_name", "engine"),
+            *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm"),
+            *("model_id", "llm_model_name", "attributes_llm_model_name", "engine", "ai_model", "model_used"),
+            *("llm_used", "llm_name", "model_identifier", "generation_model"),
         ),
         "generator_cost": ("generator_cost", "cost", "total_cost", "token_cost", "llm_cost_total"),
         "messages": ("messages", "input_messages", "llm_input_messages", "chat_messages", "conversation"),
         "reference": known_names.REFERENCE,
         "asked_at": (
             *("asked_at", "ts", "timestamp", "created_at", "time", "date", "datetime", "start_time", "logged_at"),
-            *("requested_at", "request_time"),
+            *("requested_at", "request_time", "created_on", "created_date", "date_time", "date_and_time", "started_at"),
+            *("sent_at", "received_at", "event_time", "message_timestamp", "timestamp_utc", "query_time"),
         ),
         "metadata": known_names.METADATA,
         "thumbs": ("thumbs", "thumb", "thumbs_up", "thumbsup", "user_thumbs", "liked", "is_liked", "upvoted"),
@@ -321,19 +327,36 @@ def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_UP = frozenset({"up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "yes", "positive", "like", "liked"})
+_UP = frozenset(
+    {
+        *("up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "yes", "positive", "like", "liked", "good"),
+        *("helpful", "upvote", "upvoted"),
+    }
+)
 _DOWN = frozenset(
-    {"down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "no", "negative", "dislike", "disliked"}
+    {
+        *("down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "no", "negative", "dislike", "disliked"),
+        *("bad", "unhelpful", "not helpful", "not_helpful", "downvote", "downvoted"),
+    }
 )
 _SKIN_TONES = dict.fromkeys(range(0x1F3FB, 0x1F400))
+
+
+def thumbs_up(value: str | bool) -> bool | None:
+    """Whether a word is thumbs up (True) or thumbs down (False); None for other words."""
+    word = str(value).translate(_SKIN_TONES).strip().lower()
+    return word in _UP if word in _UP | _DOWN else None
+
+
 _FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("feedback", None))
 
 
 def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     """Return the feedback of a row. The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none.
 
-    Words (up, down, 👍, true, …) are thumbs. Numbers follow the column's scale. Without a scale, 2 to 5 are stars. 0
-    and 1 may be thumbs or stars, so they are left out, and `Columns` reports them. An object names its scale:
+    Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a
+    scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left out, and `Columns` reports them. An
+    object names its scale:
     ``{"thumbs": "up"}``, ``{"stars": 4}``, or ``{"kind": "stars", "value": 4}``. It may have ``user`` and ``at``. A
     list may have several objects.
     """
@@ -368,12 +391,14 @@ def _from_object(field: str, value: dict[str, Any]) -> Feedback:
 
 def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
     if isinstance(value, str | bool):
-        word = str(value).translate(_SKIN_TONES).strip().lower()
-        if word not in _UP | _DOWN:
+        is_up = thumbs_up(value)
+        if is_up is None:
             raise Unusable(field, f"{str(value)[:60]!r} is neither thumbs nor stars")
         if scale is FeedbackKind.STARS:
             raise Unusable(field, f"{value!r} is not a number of stars")
-        return Feedback(FeedbackKind.THUMBS, float(word in _UP))
+        return Feedback(FeedbackKind.THUMBS, float(is_up))
     if not isinstance(value, int | float):
         raise Unusable(field, f"expected thumbs or stars, found {json_kind(value)}")
+    if scale is FeedbackKind.THUMBS and value == -1:
+        value = 0
     return checked(field, lambda number: Feedback(scale or FeedbackKind.STARS, float(number)), value)

@@ -267,6 +267,17 @@ def update_flags(
     return changes
 
 
+def latest_flag(connection: Connection) -> int:
+    """Return the id of the newest flag, 0 if there is none."""
+    return int(connection.execute(select(func.coalesce(func.max(FLAG.c.id), 0))).scalar_one())
+
+
+def count_raised(connection: Connection, after: int, at: datetime) -> int:
+    """Return how many flags with an id ``after`` this one were raised at this time."""
+    raised = select(func.count()).select_from(FLAG).where(FLAG.c.id > after, FLAG.c.created_at == at)
+    return int(connection.execute(raised).scalar_one())
+
+
 def with_open_flags(connection: Connection, *, after: int, limit: int) -> list[int]:
     """Return the ids of responses that have an open flag, ascending, from the one behind ``after`` on."""
     query = select(FLAG.c.response_id).where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.response_id > after)

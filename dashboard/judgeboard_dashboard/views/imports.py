@@ -1,6 +1,6 @@
 """The page Import: upload a file, see what would be stored, store it; undo an import."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO, cast
 
 import streamlit as st
@@ -8,10 +8,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.domain import Label, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import LABELLED, ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import RATINGS, LabelWord, in_other_words, labels_sentence
+from judgeboard.imports.questions import Question, UnclearFile
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import list_label_sets, schema_named
@@ -31,10 +33,11 @@ from judgeboard_dashboard.widgets.imports import (
     dry_details,
     dry_lead,
     field_words,
+    file_rows,
     first_rows,
-    has_news,
-    import_upload,
+    import_all,
     not_read_words,
+    question_lead,
     recognised_words,
     required,
     try_file,
@@ -45,10 +48,13 @@ from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, h
 
 _TRIAL = "import_trial"
 _DONE = "import_done"
+ORDERS = {DateOrder.DAY_FIRST: "day first", DateOrder.MONTH_FIRST: "month first"}
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _UNDONE = "import_undone"
 _KEPT = "import_mapping"
 _KEPT_LABELS = "import_labels"
+_KEPT_DATES = "import_dates"
+_QUESTION = "import_question"
 _MOST_WORDS = 12  # words for labels that can be mapped on the page
 _MOST_KEPT = 10  # ids of answers in a sentence
 TEXTS = ("query", "answer", "reference")
@@ -86,11 +92,15 @@ def imports() -> None:
             return
         choice, stream = uploaded
         trial = _tried(choice, stream)
-        if trial is None:
-            return
-        _card(trial, stream)
+        if isinstance(trial, Question):
+            _question_card(trial)
+        elif trial is not None:
+            _card(trial, stream)
     with right:
-        _understood(trial)
+        if isinstance(trial, Question):
+            _ask_file(choice, trial)
+        elif trial is not None:
+            _understood(trial)
 
 
 def _undo() -> None:
@@ -166,18 +176,25 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
         return None
     mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, _labels))
     label_set = st.session_state.get(_label_set_key(upload.file_id, kind))
-    choice = Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels, label_set)
+    dates = st.session_state.get(_dates_key(upload.file_id))
+    choice = Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels, label_set, dates)
     return choice, cast("BinaryIO", upload)
 
 
-def _tried(choice: Choice, stream: BinaryIO) -> Imported | None:
-    """Return the trial import of this choice. The file is read once, and the trial is kept for the session."""
+def _tried(choice: Choice, stream: BinaryIO) -> Imported | Question | None:
+    """Return the trial import of this choice, or what is open. The file is read once; both are kept for the session."""
     kept: Imported | None = st.session_state.get(_TRIAL)
     if kept is not None and kept.choice == choice:
         return kept
+    asked: tuple[Choice, Question] | None = st.session_state.get(_QUESTION)
+    if asked is not None and asked[0] == choice:
+        return asked[1]
     progress = st.empty()
     try:
         trial = try_file(stream, choice, _progress(progress, "read"), kept)
+    except UnclearFile as unclear:
+        st.session_state[_QUESTION] = (choice, unclear.question)
+        return unclear.question
     except BadInput as error:
         problem(str(error))
         return None
@@ -185,6 +202,101 @@ def _tried(choice: Choice, stream: BinaryIO) -> Imported | None:
         progress.empty()
     st.session_state[_TRIAL] = trial
     return trial
+
+
+def _question_card(question: Question) -> None:
+    """Show what is not clear in the file, and the button for another kind of file."""
+    with st.container(border=True, key="import_card"):
+        show(tag("div", tag("b", question_lead(question)), cls="jb-say"))
+        show(tag("div", "Nothing is stored yet.", cls="jb-cap"))
+        if question.other_kind is not None:
+            title = KINDS[question.other_kind].title
+            main = question.kind_alone is not None
+            st.button(
+                f"Read as {title.lower()}",
+                key="import_other_kind",
+                type="primary" if main else "secondary",
+                on_click=_set_kind,
+                args=(question.other_kind,),
+                wrap=False,
+            )
+
+
+def _set_kind(kind: str) -> None:
+    st.session_state["kind"] = kind
+
+
+def _ask_file(choice: Choice, question: Question) -> None:
+    """Show a form with the likely column of each field, and the first rows of the file."""
+    heading(f"First {count(len(question.rows), 'row')} of the file")
+    table(file_rows(question), key=f"import_file_rows_{choice.file_id}_{choice.kind}", name="file_rows", most=3)
+    if question.kind_alone is not None:
+        return
+    with st.form("import_ask"):
+        columns = _column_boxes(choice, question) if question.missing else {}
+        order = None
+        if question.dates is not None:
+            order = st.radio(
+                f"The date {as_label(question.dates.example)} has the",
+                list(ORDERS),
+                index=None,
+                format_func=ORDERS.__getitem__,
+                key=f"import_ask_{choice.file_id}_dates",
+                horizontal=True,
+            )
+        pressed = st.form_submit_button("Use these columns" if columns else "Use this order", type="primary")
+    if not pressed:
+        return
+    reason = _why_open(question, columns, order)
+    if reason is not None:
+        problem(reason)
+        return
+    _answers(choice.file_id, choice.kind).update({theirs: ours for ours, theirs in columns.items() if theirs})
+    if order is not None:
+        st.session_state[_dates_key(choice.file_id)] = order.value
+    st.rerun()
+
+
+def _column_boxes(choice: Choice, question: Question) -> dict[str, str | None]:
+    """Show a field for each required or likely field; return the chosen columns."""
+    likely = {ours: theirs for theirs, ours in question.proposed.items()}
+    free = (use for use in question.columns if use.ours is None or use.ours in question.missing)
+    names = [use.theirs for use in free if use.theirs is not None and not isinstance(use.example, dict)]
+    names += nested_names(question.rows[0])
+    keys = {
+        ours: f"import_ask_{choice.file_id}_{choice.kind}_{ours}"
+        for ours in dict.fromkeys([*question.missing, *likely])
+    }
+    for ours, key in keys.items():
+        st.session_state.setdefault(key, likely.get(ours))  # unlike an index, it leaves the box with a way to clear it
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        return {
+            ours: st.selectbox(
+                f"{capital(field_words(ours) or ours)} is in",
+                names,
+                index=None,
+                placeholder="no column",
+                key=key,
+                width=230,
+            )
+            for ours, key in keys.items()
+        }
+
+
+def _why_open(question: Question, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
+    """Return what is still to be chosen, or chosen twice; None if the question is answered."""
+    chosen = [theirs for theirs in columns.values() if theirs is not None]
+    if twice := next((theirs for theirs in chosen if chosen.count(theirs) > 1), None):
+        return f"{twice} is chosen for two fields. Keep one."
+    if absent := next((ours for ours in question.missing if columns.get(ours) is None), None):
+        return f"Choose the column of the {field_words(absent)}."
+    if question.dates is not None and order is None:
+        return "Choose whether the day or the month is first."
+    return None
+
+
+def _dates_key(file_id: str) -> str:
+    return f"{_KEPT_DATES}_{file_id}"
 
 
 def _card(trial: Imported, stream: BinaryIO) -> None:
@@ -196,7 +308,7 @@ def _card(trial: Imported, stream: BinaryIO) -> None:
     if actor is None:
         return
     report = _progress(st.empty(), "imported")
-    st.session_state[_DONE] = import_upload(stream, trial.choice, report, actor=actor)
+    st.session_state[_DONE] = import_all(stream, trial.choice, report, actor=actor)
     st.rerun()
 
 
@@ -213,6 +325,9 @@ def _understood(trial: Imported) -> None:
         caption(recognised_words(trial.summary))
     columns = columns_table(trial.choice.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
+    dates = trial.summary.dates
+    if dates is not None and dates.order is not None:
+        caption(f"Dates have the {ORDERS[dates.order]}, as {dates.example} in {dates.column} shows.")
     if trial.summary.export is None:  # the columns of an export have their meaning
         _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     _ask_label_set(trial)
@@ -375,9 +490,9 @@ def _trial_card(trial: Imported) -> Reviewer | None:
     """Show the trial. If Import was pressed, return the person who pressed it."""
     summary = trial.summary
     with st.container(border=True, key="import_card"):
-        show(tag("div", tag("b", dry_lead(summary)), cls="jb-say"))
+        show(tag("div", tag("b", dry_lead(trial)), cls="jb-say"))
         _unreadable(summary)
-        show(tag("div", dry_details(summary), cls="jb-cap"))
+        show(tag("div", dry_details(trial), cls="jb-cap"))
         if in_other_words(summary.labels):
             show(tag("div", f"Labels: {labels_sentence(summary.labels)}.", cls="jb-cap"))
         for message in summary.messages:
@@ -385,10 +500,10 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         if not_read_words(summary):
             show(tag("div", not_read_words(summary), cls="jb-cap"))
         buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field
-        reviewer = ask_reviewer("Your name is stored with the import.") if has_news(summary) else None
+        reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
         with buttons:
-            pressed = has_news(summary) and st.button(
-                f"Import {count(summary.new, 'row')}" if summary.new else "Add feedback",
+            pressed = trial.has_news and st.button(
+                _import_label(trial),
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",
@@ -398,20 +513,30 @@ def _trial_card(trial: Imported) -> Reviewer | None:
     return (reviewer or entered_reviewer()) if pressed else None
 
 
+def _import_label(trial: Imported) -> str:
+    if trial.summary.new or trial.summary.feedback_added:
+        return f"Import {count(trial.summary.new, 'row')}" if trial.summary.new else "Add feedback"
+    return f"Import {trial.new_others}"
+
+
 def _done_card(done: Imported) -> None:
     summary = done.summary
-    label, rows, hint = NEXT.get(summary.kind, (None, None, ""))
+    latest = next((each.summary.kind for each in done.others if each.summary.new), summary.kind)
+    label, rows, hint = NEXT.get(latest, (None, None, ""))
     if done.choice.label_set is not None:
         with reading() as connection:
             schema = schema_named(connection, done.choice.label_set).title
         label, rows = "Show label schema", Rows("schemas", {"version": schema})
     with st.container(border=True, key="import_card"):
-        show(tag("div", tag("b", done_lead(summary)), f" {hint}", cls="jb-say"))
+        leads = " ".join(done_lead(each.summary) for each in (done, *done.others))
+        show(tag("div", tag("b", leads), f" {hint}", cls="jb-say"))
         _unreadable(summary)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if label is not None:
                 open_button(label, rows, key="import_next", type="primary")
             _rejected_rows(summary, done.rejected)
+            for each in done.others:
+                _rejected_rows(each.summary, each.rejected, each.summary.kind)
         next_step = KINDS[summary.kind].next_step
         if next_step is not None:
             caption(f"Next: `{next_step}`")
@@ -422,16 +547,17 @@ def _unreadable(summary: ImportSummary) -> None:
         show(tag("div", f"The file is {summary.unreadable}.", cls="jb-note"))
 
 
-def _rejected_rows(summary: ImportSummary, rejected: RejectedRows) -> None:
+def _rejected_rows(summary: ImportSummary, rejected: RejectedRows, part: str | None = None) -> None:
+    """Show the button that downloads rejected rows; ``part`` is their kind if they were beside the answers."""
     if not rejected.lines:
         return
     left_out = f"; the last {rejected.left_out:,} rows are not included" if rejected.left_out else ""
     st.download_button(
-        count(summary.rejected, "rejected row"),
+        count(summary.rejected, "rejected row" if part is None else f"rejected {KINDS[part].noun}"),
         data=rejected.file,
-        file_name=f"{summary.file}.rejected.jsonl",
+        file_name=f"{summary.file}{'' if part is None else f'.{part}'}.rejected.jsonl",
         mime="application/x-ndjson",
-        key="import_rejected",
+        key="import_rejected" if part is None else f"import_rejected_{part}",
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",

@@ -9,9 +9,12 @@ from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Prefere
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.questions import Question, UnclearFile
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
+from judgeboard.store.filters import metadata_path, value_at
 from judgeboard.store.responses import feedback_words
+from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
@@ -81,7 +84,7 @@ class Choice:
     """A file and how to read it; equal choices give equal trials.
 
     An empty ``source`` means the default. ``labels`` has the label of words. With a ``label_set``, labels are its
-    options.
+    options. ``dates`` is the order of day and month in dates with the year last.
     """
 
     file_id: str
@@ -91,6 +94,7 @@ class Choice:
     mapping: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     label_set: str | None = None
+    dates: str | None = None
 
 
 @dataclass(slots=True)
@@ -117,18 +121,34 @@ class RejectedRows:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A finished import or dry run. For a dry run, ``unmapped`` are the columns as recognised without a mapping."""
+    """A finished import or dry run. For a dry run, ``unmapped`` are the columns as recognised without a mapping.
+
+    ``others`` are the imports of the verdicts and grades that an export of another tool has beside its answers. In a
+    dry run, they are tried only if the answers have nothing new: they need their answers.
+    """
 
     choice: Choice
     summary: ImportSummary
     rejected: RejectedRows
     unmapped: tuple[ColumnUse, ...] = ()
+    others: tuple["Imported", ...] = ()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether an import would change anything."""
+        return has_news(self.summary) or bool(self.new_others)
+
+    @property
+    def new_others(self) -> str:
+        """The new rows of other kinds: "12 verdicts and 1 grade", or an empty text."""
+        new = (count(each.summary.new, KINDS[each.summary.kind].noun) for each in self.others if each.summary.new)
+        return " and ".join(new)
 
 
 def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], before: Imported | None) -> Imported:
     """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
 
-    Raises BadInput if the file has no rows, or the mapping cannot be used.
+    Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
     """
     trial = import_upload(stream, choice, on_rows, dry_run=True)
     plain = replace(choice, mapping=(), labels=(), label_set=None)
@@ -137,14 +157,32 @@ def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], b
     elif before is not None and replace(before.choice, mapping=(), labels=(), label_set=None) == plain:
         unmapped = before.unmapped
     else:
-        unmapped = import_upload(stream, plain, on_rows, dry_run=True).summary.columns
-    return replace(trial, unmapped=unmapped)
+        try:
+            unmapped = import_upload(stream, plain, on_rows, dry_run=True).summary.columns
+        except UnclearFile as unclear:
+            unmapped = unclear.question.columns
+    others = () if has_news(trial.summary) else _others(stream, trial, on_rows, dry_run=True)
+    return replace(trial, unmapped=unmapped, others=others)
+
+
+def import_all(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], *, actor: Reviewer) -> Imported:
+    """Import a file: its answers, and then the verdicts and grades that it has beside them."""
+    done = import_upload(stream, choice, on_rows, actor=actor)
+    return replace(done, others=_others(stream, done, on_rows, actor=actor))
+
+
+def _others(stream: BinaryIO, answers: Imported, on_rows: Callable[[int], None], **more: Any) -> tuple[Imported, ...]:
+    """Import the rows of other kinds in an export whose answers are stored."""
+    if answers.summary.kind != "responses" or not answers.summary.usable:
+        return ()
+    plain = replace(answers.choice, mapping=(), labels=(), label_set=None)
+    return tuple(import_upload(stream, replace(plain, kind=kind), on_rows, **more) for kind in answers.summary.others)
 
 
 def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Any) -> Imported:
     """Import the file; ``more`` are further arguments of `import_file`.
 
-    Raises BadInput if the file has no rows, or the mapping cannot be used.
+    Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
     """
     stream.seek(0)
     rejected = RejectedRows()
@@ -156,6 +194,7 @@ def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], Non
         values={"label": dict(choice.labels)} if choice.labels else None,
         source=choice.source or None,
         label_set=choice.label_set,
+        dates=choice.dates,
         name=choice.name,
         on_progress=lambda rows, _share: on_rows(rows),
         on_rejected=rejected.add,
@@ -164,9 +203,12 @@ def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], Non
     return Imported(choice, summary, rejected)
 
 
-def dry_lead(summary: ImportSummary) -> str:
+def dry_lead(trial: Imported) -> str:
     """Return how many rows can be imported: "4,980 of 5,000 rows can be imported."."""
+    summary, others = trial.summary, trial.new_others
     rows = count(summary.rows, "row")
+    if others and not has_news(summary):
+        return f"The answers are already stored. {others} can be imported."
     if not summary.rows:
         return f"This file has no {KINDS[summary.kind].noun}s." if summary.others else "This file has no rows."
     if summary.new:
@@ -176,11 +218,13 @@ def dry_lead(summary: ImportSummary) -> str:
     if summary.rejected:
         return "Nothing new." if summary.unchanged else f"None of {rows} can be imported."
     since = f" since {day(summary.before)}" if summary.before is not None else ""
-    return f"Nothing new: all {rows} are already stored{since}."
+    are = "its row is" if summary.rows == 1 else f"all {rows} are"
+    return f"Nothing new: {are} already stored{since}."
 
 
-def dry_details(summary: ImportSummary) -> str:
+def dry_details(trial: Imported) -> str:
     """Return what happens to the other rows, and that nothing is stored yet."""
+    summary = trial.summary
     malformed = summary.rejected - summary.differing
     numbers = (
         (malformed, "is rejected", "are rejected"),
@@ -194,7 +238,7 @@ def dry_details(summary: ImportSummary) -> str:
         others += "Some values are not clear and are left out: choose what their column contains. "
     if any(each.label is None for each in summary.labels):
         others += "Some labels are not known: choose what they mean. "
-    return f"{others}Nothing is stored until you press Import." if has_news(summary) else others.strip()
+    return f"{others}Nothing is stored until you press Import." if trial.has_news else others.strip()
 
 
 def not_read_words(summary: ImportSummary) -> str:
@@ -203,12 +247,15 @@ def not_read_words(summary: ImportSummary) -> str:
     if not names or not summary.new:
         return ""
     words = f"Not read: {_listed(summary, names)} ({kind_class(summary.kind).left_over})."
-    if not summary.id_from_content:
-        return words
-    return (
-        f"{words} No id column: ids are derived from the columns that are read. If you choose other columns, rows are "
-        "imported again."
-    )
+    if summary.id_from_content:
+        words += (
+            " No id column: ids are derived from the columns that are read. If you choose other columns, rows are "
+            "imported again."
+        )
+    if summary.likely:
+        likely = " and ".join(f"{theirs} may be the {field_words(ours)}" for theirs, ours in summary.likely.items())
+        words += f" {likely}. To read this, choose it under Other columns."
+    return words
 
 
 def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
@@ -223,8 +270,9 @@ def recognised_words(summary: ImportSummary) -> str:
     if summary.kind != "responses":
         return words
     if summary.others:
-        kinds = (f"{count(rows, KINDS[kind].noun)} (*{KINDS[kind].title}*)" for kind, rows in summary.others.items())
-        words += f" It also has {' and '.join(kinds)}: import it again as this kind after the answers."
+        kinds = (count(rows, KINDS[kind].noun) for kind, rows in summary.others.items())
+        are = "is" if sum(summary.others.values()) == 1 else "are"
+        words += f" It also has {' and '.join(kinds)}, which {are} imported with the answers."
     return f"{words} Source: {summary.tool_source}." if summary.tool_source else words
 
 
@@ -237,7 +285,8 @@ def done_lead(summary: ImportSummary) -> str:
     """Return what was imported: "4,980 answers were imported."."""
     what = count(summary.new, KINDS[summary.kind].noun)
     words = f"{what} {'was' if summary.new == 1 else 'were'} imported." if summary.new else "No new rows."
-    return f"{words} {summary.feedback_added:,} with user feedback." if summary.feedback_added else words
+    words += f" {summary.feedback_added:,} with user feedback." if summary.feedback_added else ""
+    return f"{words} {count(summary.flags, 'flag')} raised." if summary.flags else words
 
 
 def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
@@ -287,6 +336,23 @@ def shown(value: Any) -> str | None:
     if isinstance(value, list) and value:
         value = value[0]
     return None if value is None else shortened(" ".join(str(value).split()), _LONGEST)
+
+
+def question_lead(question: Question) -> str:
+    """Return what is not clear in a file: "No column was recognised as question or answer."."""
+    if question.kind_alone is not None:
+        return f"The rows look like another kind of file: {KINDS[question.kind_alone].title.lower()}."
+    if question.missing:
+        return f"No column was recognised as {' or '.join(str(field_words(ours)) for ours in question.missing)}."
+    column = "" if question.dates is None else f" in {question.dates.column}"
+    return f"The dates{column} may have the day or the month first."
+
+
+def file_rows(question: Question) -> Table:
+    """Return the first rows of a file with its own columns, and the values inside them that have a likely field."""
+    paths = {theirs: (theirs,) if theirs in question.rows[0] else metadata_path(theirs) for theirs in question.names}
+    columns = tuple(Column(theirs or "(no name)", width=190) for theirs in paths)
+    return Table(columns, tuple(tuple(shown(value_at(row, path)) for path in paths.values()) for row in question.rows))
 
 
 def first_rows(records: Sequence[Any]) -> Table:

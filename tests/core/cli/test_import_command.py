@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.store.engine import open_store
+from judgeboard.store.export import export_tables
 from judgeboard.text import counted
 
 
@@ -67,7 +70,6 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
     said = r"(no name), '\x1b[31mred', 'two\nlines', ünder way"
     printed = lines([{"id": "1", "query": "why?", "answer": "because"} | odd])
     assert f"  not read: {said} (kept in metadata; to read one, use --map THEIRS=ours)" in printed
-    assert any(f"the file has {said} (to map one" in line for line in lines([odd]))
 
 
 def test_very_many_columns_are_counted_from_below(lines) -> None:
@@ -106,18 +108,132 @@ def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(li
     assert not any("not read" in line for line in lines([ticket(1)], *BOTH, *extra))
 
 
-def test_where_no_column_is_a_query_the_columns_of_the_file_and_the_option_are_named(lines) -> None:
-    printed = lines([ticket(1), ticket(2)])
-    assert (
-        "  no column was recognised as query or answer; the file has ticket, usr, bot, snippets "
-        "(to map one, use --map THEIRS=query --map THEIRS=answer)"
-    ) in printed
+@pytest.fixture
+def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Return ``asked(name, text, *words)``: the exit code of an import of this file, and the lines that it prints."""
+
+    def ran(name: str, text: str, *words: str) -> tuple[int, list[str]]:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        code = run(["import", str(tmp_path / name), *words, "--db", str(tmp_path / "judgeboard.db")])
+        printed = capsys.readouterr()
+        return code, (printed.out + printed.err).splitlines()
+
+    return ran
 
 
-def test_rows_of_another_kind_are_not_asked_for_other_names(lines) -> None:
-    printed = lines([{"response_id": "a1", "annotator": "Ada", "quality": 2}])
-    assert any("looks like the kind grades: use --kind grades" in line for line in printed)
+SUPPORT = """id,ts,user_message,bot_reply,kb_articles,channel,thumbs
+1,2026-03-01,How do I reset it?,Press the button.,Press the button to reset.|Hold it.,web,up
+2,2026-03-02,Where is my bill?,In your account.,Bills are in the account.|See there.,app,-1
+"""
+
+
+def test_the_log_of_a_support_bot_is_imported_and_a_likely_column_is_named(asked) -> None:
+    code, printed = asked("log.csv", SUPPORT)
+    assert code == 0
+    assert printed[0].endswith("2 rows of CSV: 2 new, 0 unchanged, 0 rejected, 2 feedback added")
+    assert any(
+        line.startswith("  kb_articles may be context: to read this, run `judgeboard import undo") for line in printed
+    )
+    code, printed = asked("log.csv", SUPPORT, "--dry-run")
+    assert "  kb_articles may be context: to read this, use --map kb_articles=context" in printed
+
+
+OTHER_NAMES = """ticket,kunde,bot,kanal
+T-1,Wo ist die Rechnung?,Sie liegt im Konto.,web
+T-2,Was kostet das?,Zehn Euro im Monat.,web
+"""
+
+
+def test_a_file_of_unknown_columns_gives_one_question_with_the_command_to_run(asked, tmp_path: Path) -> None:
+    code, printed = asked("log.csv", OTHER_NAMES)
+    assert code == 2
+    assert printed[0].endswith("no column was recognised as query or answer. Nothing was stored.")
+    table = [line.split() for line in printed[1:6]]
+    assert [(row[0], row[-2:]) for row in table[1:]] == [
+        ("ticket", ["external_id", "(likely)"]),
+        ("kunde", ["query", "(likely)"]),
+        ("bot", ["answer", "(likely)"]),
+        ("kanal", ["web", "-"]),
+    ]
+    assert not list(tmp_path.glob("*.rejected.jsonl"))
+    assert not (tmp_path / "judgeboard.db").exists()
+    (command,) = (line for line in printed if line.startswith("  judgeboard import"))
+    code = run(shlex.split(command)[1:])
+    assert code == 0, "the printed command imports the file"
+
+
+def test_a_required_field_that_no_column_fits_is_left_to_the_user(asked) -> None:
+    code, printed = asked("log.csv", "nr,Frage\n1,Wo?\n2,Was?\n")
+    assert code == 2
+    assert "No column looks like answer: replace COLUMN by its name." in printed
+    assert any("--map Frage=query --map COLUMN=answer" in line for line in printed)
+
+
+def test_rows_of_another_kind_are_not_asked_for_other_names(asked) -> None:
+    code, printed = asked("log.jsonl", json.dumps({"response_id": "a1", "annotator": "Ada", "quality": 2}))
+    assert code == 2
+    assert "the rows look like another kind of file: people's grades" in printed[0]
+    assert printed[-1].endswith("--kind grades")
     assert not any("--map" in line for line in printed)
+
+
+def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
+    row = {"input": {"question": "Where is it?"}, "output": {"text": "It is there, in the account."}}
+    code, printed = asked("log.jsonl", json.dumps(row))
+    assert code == 2
+    assert any("--map input.question=query --map output.text=answer" in line for line in printed)
+
+
+@pytest.mark.parametrize(
+    ("dates", "first"),
+    [
+        (("03/04/2026 10:00", "25/04/2026"), "2026-04-03T10:00:00Z"),
+        (("03/04/2026 2:05 PM", "04/25/2026"), "2026-03-04T14:05:00Z"),
+        (("03.04.2026 10:00:30", "04.04.2026"), "2026-04-03T10:00:30Z"),
+        (("2026-04-03", "2026-04-04"), "2026-04-03T00:00:00Z"),
+    ],
+)
+def test_the_file_decides_whether_its_dates_have_the_day_first(asked, tmp_path: Path, dates, first) -> None:
+    between = [f"a{n},q{n},a{n},{dates[0]}" for n in range(2_000)]  # the date that decides comes after the first rows
+    text = "\n".join(["id,query,answer,date", *between, f"z,q,a,{dates[1]}"])
+    code, _ = asked("log.csv", text)
+    assert code == 0
+    export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
+    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"] == first
+
+
+def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(asked, tmp_path: Path) -> None:
+    text = "id,query,answer,date\n1,q,a,03/04/2026\n2,q,b,05/04/2026\n"
+    code, printed = asked("log.csv", text)
+    assert code == 2
+    assert "the dates of 'date' may have the day or the month first. Nothing was stored." in printed[0]
+    assert [line.rpartition(" ")[2] for line in printed if line.startswith("  judgeboard")] == [
+        "day-first",
+        "month-first",
+    ]
+    assert not (tmp_path / "judgeboard.db").exists()
+    assert asked("log.csv", text, "--dates", "month-first")[0] == 0
+    export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
+    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"].startswith("2026-03-04")
+
+
+def test_a_date_of_the_other_order_is_rejected_with_its_reason(asked) -> None:
+    text = "id,query,answer,date\n1,q,a,25/04/2026\n2,q,b,04/25/2026\n"
+    code, printed = asked("log.csv", text)
+    assert code == 1
+    assert "  dates: day first, as 25/04/2026 in date shows" in printed
+    assert "  line 3: asked_at: '04/25/2026' is not a day-first date, as the others of this file are" in printed
+
+
+def test_an_import_says_how_many_flags_it_raised(asked) -> None:
+    log = "id,query,answer,thumbs\n1,q,a,down\n2,q,b,up\n"
+    assert "  1 flag would be raised" in asked("log.csv", log, "--dry-run")[1]
+    printed = asked("log.csv", log)[1]
+    assert any(line.startswith("  1 flag raised: `judgeboard flag --list") for line in printed)
+    assert not any("flag" in line and "raised" in line for line in asked("log.csv", log)[1]), "nothing new, no flag"
+    verdicts = "response_id,judge,groundedness\n1,one,0.1\n2,one,0.2\n"
+    printed = asked("verdicts.csv", verdicts, "--kind", "verdicts")[1]
+    assert any("flags raised" in line for line in printed)
 
 
 def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_kind(lines) -> None:

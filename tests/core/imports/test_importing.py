@@ -250,7 +250,7 @@ def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(sto
     without = {"query": "why?", "answer": "because"}
     assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content
     assert not import_file(store, write(tmp_path / "named.jsonl", without | {"id": "a1"})).id_from_content
-    grade = {"annotator": "Ada", "quality": 2}
+    grade = {"response_id": "a1", "annotator": "Ada", "quality": 2}
     assert not import_file(store, write(tmp_path / "grades.jsonl", grade), kind="grades").id_from_content
 
 

@@ -57,11 +57,30 @@ def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store)
     assert "judgeboard import FILE" in markup(page)
 
 
-def test_the_page_says_which_export_a_file_was_taken_for(upload, sqlite_store: Store) -> None:
-    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
-    page = upload([sample])
-    assert "Recognised: a ragas dataset. It also has 1 verdict" in markup(page)
+SAMPLE = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
+
+
+def test_the_verdicts_of_an_export_are_imported_with_its_answers(upload, sqlite_store: Store) -> None:
+    page = upload([SAMPLE])
+    assert "Recognised: a ragas dataset. It also has 1 verdict, which is imported with the answers." in markup(page)
     page.button(key="import_start").click().run()
+    assert "1 answer was imported. 1 verdict was imported." in markup(page)
+    assert page.button(key="import_next").label == "Show agreement"
+    assert responses(sqlite_store) == 1
+    with sqlite_store.reading() as connection:
+        assert [batch.kind for batch in list_batches(connection)] == ["verdicts", "responses"]
+    assert "Nothing new: its row is already stored" in markup(upload([SAMPLE]))
+
+
+def test_verdicts_of_stored_answers_are_imported_alone(upload, sqlite_store: Store) -> None:
+    upload([{key: value for key, value in SAMPLE.items() if key != "faithfulness"}]).button(
+        key="import_start"
+    ).click().run()
+    page = upload([SAMPLE])
+    assert "The answers are already stored. 1 verdict can be imported." in markup(page)
+    assert page.button(key="import_start").label == "Import 1 verdict"
+    page.button(key="import_start").click().run()
+    assert "1 verdict was imported." in markup(page)
     assert responses(sqlite_store) == 1
 
 
@@ -78,7 +97,7 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store: Sto
     assert rejected["Line"].tolist() == [5]
     assert responses(sqlite_store) == 0
     page.button(key="import_start").click().run()
-    assert "4 answers were imported. Next: judge these answers." in markup(page).replace("</b>", "")
+    assert "4 answers were imported. 1 flag raised. Next: judge these answers." in markup(page).replace("</b>", "")
     assert responses(sqlite_store) == 4
     with sqlite_store.reading() as connection:
         (batch,) = list_batches(connection)
@@ -113,15 +132,43 @@ def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
     assert "4 answers were imported. 4 with user feedback." in markup(page)
 
 
-def test_columns_of_other_names_can_be_named(upload) -> None:
-    page = upload(b"nr,Frage,Antwort\n1,Was?,Das.\n2,Wo?,Hier.\n", name="log.csv")
-    assert "None of 2 rows can be imported." in markup(page)
-    for label, column in (("Question is in", "Frage"), ("Answer is in", "Antwort")):
-        next(one for one in page.selectbox if one.label == label).set_value(column).run()
+def box(page: AppTest, label: str):
+    return next(each for each in page.selectbox if each.label == label)
+
+
+OTHER_NAMES = b"nr,Frage,Antwort,Wann\n1,Was?,Das.,03/04/2026\n2,Wo?,Hier.,04/04/2026\n"
+
+
+def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqlite_store: Store) -> None:
+    page = upload(OTHER_NAMES, name="log.csv")
+    assert "No column was recognised as question or answer." in markup(page)
+    assert "--map" not in markup(page)
+    assert page.dataframe[0].value["Frage"].tolist() == ["Was?", "Wo?"]
+    chosen = {each.label: each.value for each in page.selectbox if each.label.endswith(" is in")}
+    assert chosen == {"Question is in": "Frage", "Answer is in": "Antwort", "Id is in": "nr"}
+    page.button[-1].click().run()
     assert "2 of 2 rows can be imported." in markup(page)
     assert page.dataframe[1].value["Question"].tolist() == ["Was?", "Wo?"]
-    next(one for one in page.selectbox if one.label == "Answer is in").set_value(None).run()
-    assert "None of 2 rows can be imported." in markup(page)
+    assert responses(sqlite_store) == 0
+    box(page, "Answer is in").set_value(None).run()
+    assert "No column was recognised as answer." in markup(page)
+
+
+def test_a_form_without_a_required_column_says_which_one(upload) -> None:
+    page = upload(b"nr,Frage\n1,Was?\n", name="log.csv")
+    assert box(page, "Answer is in").value is None
+    page.button[-1].click().run()
+    assert "Choose the column of the answer." in markup(page)
+
+
+def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> None:
+    page = upload(b"id,question,answer,date\n1,q,a,03/04/2026\n", name="log.csv")
+    assert "The dates in date may have the day or the month first." in markup(page)
+    page.radio[0].set_value("day-first")
+    page.button[-1].click().run()
+    assert page.dataframe[1].value["Asked"].tolist() == ["3 Apr 00:00"]
+    shown = upload(b"id,question,answer,date\n1,q,a,03/04/2026\n2,q,b,25/04/2026\n", name="log.csv")
+    assert "Dates have the day first, as 25/04/2026 in date shows." in markup(shown)
 
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
@@ -131,6 +178,8 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
         in markup(page)
     )
     assert "Not read" not in markup(upload(LOG))
+    page = upload([{"id": f"b{n}", "question": "q", "answer": "a", "kb": ["A page.", "A text."]} for n in range(3)])
+    assert "kb may be the passages. To read this, choose it under Other columns." in markup(page)
 
 
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
@@ -153,7 +202,7 @@ WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
     ),
     "nothing": (b"", "rows.jsonl", "rows.jsonl is empty: there is nothing to import"),
     "blank lines": (b"\n\n  \n", "rows.jsonl", "This file has no rows."),
-    "answers": (list(LOG), "log.jsonl", "None of 4 rows can be imported."),
+    "answers": (list(LOG), "log.jsonl", "The rows look like another kind of file: answers."),
     "a line that breaks off": (b'{"response_id": "' + b"x" * 3_000_000, "rows.jsonl", "None of 1 row can be imported."),
     "one long line of a table": (b"x" * 3_000_000, "rows.csv", "This file has no rows."),
     "a long id": (
@@ -179,8 +228,9 @@ def test_a_wrong_file_of_any_kind_gives_a_sentence(upload, kind: str, case: str)
 @pytest.mark.parametrize("kind", ["People's grades", "Verdicts"])
 def test_answers_under_another_kind_are_told_which_they_are(upload, kind: str) -> None:
     page = upload([{"question": "q", "response": "a"}], kind=kind)
-    assert "use --kind responses" in page.dataframe[-1].value["Reason"][0]
-    assert page.dataframe[0].value["How"][0] == "not in the file"
+    assert "The rows look like another kind of file: answers." in markup(page)
+    page.button(key="import_other_kind").click().run()
+    assert "1 of 1 row can be imported." in markup(page)
 
 
 def test_grades_find_their_answers(upload) -> None:
@@ -290,11 +340,10 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
 
 def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Store) -> None:
     page = upload([{"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}} for n in range(3)])
-    (query,) = [field for field in page.selectbox if field.label == "Question is in"]
-    assert query.options == ["run", "input.question", "run.text"]
-    page = query.select("input.question").run()
-    (answer,) = [field for field in page.selectbox if field.label == "Answer is in"]
-    page = answer.select("run.text").run()
+    assert box(page, "Question is in").options == ["input.question", "run.text"]
+    box(page, "Question is in").select("input.question")
+    box(page, "Answer is in").select("run.text")
+    page.button[-1].click().run()
     assert "3 of 3 rows can be imported." in markup(page)
 
 
