@@ -131,7 +131,7 @@ judge_options: Callable[[F], F] = decorator(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
         help="Answers of a dialogue to judge (default: last). last: only the last answer, with the earlier turns as "
-        "context. whole: all answers.",
+        "context. whole: all answers up to this one.",
     ),
     asking_options,
 )

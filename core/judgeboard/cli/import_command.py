@@ -1,7 +1,7 @@
 """``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from judgeboard.cli import options
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
-from judgeboard.imports.fields import parse_mapping
+from judgeboard.imports.fields import parse_mapping, simple_name
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.text import counted
@@ -73,7 +73,8 @@ could be used, or a file could not be read to its end.
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an "
-    "object or a list: input.question=query, contexts.0.text=context. scores.NAME is one of several scores: "
+    "object or a list: input.question=query, contexts.0.text=context. messages[].meta.docs=context names a key in the "
+    "messages of conversations. scores.NAME is one of several scores: "
     "fluency=scores.fluency. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
@@ -327,8 +328,19 @@ def _unread(summary: "ImportSummary") -> list[str]:
         return [f"  no column was recognised as {fields}; the file has {names} (to map one, use {example})"]
     if summary.not_read:
         fate = kind_class(summary.kind).left_over
-        return [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
+        names = _named(summary, [*summary.not_read], summary.not_read)
+        return [f"  not read: {names} ({fate}; to read one, use --map {_example(summary)})"]
     return []
+
+
+def _example(summary: "ImportSummary") -> str:
+    """Return a mapping for one of the columns that are not read: of a key in messages with a known name, its field."""
+    for name in summary.not_read:
+        inner = simple_name(name.rpartition(".")[2])
+        fields = kind_class(summary.kind).columns.items() if name.startswith("messages[].") else ()
+        if ours := next((ours for ours, called in fields if inner in called), None):
+            return f"{f'{name}={ours}'!r}"
+    return "THEIRS=ours"
 
 
 def _differing(summary: "ImportSummary") -> list[str]:
@@ -350,10 +362,12 @@ def _first(rows: Sequence[Rejected], total: int) -> list[str]:
     return lines
 
 
-def _named(summary: "ImportSummary", names: Sequence[str]) -> str:
+def _named(summary: "ImportSummary", names: Sequence[str], times: Mapping[str, int] | None = None) -> str:
     # On one line, without control codes for the terminal.
-    shown = (name if name.isprintable() else repr(name) for name in names[:MAX_COLUMNS])
-    return ", ".join(name or "(no name)" for name in shown) + summary.more_words(len(names), MAX_COLUMNS)
+    shown = ((name if name.isprintable() else repr(name)) or "(no name)" for name in names[:MAX_COLUMNS])
+    if times is not None:
+        shown = (f"{each} ({counted(times[name], 'time')})" for each, name in zip(shown, names, strict=False))
+    return ", ".join(shown) + summary.more_words(len(names), MAX_COLUMNS)
 
 
 def _one_or_several(names: list[str]) -> str:

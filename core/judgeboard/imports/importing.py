@@ -15,8 +15,18 @@ from sqlalchemy import Connection
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
-from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, recognised
-from judgeboard.imports.fields import MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
+from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, RowWithEarlier, recognised
+from judgeboard.imports.exports.turns import IN_MESSAGES
+from judgeboard.imports.fields import (
+    MAX_COLUMNS,
+    Cells,
+    Columns,
+    ColumnUse,
+    Unusable,
+    fault_in,
+    field_meant,
+    simple_name,
+)
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, kind_class
 from judgeboard.imports.labels import LabelWord, check_label_set
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_before, rejected_path
@@ -95,9 +105,9 @@ class ImportSummary:
         return tuple(use.theirs for use in self.columns if use.theirs is not None)
 
     @property
-    def not_read(self) -> tuple[str, ...]:
-        """The columns with values that are not read, although no mapping excludes them."""
-        return tuple(use.theirs for use in self.columns if use.unasked and use.theirs is not None)
+    def not_read(self) -> dict[str, int]:
+        """The columns that are not read, although no mapping excludes them, with their numbers of values."""
+        return {use.theirs: use.times for use in self.columns if use.unasked and use.theirs is not None}
 
     @property
     def id_from_content(self) -> bool:
@@ -297,6 +307,7 @@ class _Rows:
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
         self.records, self.rows = [], []
         self.kind.file_answers.clear()
+        self.kind.earlier.clear()
 
     def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
@@ -374,6 +385,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         export: ExportRows | None = None,
         constants: Mapping[str, str] | None = None,
         *,
+        key_mapping: Mapping[str, str] | None = None,
         any_source: bool = False,
     ) -> None:
         self.name = source.name
@@ -394,6 +406,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         )
         self.export = export
         self._recognises = recognises
+        self._key_mapping = key_mapping or {}
         self._any_source = any_source
         self._answers: AnswersOfExport | None = None
         self._rows_of_file = self._noting_the_end(format_.read(source))
@@ -414,7 +427,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def columns(self) -> tuple[ColumnUse, ...]:
         """Return how the columns of the rows read so far are used."""
-        return self._columns.report()
+        report = self._columns.report()
+        return report if self.export is None else self.export.columns(report, self.kind.left_over)
 
     def close(self) -> None:
         """Close the file. Reading it to the end closes it too."""
@@ -427,16 +441,20 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         ahead = list(itertools.islice(items, 1))
         for item in ahead:
             if isinstance(item, Row):
-                self._columns.plan(self._columns.unfolded(item.values))
-            if self._columns.unseen and len(ahead) < LOOK_AHEAD:
+                self._columns.plan(self._columns.unfolded(item.values), counts=False)
+            if self._unseen and len(ahead) < LOOK_AHEAD:
                 ahead.extend(itertools.islice(items, 1))
-        if missing := self._columns.unseen:
-            names = self._columns.known(nested="." in missing[0])
+        if missing := self._unseen:
+            names = self._columns.known(nested="." in missing[0]) if self.export is None else self.export.names
             raise BadInput(
                 f"--map: {self.name} has no column {missing[0]!r} in its first {counted(len(ahead), 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
             )
         return itertools.chain(ahead, items)
+
+    @property
+    def _unseen(self) -> list[str]:
+        return self._columns.unseen + ([] if self.export is None else self.export.unseen)
 
     def _noting_the_end(self, items: Iterator[Row | Rejected]) -> Generator[Row | Rejected]:
         last = 0
@@ -453,7 +471,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
         ahead = list(itertools.islice(items, 1))
         if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
-            self.export = recognised(ahead[0].values, self._recognises)
+            self.export = recognised(ahead[0].values, self._recognises, self._key_mapping)
+            if self._key_mapping and self.export is None:
+                raise BadInput(
+                    f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
+                    "Each row needs a list `messages` whose messages have role and content."
+                )
         rows = itertools.chain(ahead, items)
         if self.export is None:
             return rows
@@ -486,6 +509,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
             return OfAnotherKind(row.line, error.field, reason, cells.as_json())
         self.row = cells.as_json()
+        if isinstance(row, RowWithEarlier):
+            self.kind.earlier[record.external_id] = row.earlier
         return record
 
 
@@ -521,19 +546,23 @@ def read_records(
     meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
     opened = ByteSource(file, name)
     try:
-        # A format or a mapping says how to read the file, so that nothing has to be recognised.
-        recognises = kind if format == AUTO and not mapping and not constants else None
+        # A format or a mapping says how to read the file, so that nothing has to be recognised. A mapping of keys of
+        # messages is for the log of conversations that the file must be.
+        keys = dict(mapping or {}) if any(name.startswith(IN_MESSAGES) for name in mapping or ()) else {}
+        keys = {theirs: field_meant(chosen.columns, theirs, ours) for theirs, ours in keys.items()}
+        recognises = kind if keys or (format == AUTO and not mapping and not constants) else None
         rows = None if export is None else ExportRows(export, kind)
         return Reading(
             opened,
             find_format(opened, format),
             importing,
-            mapping,
+            None if keys else mapping,
             meanings,
             recognises,
             rows,
             constants,
             any_source=any_source,
+            key_mapping=keys,
         )
     except BaseException:
         opened.close()
