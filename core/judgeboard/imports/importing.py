@@ -209,7 +209,7 @@ def import_file(
             rows.finish(whole=batch is None)
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
-        summary.messages = tuple(reading.kind.messages())
+        summary.messages = (*reading.kind.messages(), *(reading.export.messages() if reading.export else ()))
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces

@@ -28,6 +28,7 @@ from judgeboard.imports.exports.entry import Entries, Entry, KeyUse
 from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import ResponseImport
+from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ class ExportRows:
         self._copies: Counter[str] = Counter()
         self._rejected: list[Rejected] = []
         self._mapping = mapping or {}
+        self._of_session: Counter[str] = Counter()
         self._keys: dict[tuple[str, str | None], ColumnUse] = {}
 
     @property
@@ -134,6 +136,12 @@ class ExportRows:
     def names(self) -> list[str]:
         """The first keys so far, if the export names them."""
         return list(dict.fromkeys(name for name, _ in self._keys))[:60]
+
+    def messages(self) -> Iterator[str]:
+        """Yield what people should know of the rows so far."""
+        if self._of_session:
+            names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in self._of_session.most_common(30))
+            yield f"not read, because they are about sessions and not about answers: {names}"
 
     def columns(self, fields: Iterable[ColumnUse], left_over: str) -> tuple[ColumnUse, ...]:
         """Return the report on the columns of our fields (``fields``) with the keys of the export, if it names them."""
@@ -174,6 +182,7 @@ class ExportRows:
             self.unknown |= dict.fromkeys(entry.unknown[: MOST_UNKNOWN - len(self.unknown)])
             for key in entry.keys:
                 self._note(key)
+            self._of_session.update(entry.of_session)
             answer: dict[str, Any] | None = None
             for kind, values in self._with_id(entry):
                 if kind == "responses" and "external_id" in entry.answer:  # another id is made of the content

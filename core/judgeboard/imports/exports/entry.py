@@ -32,7 +32,7 @@ class Entry:
     and ``part`` is the part of the row without one (default: the row). ``unknown`` names numbers that could be scores,
     but are no metrics of the tool: they are kept in metadata. ``keys`` are keys of the row, of readers that name them.
     ``earlier`` are rows of the same answer as an earlier import may have stored it, under another id or with other
-    content: such an answer does not change.
+    content: such an answer does not change. ``of_session`` names scores of the session, which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -43,6 +43,7 @@ class Entry:
     unknown: Sequence[str] = ()
     keys: Sequence[KeyUse] = ()
     earlier: Sequence[dict[str, Any]] = ()
+    of_session: Sequence[str] = ()
 
 
 Entries = Iterator[tuple[Row, Entry]]
