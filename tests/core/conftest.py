@@ -14,7 +14,8 @@ import pytest
 
 from graded_log import GradedLog
 from judgeboard.domain import Rejected
-from judgeboard.imports.importing import import_file, read_records
+from judgeboard.imports.importing import import_file
+from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store, open_store
 
 

@@ -131,7 +131,7 @@ judge_options: Callable[[F], F] = decorator(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
         help="Answers of a dialogue to judge (default: last). last: only the last answer, with the earlier turns as "
-        "context. whole: all answers.",
+        "context. whole: all answers up to this one.",
     ),
     asking_options,
 )
@@ -262,7 +262,7 @@ def to_continue(why_stopped: str | None) -> str:
 
 def check_pairs(file: str | Path, source: str | None) -> None:
     """Refuse an unreadable file of pairs before the model is set up."""
-    from judgeboard.imports.importing import read_records
+    from judgeboard.imports.reading import read_records
 
     read_records(file, kind="pairs", source=source).close()
 

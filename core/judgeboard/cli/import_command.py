@@ -2,7 +2,7 @@
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.dates import DateOrder
-from judgeboard.imports.fields import EXTRA, parse_mapping
+from judgeboard.imports.fields import EXTRA, parse_mapping, simple_name
 from judgeboard.imports.kinds import KINDS, OfAnotherKind, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.text import counted, shortened
@@ -88,7 +88,8 @@ could be used, the columns or dates are not clear, or a file could not be read t
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an "
-    "object or a list: input.question=query, contexts.0.text=context. scores.NAME is one of several scores: "
+    "object or a list: input.question=query, contexts.0.text=context. messages[].meta.docs=context names a key in the "
+    "messages of conversations. scores.NAME is one of several scores: "
     "fluency=scores.fluency. Repeat for more columns. "
     "Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
@@ -242,7 +243,7 @@ def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
 
 
 def _is_readable(file: str, choices: dict[str, Any]) -> bool:
-    from judgeboard.imports.importing import clear_records
+    from judgeboard.imports.reading import clear_records
 
     try:
         if file != "-":  # standard input can be read only once
@@ -399,13 +400,24 @@ def _unread(summary: "ImportSummary") -> list[str]:
     if not summary.not_read:
         return []
     fate = kind_class(summary.kind).left_over
-    lines = [f"  not read: {_named(summary, summary.not_read)} ({fate}; to read one, use --map THEIRS=ours)"]
+    names = _named(summary, [*summary.not_read], summary.not_read)
+    lines = [f"  not read: {names} ({fate}; to read one, use --map {_example(summary)})"]
     if summary.likely:
         likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in summary.likely.items())
         answers = " ".join(f"--map {shlex.quote(f'{theirs}={ours}')}" for theirs, ours in summary.likely.items())
         undo = "run `judgeboard import undo`, then import again with" if summary.new and not summary.dry_run else "use"
         lines.append(f"  {likely}: to read this, {undo} {answers}")
     return lines
+
+
+def _example(summary: "ImportSummary") -> str:
+    """Return a mapping for one of the columns that are not read: of a key in messages with a known name, its field."""
+    for name in summary.not_read:
+        inner = simple_name(name.rpartition(".")[2])
+        fields = kind_class(summary.kind).columns.items() if name.startswith("messages[].") else ()
+        if ours := next((ours for ours, called in fields if inner in called), None):
+            return f"{f'{name}={ours}'!r}"
+    return "THEIRS=ours"
 
 
 def _differing(summary: "ImportSummary") -> list[str]:
@@ -427,9 +439,12 @@ def _first(rows: Sequence[Rejected], total: int) -> list[str]:
     return lines
 
 
-def _named(summary: "ImportSummary", names: Sequence[str]) -> str:
+def _named(summary: "ImportSummary", names: Sequence[str], times: Mapping[str, int] | None = None) -> str:
     # On one line, without control codes for the terminal.
-    return ", ".join(map(_plain, names[:MAX_COLUMNS])) + summary.more_words(len(names), MAX_COLUMNS)
+    shown: Iterable[str] = map(_plain, names[:MAX_COLUMNS])
+    if times is not None:
+        shown = (f"{each} ({counted(times[name], 'time')})" for each, name in zip(shown, names, strict=False))
+    return ", ".join(shown) + summary.more_words(len(names), MAX_COLUMNS)
 
 
 def _plain(name: str) -> str:

@@ -41,7 +41,7 @@ class ColumnUse:
 
     A column that is not a field has ``ours`` None. A field without a column has ``theirs`` None. ``sure`` is False if a
     person must choose the meaning of the column. ``unasked`` is True if the column has values, is not read, and no
-    mapping excludes it.
+    mapping excludes it. ``times`` is the number of values in the column.
     """
 
     ours: str | None
@@ -50,6 +50,7 @@ class ColumnUse:
     example: Any = None
     sure: bool = True
     unasked: bool = False
+    times: int = 0
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class _Column:
     use: str | None = None
     how: str = ""
     example: Any = None
+    times: int = 0
     unsure: set[int] = field(default_factory=set)
 
 
@@ -135,9 +137,9 @@ class Columns:
             theirs: part for theirs, ours in (mapping or {}).items() if (part := _part(fields, theirs, ours))
         }
         whole = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs not in self._parts}
-        self._mapping = {theirs: _field(fields, theirs, ours) for theirs, ours in whole.items()}
+        self._mapping = {theirs: field_meant(fields, theirs, ours) for theirs, ours in whole.items()}
         self._nested = dict(_nested_paths([*self._mapping, *self._parts]))
-        self._constants = {_field(fields, ours, ours, "--set"): value for ours, value in (constants or {}).items()}
+        self._constants = {field_meant(fields, ours, ours, "--set"): value for ours, value in (constants or {}).items()}
         self._unseen_parts = set(self._parts)
         if doubled := self._constants.keys() & {*self._mapping.values()}:
             raise BadInput(f"--set and --map both give {min(doubled)}: keep one")
@@ -180,15 +182,18 @@ class Columns:
                 row = {**{each: kept for each, kept in row.items() if each != theirs}, ours: inner}
         return {**row, **self._constants} if self._constants else row
 
-    def plan(self, values: Mapping[str, Any]) -> Plan:
-        """Return the plan for a row with these columns, and add the row to the report."""
+    def plan(self, values: Mapping[str, Any], *, counts: bool = True) -> Plan:
+        """Return the plan for a row with these columns, and add the row to the report.
+
+        Without ``counts``, its values are not counted: the row is planned again when it is read.
+        """
         names = tuple(values)
         plan = self._plans.get(names)
         if plan is None:
             if len(self._plans) == MAX_COLUMNS:
                 self._plans.clear()
             plan = self._plans[names] = self._decide(names)
-        self._note(values)
+        self._note(values, 1 if counts else 0)
         return plan
 
     def report(self) -> tuple[ColumnUse, ...]:
@@ -232,11 +237,12 @@ class Columns:
                 known.use, known.how = uses[name], how[name]
         return taken, tuple(name for name in names if name not in uses)
 
-    def _note(self, values: Mapping[str, Any]) -> None:
+    def _note(self, values: Mapping[str, Any], times: int) -> None:
         for name, value in values.items():
             column = self._seen.get(name)
             if column is None or value is None or value == "":
                 continue
+            column.times += times
             if column.example is None:
                 column.example = value if not isinstance(value, str) else value[:200]
             if column.use == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
@@ -260,11 +266,12 @@ def _part(fields: ColumnNames, theirs: str, ours: str) -> tuple[str, str] | None
     field, _, name = ours.partition(".")
     if not name:
         return None
-    known = _field(fields, theirs, field)
+    known = field_meant(fields, theirs, field)
     return (known, name) if known in PARTS else None
 
 
-def _field(fields: ColumnNames, theirs: str, ours: str, option: str = "--map") -> str:
+def field_meant(fields: ColumnNames, theirs: str, ours: str, option: str = "--map") -> str:
+    """Return the field that ``ours`` names in an option. Raises BadInput if there is none."""
     if ours in fields or (ours == EXTRA and option == "--map"):
         return ours
     field, _, person = ours.partition(".")
@@ -280,11 +287,11 @@ def _field(fields: ColumnNames, theirs: str, ours: str, option: str = "--map") -
 
 def _line(ours: str | None, theirs: str, column: _Column) -> ColumnUse:
     if not column.unsure:
-        return ColumnUse(ours, theirs, column.how, column.example)
+        return ColumnUse(ours, theirs, column.how, column.example, times=column.times)
     *others, last = map(str, sorted(column.unsure, reverse=True))
     values = f"{', '.join(others)} and {last}" if others else last
     how = f"{'values' if len(column.unsure) > 1 else 'value'} {values} left out: thumbs or stars?"
-    return ColumnUse(ours, theirs, how, column.example, sure=False)
+    return ColumnUse(ours, theirs, how, column.example, sure=False, times=column.times)
 
 
 def simple_name(name: str) -> str:

@@ -112,7 +112,7 @@ class FirstRows:
 
     def add(self, values: Mapping[str, Any]) -> None:
         """Add a row."""
-        taken, _ = self._columns.plan(values)
+        taken, _ = self._columns.plan(values, counts=False)
         if len(self._rows) < _EXAMPLES:
             self._rows.append(values)
         self._taken |= {

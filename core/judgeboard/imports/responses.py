@@ -1,7 +1,8 @@
 """Logged responses, and feedback of users on stored responses."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -100,8 +101,16 @@ class ResponseImport(ImportKind[Response]):
 
     def build(self, cells: Cells) -> Response:
         """Return the response of a row."""
+        response = self._response(cells)
+        if not response.external_id:
+            return replace(response, external_id=self._free_id(response))
+        if not self.seen.add(f"{response.source}\0{response.external_id}"):
+            raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
+        return response
+
+    def _response(self, cells: Cells) -> Response:
         passages, details = passages_in(cells)
-        response = Response(
+        return Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.name("external_id", MAX_ID) or "",
             query=cells.required_text("query"),
@@ -117,19 +126,14 @@ class ResponseImport(ImportKind[Response]):
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
             feedback=feedback_in(cells),
         )
-        if not response.external_id:
-            return replace(response, external_id=self._free_id(response))
-        if not self.seen.add(f"{response.source}\0{response.external_id}"):
-            raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
-        return response
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store new responses, and new feedback on stored responses."""
         elsewhere: dict[int, int] = {}
         if self.of_traces:
             elsewhere = self._stored_elsewhere(connection, records)
-        elif self.tool_source is not None:
-            records = self._in_earlier_source(connection, records)
+        elif self.tool_source is not None or self.earlier:
+            records = self._as_stored_earlier(connection, records)
         own = [index for index in range(len(records)) if index not in elsewhere]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
         result = Stored(len(stored.new), stored.unchanged + len(elsewhere), stored.feedback_added)
@@ -148,14 +152,26 @@ class ResponseImport(ImportKind[Response]):
             result.problems.append(Problem(index, "id", reason, differs=True))
         return result
 
-    @staticmethod
-    def _in_earlier_source(connection: Connection, records: Sequence[Response]) -> list[Response]:
-        """Return the answers of a tool, in the default source if they are there: it was the source of all tools."""
-        earlier = [replace(record, source=DEFAULT_SOURCE) for record in records]
-        stored = find_responses(connection, [key_of(record) for record in earlier])
-        hashes = {key: content_hash(record) for record in earlier if (key := key_of(record)) in stored}
-        kept = {key for key, hash_ in hashes.items() if stored[key].content_hash == hash_}
-        return [old if key_of(old) in kept else new for old, new in zip(earlier, records, strict=True)]
+    def _as_stored_earlier(self, connection: Connection, records: Sequence[Response]) -> list[Response]:
+        """Return each answer as an earlier import stored it, if one did: with another id, content or source.
+
+        The default source was the source of all tools. What users say of the answer is added to the stored one.
+        """
+        variants = [[record, *self._earlier(record)] for record in records]
+        if self.tool_source is not None:
+            variants = [[*each, *(replace(one, source=DEFAULT_SOURCE) for one in each)] for each in variants]
+        stored = find_responses(connection, {key_of(one) for each in variants for one in each})
+        hashes = {key: known.content_hash for key, known in stored.items()}
+        kept = (
+            next((one for one in others if (known := hashes.get(key_of(one))) and known == content_hash(one)), record)
+            for record, *others in variants
+        )
+        return list(kept)
+
+    def _earlier(self, record: Response) -> Iterator[Response]:
+        for row in self.earlier.get(record.external_id, ()):
+            with suppress(Unusable):  # a value that is only in the earlier row
+                yield replace(self._response(Cells.of(row)), source=record.source, feedback=record.feedback)
 
     def _stored_elsewhere(self, connection: Connection, records: Sequence[Response]) -> dict[int, int]:
         """Return, by index, the response of the same trace that was received or is in another source.

@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Pair, PairItem, Shown
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.imports.importing import import_file, read_records
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.pairs import ImportedPair
+from judgeboard.imports.reading import read_records
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method

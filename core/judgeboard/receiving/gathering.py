@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Response
+from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import store_scores
@@ -205,18 +206,30 @@ def _store_answers(store: Store, ready: Sequence[WaitingTrace], taken: dict[int,
             outcomes.append(TraceOutcome(trace.id, source, response_id, reasons[trace.id], used))
         scores = {each.response_id: taken[each.id].scores for each in outcomes if each.response_id is not None}
         unused = store_scores(connection, {id_: of_answer for id_, of_answer in scores.items() if of_answer}, now)
-        store_outcomes(connection, [_with_unused(each, unused.get(each.response_id or 0, ())) for each in outcomes])
+        store_outcomes(
+            connection,
+            [_with_unused(each, unused.get(each.response_id or 0, ()), taken[each.id].scores) for each in outcomes],
+        )
         add_feedback(connection, take_feedback(connection, traces=unchanged), (), None, now)
     return len(outcomes)
 
 
-def _with_unused(outcome: TraceOutcome, scores: Sequence[str]) -> TraceOutcome:
-    """Return an outcome that names the scores that are not used, and how to use them."""
-    if not scores:
+def _with_unused(outcome: TraceOutcome, numbers: Sequence[str], scores: Sequence[Score]) -> TraceOutcome:
+    """Return an outcome that names the scores that are not used: ``numbers`` on unknown scales, people's, sessions'."""
+    why = []
+    if numbers:
+        rule = f"judgeboard sources map {quote(outcome.source)} {quote(f'{SCORE}{numbers[0]}=1-5')}"
+        names = ", ".join(numbers)
+        why.append(f"Scores that are not between 0 and 1 are not used: {names}. Name their scale, such as `{rule}`.")
+    if sessions := [each.name for each in scores if each.of_session]:
+        why.append(f"Scores of sessions are not used: {', '.join(sessions)}.")
+    by_people = [each for each in scores if each.human and not each.of_session]
+    if people := [each.name for each in by_people if user_feedback(each.name, each.value) is None]:
+        names = ", ".join(people)
+        why.append(f"Annotations of people are not used: {names}. `judgeboard import` reads them from a file of spans.")
+    if not why:
         return outcome
-    rule = f"judgeboard sources map {quote(outcome.source)} {quote(f'{SCORE}{scores[0]}=1-5')}"
-    why = f"Scores that are not between 0 and 1 are not used: {', '.join(scores)}. Name their scale, such as `{rule}`."
-    return replace(outcome, reason=storable(" ".join(filter(None, (outcome.reason, why))))[0])
+    return replace(outcome, reason=storable(" ".join(filter(None, (outcome.reason, *why))))[0])
 
 
 def _stored_elsewhere(

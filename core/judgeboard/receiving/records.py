@@ -22,8 +22,8 @@ from judgeboard.imports.exports.entry import as_object, objects
 from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, nanoseconds, scored
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
 from judgeboard.imports.history.pages import is_own
-from judgeboard.imports.importing import read_records
 from judgeboard.imports.kinds import ImportKind
+from judgeboard.imports.reading import read_records
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import feedback_in
 from judgeboard.receiving.keys import UNNAMED, Sender

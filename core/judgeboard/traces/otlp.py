@@ -14,6 +14,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 from judgeboard.errors import BadInput
+from judgeboard.traces.annotations import with_linked
 from judgeboard.traces.attributes import load_json
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent, exception_of
 
@@ -41,19 +42,27 @@ def media_type(content_type: str) -> str:
     return name
 
 
-def traces_in(body: bytes, content_type: str) -> list[Span]:
-    """Return the spans of an export request. Raises BadInput if it cannot be decoded."""
+def traces_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
+    """Return the spans of an export request, and log records with results on linked spans of other traces.
+
+    Raises BadInput if it cannot be decoded.
+    """
     if media_type(content_type) == JSON:
         return list(_json_spans(body))
     request = ExportTraceServiceRequest()
     _parse(request, body)
-    spans: list[Span] = []
+    records: list[Span | LogRecord] = []
     for group in request.resource_spans:
         resource = _attributes(group.resource.attributes)
         for scoped in group.scope_spans:
             scope = scoped.scope.name
-            spans += [_span(span, scope, resource) for span in scoped.spans]
-    return spans
+            for span in scoped.spans:
+                links = [
+                    (_id(link.trace_id, _TRACE_BYTES, "trace"), _id(link.span_id, _SPAN_BYTES, "span"))
+                    for link in span.links
+                ]
+                records += with_linked(_span(span, scope, resource), _whole_links(links))
+    return records
 
 
 def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
@@ -140,6 +149,10 @@ def _checked(
     )
 
 
+def _whole_links(links: Iterable[tuple[str | None, str | None]]) -> list[tuple[str, str]]:
+    return [(trace_id, span_id or "") for trace_id, span_id in links if trace_id is not None]
+
+
 def _in_nanoseconds(time: int) -> int:
     """Return a time that was sent in seconds, milli- or microseconds by mistake in nanoseconds; others unchanged."""
     if time < _EARLIEST:
@@ -193,7 +206,7 @@ def _event_name(attributes: Mapping[str, Any]) -> str:
 # The same in JSON. Here every type has to be checked: a null is an absent value, an unknown field is ignored.
 
 
-def _json_spans(body: bytes) -> Iterator[Span]:
+def _json_spans(body: bytes) -> Iterator[Span | LogRecord]:
     for group in _objects(_request(body), "resourceSpans"):
         resource = _json_attributes(_object(group, "resource"))
         for scoped in _objects(group, "scopeSpans"):
@@ -203,8 +216,12 @@ def _json_spans(body: bytes) -> Iterator[Span]:
                     SpanEvent(_text(each, "name"), _nanoseconds(each, "timeUnixNano"), _json_attributes(each))
                     for each in _objects(span, "events")
                 )
+                links = [
+                    (_json_id(link, "traceId", _TRACE_BYTES), _json_id(link, "spanId", _SPAN_BYTES))
+                    for link in _objects(span, "links")
+                ]
                 status = _object(span, "status")
-                yield _checked(
+                read = _checked(
                     trace_id=_json_id(span, "traceId", _TRACE_BYTES),
                     span_id=_json_id(span, "spanId", _SPAN_BYTES),
                     parent_id=_json_id(span, "parentSpanId", _SPAN_BYTES),
@@ -219,6 +236,7 @@ def _json_spans(body: bytes) -> Iterator[Span]:
                     status=_ERROR if status.get("code") == "STATUS_CODE_ERROR" else _whole(status, "code"),
                     message=_text(status, "message"),
                 )
+                yield from with_linked(read, _whole_links(links))
 
 
 def _json_logs(body: bytes) -> Iterator[LogRecord]:

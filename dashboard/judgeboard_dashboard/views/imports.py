@@ -10,10 +10,11 @@ from judgeboard.domain import Label, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import ColumnUse, nested_names
-from judgeboard.imports.importing import LABELLED, ImportSummary, undo_import
+from judgeboard.imports.importing import ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import RATINGS, LabelWord, in_other_words, labels_sentence
 from judgeboard.imports.questions import Question, UnclearFile
+from judgeboard.imports.reading import LABELLED
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import list_label_sets, schema_named

@@ -243,9 +243,10 @@ def dry_details(trial: Imported) -> str:
 
 def not_read_words(summary: ImportSummary) -> str:
     """Return the columns that are not read, and how rows without an id get one."""
-    names = summary.not_read
-    if not names or not summary.new:
+    times = summary.not_read
+    if not times or not summary.new:
         return ""
+    names = [f"{name} ({count(number, 'time')})" for name, number in times.items()]
     words = f"Not read: {_listed(summary, names)} ({kind_class(summary.kind).left_over})."
     if summary.id_from_content:
         words += (

@@ -20,7 +20,7 @@ from pyarrow import parquet
 from judgeboard.domain import Feedback, FeedbackKind, Rejected, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import FORMATS, Column, ColumnType, write_rows
-from judgeboard.imports.importing import read_records
+from judgeboard.imports.reading import read_records
 from judgeboard.store.export import RESPONSE_COLUMNS, response_row
 
 ROWS = [f'{{"id": {number}, "query": "q", "answer": "{number * 7919 % 100_003}"}}\n'.encode() for number in range(5000)]

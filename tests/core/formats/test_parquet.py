@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from judgeboard.domain import Rejected, Response
-from judgeboard.imports.importing import read_records
+from judgeboard.imports.reading import read_records
 
 
 def file_of(columns):

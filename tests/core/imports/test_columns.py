@@ -8,8 +8,9 @@ import pytest
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import parse_mapping
-from judgeboard.imports.importing import import_file, read_records
+from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import OfAnotherKind
+from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter

@@ -13,7 +13,8 @@ from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports import recognised
-from judgeboard.imports.importing import ImportSummary, Reading, import_file, read_records
+from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.reading import Reading, read_records
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT, RESPONSE, REVIEW
 from stored_rows import rows_of
@@ -221,7 +222,8 @@ def test_ids_of_passages_are_kept_beside_them(shared: Path) -> None:
 
 def test_earlier_turns_of_a_chat_log_are_kept(tmp_path: Path) -> None:
     turns = [("system", "s"), ("user", "q1"), ("assistant", "a1"), ("user", "q2"), ("assistant", "a2")]
-    _, response = only(written(tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]}))
+    file = written(tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]})
+    _, (_, response) = opened(file)
     assert (response.query, response.answer) == ("q2", "a2")
     assert [message["content"] for message in response.messages or ()] == ["s", "q1", "a1", "q2"]
 

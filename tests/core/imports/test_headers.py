@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Response
-from judgeboard.imports.importing import read_records
 from judgeboard.imports.proposals import propose
+from judgeboard.imports.reading import read_records
 from judgeboard.imports.responses import ResponseImport
 
 TEXT = {"query": "q", "answer": "a"}

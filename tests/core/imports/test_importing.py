@@ -13,7 +13,8 @@ from sqlalchemy import select
 from engines import on_sqlite
 from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import import_file, read_records
+from judgeboard.imports.importing import import_file
+from judgeboard.imports.reading import read_records
 from judgeboard.imports.rejected_rows import RejectedFile, rejected_path
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response

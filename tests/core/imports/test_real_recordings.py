@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import func, select
 
 from judgeboard.domain import Label, Rejected
-from judgeboard.imports.importing import ImportSummary, import_file, read_records
+from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import evidence_group
 from judgeboard.store.tables import METADATA

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Rejected, Response
-from judgeboard.imports.importing import import_file, read_records
+from judgeboard.imports.importing import import_file
+from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
@@ -269,6 +270,40 @@ def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path: 
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         _, (answer,) = records(file)
         assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
+
+
+@pytest.mark.parametrize("form", ["dotted", "nested", "columns"])
+def test_annotations_in_the_attributes_of_a_span_are_read(store: Store, tmp_path: Path, form: str) -> None:
+    judge = {"name": "groundedness", "score": 0.25, "identifier": "judge-v2", "annotator_kind": "LLM"}
+    person = {"name": "label", "label": "hallucinated", "identifier": "ann", "annotator_kind": "HUMAN"}
+    session = {"name": "coherence", "label": "coherent"}
+    texts = {"input.value": "q?", "output.value": "a."}
+    lists = {
+        "evaluations": [{"evaluation": judge}],
+        "annotations": [{"annotation": person}],
+        "session.annotations": [{"annotation": session}],
+    }
+    flat = {
+        f"{name}.0.{one}.{key}": value
+        for name, (entry,) in lists.items()
+        for one, fields in entry.items()
+        for key, value in fields.items()
+    }
+    row = {"name": "ask", "span_kind": "CHAIN", "parent_id": None, "start_time": 1795233370, "end_time": 1795233372}
+    if form == "columns":
+        row |= {"context.trace_id": "t", "context.span_id": "1"}
+        row |= {f"attributes.{name}": value for name, value in (texts | flat).items()}
+    else:
+        row |= {"context": {"trace_id": "t", "span_id": "1"}}
+        row |= {"attributes": texts | (flat if form == "dotted" else lists)}
+    file = tmp_path / "spans.jsonl"
+    file.write_text(json.dumps(row))
+    summary = import_file(store, file)
+    assert summary.messages == ("not read, because they are about sessions and not about answers: coherence (1 time)",)
+    _, (verdict,) = records(file, "verdicts")
+    assert (verdict.judge, verdict.verdict.groundedness) == ("judge-v2", 0.25)
+    _, (grade,) = records(file, "grades")
+    assert (grade.annotator, grade.grade.label) == ("ann", "hallucinated")
 
 
 @pytest.mark.parametrize(

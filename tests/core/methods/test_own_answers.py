@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import read_records
+from judgeboard.imports.reading import read_records
 from judgeboard.methods.own_answers import (
     Majority,
     NoPair,

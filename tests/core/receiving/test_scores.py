@@ -99,6 +99,47 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
     assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
 
 
+def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(sqlite_store: Store) -> None:
+    """They are attributes of a span of the trace, or of an evaluator's span that is linked to its target."""
+    trace_id, started = "ab" * 16, "1780000000000000000"
+    times = {"startTimeUnixNano": started, "endTimeUnixNano": started}
+
+    def attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+        kinds = {str: "stringValue", int: "intValue", float: "doubleValue"}
+        return [{"key": name, "value": {kinds[type(value)]: value}} for name, value in values.items()]
+
+    def result(form: str, number: int, name: str, **fields: Any) -> dict[str, Any]:
+        one = form.rpartition(".")[2].removesuffix("s")
+        return {f"{form}.{number}.{one}.{key}": value for key, value in {"name": name, **fields}.items()}
+
+    root = {"openinference.span.kind": "CHAIN", "input.value": "q?", "output.value": "a."}
+    root |= result("evaluations", 0, "groundedness", score=0.25, label="hallucinated", identifier="judge-v2")
+    root |= result("evaluations", 1, "helpfulness", score=4, identifier="judge-v2")
+    root |= result("annotations", 0, "user_thumbs", score=0, annotator_kind="HUMAN")
+    root |= result("annotations", 1, "tone", label="rude", annotator_kind="HUMAN")
+    root |= result("session.annotations", 0, "coherence", score=1)
+    later = {"openinference.span.kind": "EVALUATOR"}
+    later |= result("trace.evaluations", 0, "groundedness", score=0.75, identifier="late-judge")
+    link = {"traceId": trace_id, "spanId": "cd" * 8}
+    evaluator = {"traceId": "ef" * 16, "spanId": "ef" * 8, "links": [link], "attributes": attributes(later)} | times
+    span = {"traceId": trace_id, "spanId": "cd" * 8, "attributes": attributes(root)} | times
+    with receiving(sqlite_store) as http:
+        for sent in (evaluator, span):  # the evaluation comes first
+            body = {"resourceSpans": [{"scopeSpans": [{"spans": [sent]}]}]}
+            assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+    gathered(sqlite_store)
+    assert sorted(verdicts(sqlite_store)) == [
+        (trace_id, "judge-v2", 0.25, "hallucinated"),
+        (trace_id, "late-judge", 0.75, None),
+    ]
+    assert feedback(sqlite_store) == [(trace_id, "thumbs", 0.0)]
+    with sqlite_store.reading() as connection:
+        query = select(TRACE.c.reason).where(TRACE.c.external_id == trace_id)
+        reason = connection.execute(query).scalar_one()
+    for words in ("not used: helpfulness", "Scores of sessions are not used: coherence.", "people are not used: tone."):
+        assert words in reason
+
+
 def test_feedback_of_the_sdk_of_langsmith_becomes_feedback_and_verdicts(store: Store) -> None:
     root, child = "01a1fc34-4344-777a-bc12-0e905259d0e1", "01a1fc34-4345-74d1-9fe5-be88059afb65"
     trace_id = root.replace("-", "")

@@ -122,6 +122,9 @@ def protobuf(request: dict[str, Any], logs: bool = False) -> bytes:
                 entry.end_time_unix_nano = int(each.get("endTimeUnixNano", 0))
                 entry.status.code = each.get("status", {}).get("code", 0)
                 entry.status.message = each.get("status", {}).get("message", "")
+                for link in each.get("links", ()):
+                    linked = entry.links.add()
+                    linked.trace_id, linked.span_id = bytes.fromhex(link["traceId"]), bytes.fromhex(link["spanId"])
                 for event in each.get("events", ()):
                     added = entry.events.add()
                     added.name, added.time_unix_nano = event["name"], int(event["timeUnixNano"])
@@ -164,6 +167,24 @@ def test_both_encodings_give_the_same_spans() -> None:
     assert first.error == "it broke"
     assert first.ended_ns - first.started_ns == 8_554_776
     assert (second.parent_id, second.remote_parent, second.error) == (ROOT, True, None)
+
+
+def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to() -> None:
+    name = "evaluations.0.evaluation.name"
+    span = {"traceId": "ab" * 16, "spanId": CHILD, "parentSpanId": "", "links": [{"traceId": TRACE, "spanId": ROOT}]}
+    own, linked = {"openinference.span.kind": "EVALUATOR", "input.value": "q"}, {name: "groundedness"}
+
+    def request(fields: dict[str, Any]) -> dict[str, Any]:
+        return {"resourceSpans": [{"scopeSpans": [{"spans": [span | {"attributes": attributes(fields)}]}]}]}
+
+    records = traces_in(orjson.dumps(request(own | linked)), JSON)
+    assert records == traces_in(protobuf(request(own | linked)), PROTOBUF)
+    assert [(each.trace_id, each.span_id, each.attributes) for each in records] == [
+        ("ab" * 16, CHILD, own),
+        (TRACE, ROOT, linked),
+    ]
+    of_chain = own | linked | {"openinference.span.kind": "CHAIN"}  # its results are about itself
+    assert [each.attributes for each in traces_in(orjson.dumps(request(of_chain)), JSON)] == [of_chain]
 
 
 def test_both_encodings_give_the_same_log_records_of_traces() -> None:

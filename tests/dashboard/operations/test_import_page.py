@@ -174,7 +174,7 @@ def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
     assert (
-        "Not read: &lt;b&gt;ticket&lt;/b&gt;, kb (kept in metadata). No id column: ids are derived from the columns"
+        "Not read: &lt;b&gt;ticket&lt;/b&gt; (3 times), kb (3 times) (kept in metadata). No id column: ids are derived"
         in markup(page)
     )
     assert "Not read" not in markup(upload(LOG))

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -24,10 +24,11 @@ from judgeboard.imports.exports import (
     ragas,
     trulens,
 )
-from judgeboard.imports.exports.entry import Entries, Entry
-from judgeboard.imports.fields import Cells, Columns, Unusable, fault_in
+from judgeboard.imports.exports.entry import Entries, Entry, KeyUse
+from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import ResponseImport
+from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class Export:
 
     ``source`` is the source of the answers, unless another one is chosen: ids of different tools do not meet.
     With ``of_traces``, the id of an answer is that of its trace, which may also be received or pulled. With
-    ``of_scores``, there are no answers: the scores belong to stored answers.
+    ``of_scores``, there are no answers: the scores belong to stored answers. ``read_mapped`` also gets a mapping of
+    keys to fields; without it, a mapping reads the file by its columns.
     """
 
     title: str
@@ -45,6 +47,7 @@ class Export:
     read: Callable[[Iterable[Row]], Entries]
     of_traces: bool = False
     of_scores: bool = False
+    read_mapped: Callable[[Iterable[Row], Mapping[str, str]], Entries] | None = None
 
 
 EXPORTS = (
@@ -80,7 +83,7 @@ EXPORTS = (
     Export("a Label Studio export", "label-studio", label_studio.is_flat, label_studio.read_flat),
     Export("Argilla records", "argilla", argilla.matches, argilla.read),
     Export("a ragas dataset", "ragas", ragas.matches, ragas.read),
-    Export("OpenAI chat logs", "openai", openai_chats.matches, openai_chats.read),
+    Export("OpenAI chat logs", "openai", openai_chats.matches, openai_chats.read, read_mapped=openai_chats.read),
 )
 """The exports in the order in which they are tried. Each has one line here."""
 
@@ -95,14 +98,21 @@ class RowOfAnswer(Row):
     answer: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class RowWithEarlier(Row):
+    """The row of an answer, with rows of the same answer as an earlier import may have stored it."""
+
+    earlier: tuple[dict[str, Any], ...]
+
+
 class ExportRows:
     """Reads the rows of one kind from another tool's export.
 
     ``others`` counts its rows of other kinds. ``unknown`` has the names (at most 100) of numbers that could be scores,
-    but are no metrics of the tool.
+    but are no metrics of the tool. ``mapping`` has the fields of keys, for exports that can be read with one.
     """
 
-    def __init__(self, export: Export, kind: str) -> None:
+    def __init__(self, export: Export, kind: str, mapping: Mapping[str, str] | None = None) -> None:
         self.title = export.title
         self.source = export.source
         self.of_traces = export.of_traces
@@ -112,22 +122,75 @@ class ExportRows:
         self._kind = kind
         self._copies: Counter[str] = Counter()
         self._rejected: list[Rejected] = []
+        self._mapping = mapping or {}
+        self._of_session: Counter[str] = Counter()
+        self._keys: dict[tuple[str, str | None], ColumnUse] = {}
+
+    @property
+    def unseen(self) -> list[str]:
+        """The keys in the mapping that are in no row so far."""
+        seen = {name for name, _ in self._keys}
+        return [name for name in self._mapping if name not in seen]
+
+    @property
+    def names(self) -> list[str]:
+        """The first keys so far, if the export names them."""
+        return list(dict.fromkeys(name for name, _ in self._keys))[:60]
+
+    def messages(self) -> Iterator[str]:
+        """Yield what people should know of the rows so far."""
+        if self._of_session:
+            names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in self._of_session.most_common(30))
+            yield f"not read, because they are about sessions and not about answers: {names}"
+
+    def columns(self, fields: Iterable[ColumnUse], left_over: str) -> tuple[ColumnUse, ...]:
+        """Return the report on the columns of our fields (``fields``) with the keys of the export, if it names them."""
+        sources: dict[str, list[ColumnUse]] = {}
+        for use in self._keys.values():
+            if use.ours is not None:
+                sources.setdefault(use.ours, []).append(use)
+        report: list[ColumnUse] = []
+        for use in fields:
+            own = sources.get(use.ours or "", [])
+            read = [replace(use, theirs=each.theirs, how=each.how if use.sure else use.how) for each in own]
+            report += read if read and use.theirs is not None else [use]
+        unread = (use for use in self._keys.values() if use.ours is None)
+        return (*report, *(replace(use, how=left_over) for use in unread))
+
+    def _note(self, key: KeyUse) -> None:
+        ours = None if key.use == EXTRA else key.use
+        known = self._keys.get((key.name, ours))
+        if known is not None:
+            self._keys[key.name, ours] = replace(known, times=known.times + 1)
+        elif len(self._keys) <= MAX_COLUMNS:
+            is_mapped = key.name in self._mapping
+            how = "--map" if is_mapped else "recognised by name"
+            example = key.value[:200] if isinstance(key.value, str) else key.value
+            unasked = ours is None and not is_mapped
+            self._keys[key.name, ours] = ColumnUse(ours, key.name, how, example, unasked=unasked, times=1)
 
     def rows(self, items: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield rows with the names of our fields, and rejected rows."""
-        for row, entry in self._export.read(self._usable(items)):
+        usable, read_mapped = self._usable(items), self._export.read_mapped
+        entries = self._export.read(usable) if read_mapped is None else read_mapped(usable, self._mapping)
+        for row, entry in entries:
             yield from self._waiting()
             if entry.answer is None:
                 if self._kind == "responses":
                     yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
                 continue
             self.unknown |= dict.fromkeys(entry.unknown[: MOST_UNKNOWN - len(self.unknown)])
+            for key in entry.keys:
+                self._note(key)
+            self._of_session.update(entry.of_session)
             answer: dict[str, Any] | None = None
             for kind, values in self._with_id(entry):
                 if kind == "responses" and "external_id" in entry.answer:  # another id is made of the content
                     answer = values
                 if kind != self._kind:
                     self.others[kind] += 1
+                elif kind == "responses" and entry.earlier:
+                    yield RowWithEarlier(row.line, values, tuple(map(_identified, entry.earlier)))
                 elif answer is None or kind == "responses":
                     yield Row(row.line, values)
                 else:
@@ -159,8 +222,7 @@ class ExportRows:
             return
         own_id = answer.pop("external_id", None)
         if own_id is None:
-            content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
-            own_id = blake2b(content.encode(), digest_size=16).hexdigest()
+            own_id = _content_id(entry.earlier[0] if entry.earlier else answer)
             self._copies[own_id] += 1
             own_id += f"-{self._copies[own_id]}" if self._copies[own_id] > 1 else ""
         yield "responses", {"external_id": own_id, **answer}
@@ -171,6 +233,16 @@ class ExportRows:
         for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
+
+
+def _content_id(answer: Mapping[str, Any]) -> str:
+    content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
+    return blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def _identified(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an answer with its id, or one of its content."""
+    return {"external_id": _content_id(answer), **answer}
 
 
 class AnswersOfExport:
@@ -199,9 +271,13 @@ class AnswersOfExport:
             return Rejected(row.line, error.field, error.reason, row.answer)
 
 
-def recognised(first: Mapping[str, Any], kind: str) -> ExportRows | None:
-    """Return the reader of the export that begins with this row, None if it is not one of `EXPORTS`."""
+def recognised(first: Mapping[str, Any], kind: str, mapping: Mapping[str, str] | None = None) -> ExportRows | None:
+    """Return the reader of the export that begins with this row, None if it is not one of `EXPORTS`.
+
+    With a ``mapping``, it is one that can be read with a mapping.
+    """
     if kind not in (*KINDS_OF_EXPORTS, "feedback"):
         return None
-    export = next((export for export in EXPORTS if export.matches(first)), None)
-    return None if export is None else ExportRows(export, kind)
+    exports = (export for export in EXPORTS if not mapping or export.read_mapped is not None)
+    export = next((export for export in exports if export.matches(first)), None)
+    return None if export is None else ExportRows(export, kind, mapping)

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.fields import Unusable, json_text, simple_name
@@ -16,13 +16,23 @@ from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
 
 
+class KeyUse(NamedTuple):
+    """A key of a row with its value; ``use`` is the field that it is read as, None if it is not read."""
+
+    name: str
+    use: str | None
+    value: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An answer with its verdicts and grades, as rows for `ResponseImport`, `VerdictImport` and `GradeImport`.
 
     Verdicts and grades have no id; they belong to the answer. Without an answer, ``reason`` says why,
     and ``part`` is the part of the row without one (default: the row). ``unknown`` names numbers that could be scores,
-    but are no metrics of the tool: they are kept in metadata.
+    but are no metrics of the tool: they are kept in metadata. ``keys`` are keys of the row, of readers that name them.
+    ``earlier`` are rows of the same answer as an earlier import may have stored it, under another id or with other
+    content: such an answer does not change. ``of_session`` names scores of the session, which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -31,6 +41,9 @@ class Entry:
     reason: str | None = None
     part: Mapping[str, Any] | None = None
     unknown: Sequence[str] = ()
+    keys: Sequence[KeyUse] = ()
+    earlier: Sequence[dict[str, Any]] = ()
+    of_session: Sequence[str] = ()
 
 
 Entries = Iterator[tuple[Row, Entry]]

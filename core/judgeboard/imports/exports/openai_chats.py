@@ -1,37 +1,54 @@
-"""OpenAI chat logs: training examples with messages, stored completions, and requests with their responses."""
+"""OpenAI chat logs: conversations, training examples, stored completions, and requests with their responses."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from judgeboard.formats.files import Row
 from judgeboard.imports import known_names
 from judgeboard.imports.exports.entry import (
+    Entries,
     Entry,
+    KeyUse,
     answer_row,
     as_object,
-    each_row,
     named,
     objects,
     shown_reason,
     without_nothing,
 )
+from judgeboard.imports.exports.turns import IN_MESSAGES, Path, Turn, paths_of, reply_ids, turns_in
+from judgeboard.imports.fields import EXTRA
 from judgeboard.llm.chat import last_of_user, text_of
-from judgeboard.store.filters import value_at
+from judgeboard.store.filters import metadata_field, metadata_path, value_at
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ENVELOPES = ("body", "request", "response", "data", "completion", "kwargs", "input", "output")
 _READ = frozenset({"messages", "choices", "usage", "metadata", *_ENVELOPES})  # unless they are texts or numbers
+_CONVERSATION = (
+    *("conversation_id", "conversation", "thread_id", "thread", "session_id", "session", "chat_id"),
+    *("dialogue_id", "dialog_id"),
+)
+# What a row has for its final reply only: it was retrieved, rated or paid for this one.
+_OF_FINAL = ("context", "reference", "thumbs", "stars", "feedback", "generator_cost")
+LOOK_AHEAD = 20  # rows in which ids of replies are compared
 
 
 def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a dialogue that ends with a reply, or a request with its reply.
+    """Whether a row is a conversation with a reply, or a request with its reply.
 
-    A row with its own columns for question and answer is not: its messages are the earlier turns.
+    A row with its own columns for question and answer is not: its messages are the earlier turns. A row whose last
+    message is the user's may have its reply in a column with any name.
     """
     if isinstance(named(row, known_names.QUESTION), str) and isinstance(named(row, known_names.ANSWER), str):
         return False
     messages = _messages(row)
-    ends = bool(messages) and (messages[-1].get("role") == "assistant" or isinstance(_text_beside(row), str))
-    return ends or _reply(row) is not None
+    if _reply(row) is not None or (messages and isinstance(_text_beside(row), str)):
+        return True
+    replied = any(message.get("role") == "assistant" for message in messages)
+    ends = replied and messages[-1].get("role") == "assistant"
+    return ends or (replied and not any(isinstance(value, str) and " " in value.strip() for value in row.values()))
 
 
 def _text_beside(row: Mapping[str, Any]) -> Any:
@@ -68,53 +85,205 @@ def _reply(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _answer(reply: Mapping[str, Any]) -> str:
+def _reply_message(reply: Mapping[str, Any]) -> dict[str, Any]:
     if "choices" in reply:
-        return text_of(value_at(reply, ("choices", 0, "message", "content")))
+        return {**value_at(reply, ("choices", 0, "message")), "role": "assistant"}
     parts = [text_of(item.get("content")) for item in objects(reply["output"]) if item.get("type") == "message"]
-    return "\n".join(filter(None, parts))
+    return {"role": "assistant", "content": "\n".join(filter(None, parts))}
 
 
-@each_row
-def read(row: dict[str, Any]) -> Iterator[Entry]:
-    """Yield the entry of a dialogue."""
-    messages, reply = _messages(row), _reply(row)
-    if reply is not None:
-        answered = _answer(reply)
-    elif messages and messages[-1].get("role") == "assistant":
-        answered, messages = text_of(messages[-1].get("content")), messages[:-1]
-    else:
-        beside = _text_beside(row)
-        answered = beside if isinstance(beside, str) else ""
-    place = last_of_user(messages)
-    beside = named(row, known_names.QUESTION)
-    question = beside if place is None else text_of(messages[place].get("content"))
-    if not isinstance(question, str) or not answered.strip():
-        problem = value_at(row, ("error", "message")) or value_at(row, ("response", "error", "message"))
-        missing = "no question: the log has no messages" if question is None else "no answer: the reply has no text"
-        yield Entry(None, reason=f"{missing}{f' ({shown_reason(problem)})' if problem else ''}")
-        return
-    usage = as_object(value_at(reply, ("usage",)))
-    created = value_at(reply, ("created",)) or value_at(reply, ("created_at",))
-    models = [level.get("model") for level in (reply or {}, *_levels(row))]
-    metadata = {
-        **as_object(row.get("metadata")),
-        "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
-        "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
-        "user": next((level.get("user") for level in _levels(row) if isinstance(level.get("user"), str)), None),
-    }
-    answer = {
-        "external_id": next((row[name] for name in ("custom_id", "id") if row.get(name)), value_at(reply, ("id",))),
-        "query": question,
-        "answer": answered,
-        "messages": messages,
-        "generator_model": next((model for model in models if isinstance(model, str)), None),
-        "asked_at": created if isinstance(created, int | float) else None,
-        "metadata": without_nothing(metadata),
-    }
-    others = {
-        name: value
-        for name, value in row.items()
-        if name not in {"object", "custom_id"} and not (name in _READ and isinstance(value, dict | list))
-    }
-    yield Entry(answer_row(others, **answer))
+def read(rows: Iterable[Row], mapping: Mapping[str, str] | None = None) -> Entries:
+    """Yield the entry of every reply in every row.
+
+    ``mapping`` has the fields of keys with other names: ``messages[].meta.docs`` is a key of messages, ``channel`` is
+    one of rows.
+    """
+    rows = iter(rows)
+    ahead = list(itertools.islice(rows, LOOK_AHEAD))
+    chats = _Chats(mapping or {}, [row.values for row in ahead])
+    for row in itertools.chain(ahead, rows):
+        for entry in chats.entries(row):
+            yield row, entry
+    yield from chats.history()
+
+
+class _Chats:
+    """Reads the rows of one file; ``ahead`` are its first rows.
+
+    A reply is read once, although requests and later states of a conversation repeat the replies before. Those in the
+    history of requests are kept until the end of the file: most of them have rows of their own, which know more.
+    """
+
+    def __init__(self, mapping: Mapping[str, str], ahead: Sequence[Mapping[str, Any]]) -> None:
+        self._paths = paths_of(mapping)
+        self._columns = {
+            metadata_path(theirs): ours for theirs, ours in mapping.items() if not theirs.startswith(IN_MESSAGES)
+        }
+        self._has_ids = self._unique_ids(ahead)
+        self._seen: set[int] = set()
+        self._history: dict[int, tuple[Row, Entry]] = {}
+
+    def _unique_ids(self, rows: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether ids of replies name one reply each: in some logs they count the messages of a conversation."""
+        counts: Counter[str] = Counter()
+        conversations: set[str] = set()
+        for place, row in enumerate(rows):
+            conversation = _conversation(row) or str(row.get("id") or place)
+            ids = reply_ids(_messages(row), self._paths)
+            if len(set(ids)) < len(ids):
+                return False
+            counts.update(() if conversation in conversations else ids)
+            conversations.add(conversation)
+        return max(counts.values(), default=1) == 1
+
+    def entries(self, row: Row) -> Iterator[Entry]:
+        """Yield the entries of a row. Replies in the history of a request are kept for `history`."""
+        log = _Log(row.values, self._columns)
+        turns = list(turns_in(log.messages, self._paths, log.conversation or ""))
+        final = turns.pop() if turns and (not log.is_request or turns[-1].ends(log.messages)) else log.turn_alone()
+        for turn in turns:
+            is_new = turn.digest not in self._seen
+            if log.is_request and is_new:
+                self._history.setdefault(turn.digest, (row, self._entry(log, turn)))
+            elif not log.is_request and (is_new or log.conversation is None):  # without an id, equal ones are two
+                self._seen.add(turn.digest)
+                yield self._entry(log, turn)
+        if final is None:
+            yield Entry(None, reason=log.missing())
+            return
+        self._seen.add(final.digest)
+        self._history.pop(final.digest, None)
+        yield self._entry(log, final, is_final=True, is_whole=not turns and final.number == 1)
+
+    def history(self) -> Entries:
+        """Yield the replies that are only in the history of requests."""
+        yield from self._history.values()
+
+    def _entry(self, log: "_Log", turn: Turn, *, is_final: bool = False, is_whole: bool = False) -> Entry:
+        """Return the entry of a turn, which is the final one of its row, or even the only one (``is_whole``)."""
+        plain = log.answer(turn, is_final=is_final)
+        mapped = log.mapped(is_final=is_final)
+        own_id = turn.fields.get("external_id") if self._has_ids else None
+        if is_final and log.is_request:
+            own_id = log.row_id or own_id
+        more = as_object(mapped.get("metadata")) | turn.metadata
+        answer = plain | mapped | turn.fields | {"metadata": as_object(plain.get("metadata")) | more}
+        alone = answer | {"external_id": own_id or log.row_id}
+        if is_whole:
+            answer = alone
+        else:
+            number = None if log.conversation is None else f"{log.conversation}-{turn.number}"
+            place = without_nothing({"conversation": log.conversation, "turn": turn.number})
+            answer |= {"external_id": own_id or number, "metadata": place | answer["metadata"]}
+        # Earlier releases read no keys of messages, and the only turn of a row has the id of the row.
+        earlier = [] if log.is_request and not is_final else [plain | {"external_id": log.row_id}]
+        earlier += [alone] if earlier and turn.number == 1 else []
+        keys = (*turn.keys, *(log.keys(answer["metadata"]) if is_final else ()))
+        return Entry(_present(answer), keys=keys, earlier=[_present(each) for each in earlier])
+
+
+class _Log:
+    """One row: its messages with the reply, and what it has beside them.
+
+    ``is_request`` is True if the reply is not the last message of a conversation: its messages may be logged elsewhere
+    too. ``columns`` has the fields of keys of the row, by their paths.
+    """
+
+    def __init__(self, values: Mapping[str, Any], columns: Mapping[Path, str]) -> None:
+        self._values = values
+        self._reply = _reply(values)
+        self._mapped = {ours: value for path, ours in columns.items() if (value := value_at(values, path)) is not None}
+        self._uses = [KeyUse(metadata_field(path), ours, value_at(values, path)) for path, ours in columns.items()]
+        whole = {path[0] for path in columns if len(path) == 1}
+        self._others = {
+            name: value
+            for name, value in values.items()
+            if name not in {"object", "custom_id", *whole} and not (name in _READ and isinstance(value, dict | list))
+        }
+        self.messages: list[dict[str, Any]] = _messages(values)
+        ends = bool(self.messages) and self.messages[-1].get("role") == "assistant"
+        self.is_request = self._reply is not None or (not ends and isinstance(_text_beside(values), str))
+        if self._reply is not None:
+            self.messages.append(_reply_message(self._reply))
+        elif self.is_request:
+            self.messages.append({"role": "assistant", "content": _text_beside(values)})
+        ids = (values[name] for name in ("custom_id", "id") if values.get(name))
+        row_id = next(ids, value_at(self._reply, ("id",)))
+        self.row_id = answer_row(self._others, external_id=row_id).get("external_id")
+        own = _conversation(values)
+        self.conversation = own if own or self.is_request or self.row_id is None else str(self.row_id)
+
+    def answer(self, turn: Turn, *, is_final: bool) -> dict[str, Any]:
+        """Return the row of a turn, without its id and without what its messages have beside their texts."""
+        levels = _levels(self._values)
+        models = [level.get("model") for level in (self._reply or {}, *levels)]
+        row = answer_row(
+            self._others,
+            external_id=self.row_id,
+            query=turn.question,
+            answer=turn.answer,
+            messages=turn.before,
+            generator_model=next((model for model in models if isinstance(model, str)), None),
+            asked_at=self._created() if is_final else None,
+            metadata=without_nothing(
+                {
+                    **as_object(self._values.get("metadata")),
+                    **(self._tokens() if is_final else {}),
+                    "user": next((level.get("user") for level in levels if isinstance(level.get("user"), str)), None),
+                }
+            ),
+        )
+        left_out = {"external_id"} if is_final else {"external_id", *_OF_FINAL, *(["asked_at"] * self.is_request)}
+        return {name: value for name, value in row.items() if name not in left_out}
+
+    def mapped(self, *, is_final: bool) -> dict[str, Any]:
+        """Return the fields that a mapping takes from the row."""
+        return {
+            ours: value for ours, value in self._mapped.items() if ours != EXTRA and (is_final or ours not in _OF_FINAL)
+        }
+
+    def keys(self, metadata: Mapping[str, Any]) -> Iterator[KeyUse]:
+        """Yield the keys of the row that a mapping names or that are only kept in the metadata."""
+        yield from (use for use in self._uses if use.value is not None)
+        for name, value in self._others.items():
+            is_named = name in _CONVERSATION or name in known_names.METADATA
+            if name in metadata and metadata[name] == value and not is_named and value not in (None, "", [], {}):
+                yield KeyUse(name, None, value)
+
+    def turn_alone(self) -> Turn | None:
+        """Return the turn of a reply whose question is not in its messages; None if there is no question or no text."""
+        question = named(self._values, known_names.QUESTION)
+        answer = text_of(self.messages[-1].get("content")) if self.messages else ""
+        if last_of_user(self.messages) is not None or not isinstance(question, str) or not answer.strip():
+            return None
+        return Turn(1, question, answer, self.messages[:-1], hash((question, answer)))
+
+    def missing(self) -> str:
+        """Return why the row has no answer."""
+        values = self._values
+        problem = value_at(values, ("error", "message")) or value_at(values, ("response", "error", "message"))
+        asked = last_of_user(self.messages) is not None or isinstance(named(values, known_names.QUESTION), str)
+        reason = "no answer: the reply has no text" if asked else "no question: the log has no messages"
+        return f"{reason}{f' ({shown_reason(problem)})' if problem else ''}"
+
+    def _created(self) -> Any:
+        created = value_at(self._reply, ("created",)) or value_at(self._reply, ("created_at",))
+        return created if isinstance(created, int | float) else None
+
+    def _tokens(self) -> dict[str, Any]:
+        usage = as_object(value_at(self._reply, ("usage",)))
+        return {
+            "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+            "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
+        }
+
+
+def _conversation(row: Mapping[str, Any]) -> str | None:
+    """Return the id of the conversation of a row, if it has one beside that of the row."""
+    own = named(row, _CONVERSATION)
+    return str(own) if isinstance(own, str | int) and not isinstance(own, bool) else None
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row without absent values and without empty metadata."""
+    return {name: value for name, value in row.items() if value is not None and (name, value) != ("metadata", {})}

@@ -32,21 +32,23 @@ def read(rows: Iterable[Row]) -> Entries:
     traces: dict[str, Trace] = {}
     for row in rows:
         try:
-            spans, logs = _records(row.values)
+            records = _records(row.values)
         except BadInput as error:
             yield row, Entry(None, reason=str(error))
             continue
-        for span in spans:
-            traces.setdefault(span.trace_id, Trace(row, [])).spans.append(span)
-        for record in logs:
-            traces.setdefault(record.trace_id, Trace(row, [])).logs.append(record)
+        for record in records:
+            trace = traces.setdefault(record.trace_id, Trace(row, []))
+            if isinstance(record, Span):
+                trace.spans.append(record)
+            else:
+                trace.logs.append(record)
     for trace in traces.values():
         trace.scores = scores_of(trace.spans, trace.logs)
         trace.reason = None if trace.spans else _WITHOUT_SPANS
         yield trace.row, entry_of(trace)
 
 
-def _records(row: Mapping[str, Any]) -> tuple[list[Span], list[LogRecord]]:
+def _records(row: Mapping[str, Any]) -> list[Span | LogRecord]:
     from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
 
     request = _strict(row)
@@ -56,7 +58,7 @@ def _records(row: Mapping[str, Any]) -> tuple[list[Span], list[LogRecord]]:
         body = orjson.dumps(request)
     except TypeError as error:
         raise BadInput(f"not a request of OTLP: {error}") from None
-    return traces_in(body, JSON), logs_in(body, JSON)
+    return [*traces_in(body, JSON), *logs_in(body, JSON)]
 
 
 def _strict(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, objects
-from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, nanoseconds, number_in
+from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, nanoseconds, number_in, scores_of
 from judgeboard.store.filters import value_at
 from judgeboard.traces.attributes import literal
 from judgeboard.traces.spans import Span
@@ -47,7 +47,8 @@ def read(row: Row) -> Trace | None:
         attributes=attributes,
         error=(str(values.get("status_message") or "error")) if failed else None,
     )
-    return Trace(row, [span], [_score(each) for each in objects(values.get("annotations")) if each.get("name")])
+    beside = [_score(each) for each in objects(values.get("annotations")) if each.get("name")]
+    return Trace(row, [span], [*scores_of([span], ()), *beside])
 
 
 def is_annotation(row: Mapping[str, Any]) -> bool:

@@ -12,12 +12,14 @@ from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import EPOCH, as_utc
+from judgeboard.traces.annotations import LINKED, results_in
 from judgeboard.traces.answers import answer_of
 from judgeboard.traces.attributes import as_text, first, first_scalar
 from judgeboard.traces.spans import LogRecord, Span
 
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
 BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push --to otlp` sends
+_LABELS = frozenset({"grounded", "hallucinated"})
 _UNSPECIFIED = "unspecified"
 _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit
 
@@ -26,7 +28,7 @@ _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next 
 class Score:
     """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``.
 
-    ``scale`` is like "1-5"; None if it is not known.
+    ``scale`` is like "1-5"; None if it is not known. A score ``of_session`` is not about one answer, and is not read.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Score:
     error: str | None = None
     at: Any = None
     scale: str | None = None
+    of_session: bool = False
 
 
 @dataclass(slots=True)
@@ -141,7 +144,7 @@ def entry_of(trace: Trace) -> Entry:
     more = dict(beside.answer or {})
     if feedback := [*answer.get("feedback", ()), *more.pop("feedback", ())]:
         answer["feedback"] = feedback
-    return Entry(more | answer, beside.verdicts, beside.grades)
+    return Entry(more | answer, beside.verdicts, beside.grades, of_session=beside.of_session)
 
 
 def scored(scores: Iterable[Score]) -> Entry:
@@ -149,7 +152,11 @@ def scored(scores: Iterable[Score]) -> Entry:
     answer: dict[str, Any] = {}
     judges: dict[str, list[Score]] = {}
     people: dict[str, list[Score]] = {}
+    of_session = []
     for score in scores:
+        if score.of_session:
+            of_session.append(score.name)
+            continue
         feedback = user_feedback(score.name, score.value)
         if feedback is not None:
             answer.setdefault("feedback", []).append(feedback)
@@ -178,7 +185,7 @@ def scored(scores: Iterable[Score]) -> Entry:
             next((score.at for score in reversed(own) if score.at), None),
         )
     ]
-    return Entry(answer, verdicts, grades)
+    return Entry(answer, verdicts, grades, of_session=of_session)
 
 
 def _answer_row(response: Response) -> dict[str, Any]:
@@ -223,15 +230,30 @@ def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
-    """Return the scores in the log records and events of a trace: of each evaluator, the last one of each name."""
+    """Return the scores in log records, events and attributes of a trace: of each evaluator, the last of each name."""
     events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]
     events += [(each.at_ns, each.name, each.attributes, span.resource) for span in spans for each in span.events]
-    scores: dict[tuple[str, str], Score] = {}
+    events += [(span.ended_ns, LINKED, span.attributes, span.resource) for span in spans]
+    scores: dict[tuple[str, str, bool], Score] = {}
     for _, event, fields, resource in sorted(events, key=lambda each: (each[0], repr(each))):
-        if event.startswith(EVALUATION) and not fields.get(PUSHED):
-            for score in _scores(event, fields, resource):
-                scores[score.by, score.name] = score
+        read: Iterable[Score] = ()
+        if event == LINKED:
+            read = _annotated(fields, resource)
+        elif event.startswith(EVALUATION) and not fields.get(PUSHED):
+            read = _scores(event, fields, resource)
+        for score in read:
+            scores[score.by, score.name, score.of_session] = score
     return list(scores.values())
+
+
+def _annotated(fields: Mapping[str, Any], resource: Mapping[str, Any]) -> Iterator[Score]:
+    """Yield the annotations and evaluations of OpenInference."""
+    for each in results_in(fields):
+        by = each.by or as_text(resource.get("service.name")) or "OpenInference"
+        value = each.label if each.score is None else each.score
+        yield Score(each.name, value, by, each.human, each.explanation, of_session=each.of_session)
+        if each.score is not None and each.label in _LABELS and not each.of_session:
+            yield Score("label", each.label, by, each.human)
 
 
 def _fields(log: LogRecord) -> Mapping[str, Any]:
@@ -247,5 +269,5 @@ def _scores(event: str, fields: Mapping[str, Any], resource: Mapping[str, Any]) 
     reason = first_scalar(fields, (EVALUATION + "explanation", EVALUATION + "reasoning"))
     if value is not None or label is not None:
         yield Score(name, label if value is None else value, by, reason=reason)
-    if value is not None and label in {"grounded", "hallucinated"}:
+    if value is not None and label in _LABELS:
         yield Score("label", label, by)

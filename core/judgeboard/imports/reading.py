@@ -1,0 +1,284 @@
+"""Reads the records of a file of any kind: `read_records` opens it as a `Reading`."""
+
+import itertools
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from judgeboard.domain import Rejected
+from judgeboard.errors import BadInput, check_known
+from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
+from judgeboard.imports.dates import DateOrder, DatesOfColumn
+from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, RowWithEarlier, recognised
+from judgeboard.imports.exports.turns import IN_MESSAGES
+from judgeboard.imports.fields import (
+    Cells,
+    Columns,
+    ColumnUse,
+    Unusable,
+    fault_in,
+    field_meant,
+)
+from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, OfAnotherKind, kind_class, kind_meant
+from judgeboard.imports.labels import check_label_set
+from judgeboard.imports.questions import FirstRows, Question, UnclearFile
+from judgeboard.imports.rejected_rows import rejected_before
+from judgeboard.imports.values import Meanings, meanings_of
+from judgeboard.text import MAX_NAME, counted
+
+LOOK_AHEAD = 1_000
+LABELLED = ("grades", "verdicts")  # kinds of files with labels
+
+
+class Reading(Iterator[Any], AbstractContextManager["Reading"]):
+    """Reads an import file: an iterator over its records and its `Rejected` rows.
+
+    If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
+    the number of the last line or row, ``row`` its values. In a file of rejected rows, the original rows are read.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        format_: Format,
+        kind: ImportKind[Any],
+        mapping: Mapping[str, str] | None,
+        meanings: Meanings,
+        recognises: str | None,
+        export: ExportRows | None = None,
+        constants: Mapping[str, str] | None = None,
+        *,
+        key_mapping: Mapping[str, str] | None = None,
+        any_source: bool = False,
+        dates: DateOrder | None = None,
+    ) -> None:
+        self.name = source.name
+        self.format = format_
+        self.kind = kind
+        self.unreadable: str | None = None
+        self.line = 0
+        self.row: dict[str, Any] = {}
+        self._source = source
+        self._meanings = meanings
+        self._columns = Columns(
+            kind.columns,
+            mapping,
+            left_over=kind.left_over,
+            reads_left_over=kind.reads_left_over,
+            meanings=meanings,
+            constants=constants,
+        )
+        self.export = export
+        self._recognises = recognises
+        self._key_mapping = key_mapping or {}
+        self._any_source = any_source
+        self._answers: AnswersOfExport | None = None
+        self._first = FirstRows(type(kind), self._columns, dates)
+        self.dates: DatesOfColumn | None = None
+        self._rows_of_file = self._noting_the_end(format_.read(source))
+        self._items = self._opened()
+
+    def __next__(self) -> Any:
+        item = next(self._items)
+        self.line = item.line
+        return item if isinstance(item, Rejected) else self._record(item)
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the file that was read, 0 to 1; None if its size is unknown."""
+        return self._source.position / self._source.size if self._source.size else None
+
+    @property
+    def question(self) -> Question | None:
+        """What must be known before the file can be imported, by its first rows. None for an export."""
+        return None if self.export is not None else self._first.question(self.name)
+
+    @property
+    def likely(self) -> Mapping[str, str]:
+        """The likely fields of columns that are not read, ``{theirs: ours}``."""
+        return {} if self.export is not None else self._first.proposed(())
+
+    def decide_dates(self) -> DatesOfColumn | None:
+        """Read on until a date shows the order of day and month. Return its column, or None if no date does."""
+        for item in self._items:
+            if isinstance(item, Row):
+                self._first.add_dates(self._columns.unfolded(item.values))
+            if self._first.decided is not None:
+                break
+        return self._first.decided
+
+    def columns(self) -> tuple[ColumnUse, ...]:
+        """Return how the columns of the rows read so far are used."""
+        report = self._columns.report()
+        return report if self.export is None else self.export.columns(report, self.kind.left_over)
+
+    def close(self) -> None:
+        """Close the file. Reading it to the end closes it too."""
+        self._rows_of_file.close()
+        self._source.close()
+
+    def _opened(self) -> Iterator[Row | Rejected]:
+        """Read the first rows, until all mapped columns are found and the file is clear, so that it fails at once."""
+        items = self._rows_of_file
+        ahead: list[Row | Rejected] = []
+        for item in itertools.islice(items, LOOK_AHEAD):
+            ahead.append(item)
+            if isinstance(item, Row):
+                self._first.add(self._columns.unfolded(item.values))
+            if not self._unseen and (self.export is not None or self._first.is_clear):
+                break
+        self.dates = self._first.decided
+        if missing := self._unseen:
+            names = self._columns.known(nested="." in missing[0]) if self.export is None else self.export.names
+            raise BadInput(
+                f"--map: {self.name} has no column {missing[0]!r} in its first {counted(len(ahead), 'row')}; "
+                f"it has {', '.join(names) or 'no columns'}"
+            )
+        return itertools.chain(ahead, items)
+
+    @property
+    def _unseen(self) -> list[str]:
+        return self._columns.unseen + ([] if self.export is None else self.export.unseen)
+
+    def _noting_the_end(self, items: Iterator[Row | Rejected]) -> Generator[Row | Rejected]:
+        last = 0
+        try:
+            for item in self._of_export(items):
+                last = item.line
+                yield rejected_before(item)
+        except Unreadable as error:
+            self.unreadable = f"unreadable after row {last}: {error}"
+            yield Rejected(last + 1, None, self.unreadable, None)
+        self._source.close()
+
+    def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
+        """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
+        ahead = list(itertools.islice(items, 1))
+        if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
+            self.export = recognised(ahead[0].values, self._recognises, self._key_mapping)
+            if self._key_mapping and self.export is None:
+                raise BadInput(
+                    f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
+                    "Each row needs a list `messages` whose messages have role and content."
+                )
+        rows = itertools.chain(ahead, items)
+        if self.export is None:
+            return rows
+        self.kind.of_traces = self.export.of_traces
+        if self._any_source:
+            self.kind.tool_source = self.export.source
+            self.kind.source = self.export.source if self.kind.brings_answers else None
+        return self.export.rows(rows)
+
+    def _record(self, row: Row) -> Any:
+        if isinstance(row, RowOfAnswer):
+            self._answers = self._answers or AnswersOfExport(self.format.textual)
+            answer = self._answers.of(row)
+            if isinstance(answer, Rejected):
+                return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
+            self.kind.file_answers[answer.external_id] = answer
+        values = self._columns.unfolded(row.values)
+        taken, others = self._columns.plan(values)
+        if fault := fault_in(row.values):
+            theirs, reason = fault
+            ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
+            return Rejected(row.line, ours, reason, row.values)
+        order = self._first.order
+        cells = Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order)
+        try:
+            record = self.kind.build(cells)
+        except Unusable as error:
+            other = kind_meant(type(self.kind), taken, row.values)
+            if other is None:
+                return Rejected(row.line, error.field, error.reason, cells.as_json())
+            reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
+            return OfAnotherKind(row.line, error.field, reason, cells.as_json())
+        self.row = cells.as_json()
+        if isinstance(row, RowWithEarlier):
+            self.kind.earlier[record.external_id] = row.earlier
+        return record
+
+
+def read_records(
+    file: str | Path | BinaryIO,
+    *,
+    kind: str = "responses",
+    format: str = AUTO,  # noqa: A002 - the name of the command's option
+    mapping: Mapping[str, str] | None = None,
+    values: Mapping[str, Mapping[str, str]] | None = None,
+    constants: Mapping[str, str] | None = None,
+    source: str | None = None,
+    label_set: str | None = None,
+    name: str | None = None,
+    actor: str = "library",
+    export: Export | None = None,
+    newer_counts: bool = False,
+    dates: DateOrder | str | None = None,
+) -> Reading:
+    """Read a file of one kind lazily. The arguments are those of `import_file`."""
+    chosen = kind_class(kind)
+    if dates is not None:
+        check_known("--dates", dates, [*DateOrder])
+    any_source = source is None
+    if source is None and chosen.brings_answers:
+        source = DEFAULT_SOURCE
+    if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
+        raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
+    if label_set is not None and kind not in LABELLED:
+        raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
+    if label_set is not None:
+        check_label_set(label_set)
+    importing = chosen(source, actor)
+    importing.labels.label_set = label_set
+    importing.newer_counts = newer_counts
+    meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
+    opened = ByteSource(file, name)
+    try:
+        # A format or a mapping says how to read the file, so that nothing has to be recognised. A mapping of keys of
+        # messages is for the log of conversations that the file must be.
+        keys = dict(mapping or {}) if any(name.startswith(IN_MESSAGES) for name in mapping or ()) else {}
+        keys = {theirs: field_meant(chosen.columns, theirs, ours) for theirs, ours in keys.items()}
+        recognises = kind if keys or (format == AUTO and not mapping and not constants) else None
+        rows = None if export is None else ExportRows(export, kind)
+        return Reading(
+            opened,
+            find_format(opened, format),
+            importing,
+            None if keys else mapping,
+            meanings,
+            recognises,
+            rows,
+            constants,
+            any_source=any_source,
+            dates=None if dates is None else DateOrder(dates),
+            key_mapping=keys,
+        )
+    except BaseException:
+        opened.close()
+        raise
+
+
+def clear_records(file: str | Path | BinaryIO, **options: Any) -> Reading:
+    """Read a file of one kind lazily, if nothing is open. The arguments are those of `import_file`.
+
+    If the first dates do not show the order of day and month, the file is read to the first date that does.
+    Raises UnclearFile if a required field has no column, or no date shows the order.
+    """
+    start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
+    reading = read_records(file, **options)
+    question = reading.question
+    if question is None:
+        return reading
+    dates = None if question.missing else reading.decide_dates()
+    reading.close()
+    if dates is None or (start is None and not Path(str(file)).is_file()):  # a pipe can be read only once
+        raise UnclearFile(question)
+    if not isinstance(file, str | Path):
+        file.seek(start or 0)
+    again = read_records(file, **options | {"dates": dates.order})
+    again.dates = dates
+    return again

@@ -1,0 +1,192 @@
+"""Logs of conversations: every reply is an answer, with what its messages carry, and repeats are read once."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import ImportSummary
+from judgeboard.store.engine import Store
+from judgeboard.store.responses import judge_inputs
+from judgeboard.store.tables import FEEDBACK, RESPONSE
+from stored_rows import rows_of
+
+
+def user(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **more}
+
+
+def reply(text: str | None, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, **more}
+
+
+def turns(*numbers: int, **more: Any) -> list[dict[str, Any]]:
+    return [each for number in numbers for each in (user(f"q{number}"), reply(f"a{number}", **more))]
+
+
+def request(id_: str, *numbers: int) -> dict[str, Any]:
+    """Return a logged request whose history has the turns before the last one."""
+    *messages, last = turns(*numbers)
+    return {
+        "request": {"model": "m", "messages": messages},
+        "response": {"id": id_, "choices": [{"message": last}], "usage": {"prompt_tokens": 7}},
+    }
+
+
+def stored(store: Store) -> dict[str, dict[str, Any]]:
+    """Return the stored answers by id."""
+    return {row["external_id"]: row for row in rows_of(store, RESPONSE)}
+
+
+def texts(store: Store) -> list[tuple[str, str, str]]:
+    return [(id_, row["query"], row["answer"]) for id_, row in stored(store).items()]
+
+
+def counts(summary: ImportSummary) -> tuple[int, int, int]:
+    return summary.new, summary.unchanged, summary.rejected
+
+
+def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(store: Store, bring) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        user("q1", ts="2026-10-01T10:00:00Z"),
+        reply("a1", id="m-1", ts="2026-10-01T10:00:05Z", docs=["p1", {"text": "p2", "id": "d2"}], thumbs="down"),
+        user("q2"),
+        reply("a2", id="m-2", ts="2026-10-01T10:01:05Z", docs=[], rating=4, meta={"lang": "de"}),
+        user("thanks"),
+    ]
+    conversation = {"conversation_id": "c1", "channel": "web", "messages": messages}
+    summary = bring(conversation, {"conversation_id": "c2", "messages": turns(1)}, kind="responses")
+    assert counts(summary) == (3, 0, 0)
+    first, second, alone = stored(store).values()
+    assert [(each["external_id"], each["query"], each["answer"], each["passages"]) for each in (first, second)] == [
+        ("m-1", "q1", "a1", ("p1", "p2")),
+        ("m-2", "q2", "a2", ()),
+    ]
+    assert first["asked_at"] == datetime(2026, 10, 1, 10, 0, 5, tzinfo=UTC)
+    assert {"conversation": "c1", "turn": 1, "channel": "web"}.items() <= first["extra"].items()
+    assert {"conversation": "c1", "turn": 2, "lang": "de"}.items() <= second["extra"].items()
+    assert (alone["passages"], "turn" in alone["extra"]) == (None, False)
+    assert [(each["kind"], each["value"]) for each in rows_of(store, FEEDBACK)] == [("thumbs", 0), ("stars", 4)]
+    assert summary.not_read == {"messages[].meta.lang": 1, "channel": 1}
+    with store.reading() as connection:
+        seen = judge_inputs(connection, [first["id"], second["id"]])
+    assert [[turn.text for turn in each.turns] for each in seen.values()] == [[], ["q1", "a1"]]
+
+
+def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
+    call = {"tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
+    found = json.dumps([{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}])
+    messages = [
+        reply("Hello, what can I do?"),
+        *(user("q1"), reply(None, **call), {"role": "tool", "content": found}, reply("a1")),
+        *(user("q2"), reply("Let me look.", **call), {"role": "tool", "content": "42 in stock"}, reply("a2")),
+        *(user("q3"), {"role": "tool", "content": "x"}, reply("a3", context=["own"])),
+    ]
+    bring({"id": "c", "messages": messages}, kind="responses")
+    assert [(row["external_id"], row["answer"], row["passages"]) for row in stored(store).values()] == [
+        ("c-1", "a1", ("p1", "p2")),
+        ("c-2", "a2", ("42 in stock",)),
+        ("c-3", "a3", ("own",)),
+    ]
+    assert stored(store)["c-1"]["extra"]["context_details"] == [{"source": "s1"}, {}]
+
+
+def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, bring) -> None:
+    bring({"id": "c", "messages": turns(1)}, kind="responses")
+    assert texts(store) == [("c", "q1", "a1")]  # the only turn of a row has its id, as a stored completion has
+    assert counts(bring({"id": "c", "messages": turns(1, 2)}, kind="responses")) == (1, 1, 0)
+    assert counts(bring({"id": "c", "messages": turns(1, 2, 3)}, kind="responses")) == (1, 2, 0)
+    assert [id_ for id_, *_ in texts(store)] == ["c", "c-2", "c-3"]
+    bring({"messages": turns(4, 5)}, kind="responses")
+    assert counts(bring({"messages": turns(4, 5, 6)}, kind="responses")) == (1, 2, 0)
+
+
+def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(store: Store, bring) -> None:
+    """Earlier releases stored the last reply, with the id of the conversation and nothing from its messages."""
+    messages = turns(1, 2, context=["p"], ts=1_700_000_000, thumbs=1)
+    old = {"external_id": "c", "query": "q2", "answer": "a2", "messages": messages[:-1], "metadata": {"channel": "web"}}
+    bring(old, kind="responses", source="openai")
+    before = stored(store)["c"]
+    assert counts(bring({"id": "c", "channel": "web", "messages": messages}, kind="responses")) == (1, 1, 0)
+    assert [id_ for id_, *_ in texts(store)] == ["c", "c-1"]
+    assert stored(store)["c"] == before
+    assert len(rows_of(store, FEEDBACK)) == 2
+
+
+def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(store: Store, bring) -> None:
+    messages = turns(1, context=["p"])
+    old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": messages[:-1]}
+    bring(old, kind="responses", source="default")
+    assert counts(bring({"id": "c", "messages": messages}, kind="responses")) == (0, 1, 0)
+
+
+def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(store: Store, bring) -> None:
+    numbered = [each | {"id": number} for number, each in enumerate(turns(1, 2))]
+    bring({"id": "c1", "messages": numbered}, {"id": "c2", "messages": numbered}, kind="responses")
+    assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2-1", "c2-2"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_replies_in_the_history_of_requests_are_read_once(store: Store, bring, order: int) -> None:
+    log = [request("r1", 1), request("r2", 1, 2), request("r3", 1, 2, 3)]
+    bring(*log[::order], kind="responses")
+    assert sorted(texts(store)) == [("r1", "q1", "a1"), ("r2", "q2", "a2"), ("r3", "q3", "a3")]
+
+
+def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store: Store, bring) -> None:
+    bring(request("r3", 1, 2, 3), kind="responses")
+    rows = {row["answer"]: row for row in stored(store).values()}
+    assert {answer: row["extra"]["turn"] for answer, row in rows.items()} == {"a1": 1, "a2": 2, "a3": 3}
+    assert rows["a3"]["external_id"] == "r3"
+    assert ["prompt_tokens" in rows[name]["extra"] for name in ("a1", "a2", "a3")] == [False, False, True]
+
+
+def test_later_states_of_a_conversation_in_one_file_repeat_no_answer(store: Store, bring) -> None:
+    states = [{"conversation_id": "c", "messages": turns(*range(1, last + 1))} for last in (2, 3)]
+    assert counts(bring(*states, kind="responses")) == (3, 0, 0)
+    assert [id_ for id_, *_ in texts(store)] == ["c-1", "c-2", "c-3"]
+
+
+def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) -> None:
+    messages = turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=1)
+    mapping = {"messages[].meta.docs": "context", "messages[].score": "thumbs", "kind": "query_type"}
+    row = {"id": "c", "kind": "order", "plan": "pro", "messages": messages}
+    summary = bring(row, kind="responses", mapping=mapping)
+    assert [(each["passages"], each["query_type"]) for each in stored(store).values()] == [(("p",), "order")] * 2
+    assert [each["kind"] for each in rows_of(store, FEEDBACK)] == ["thumbs", "thumbs"]
+    assert summary.not_read == {"messages[].meta.lang": 2, "plan": 1}
+    assert {use.ours: use.theirs for use in summary.columns}["context"] == "messages[].meta.docs"
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "field", "message"),
+    [
+        ({"messages": turns(1, 2)}, "messages[].meta.docs", "context", "has no column 'messages"),
+        ({"messages": turns(1, 2, docs=["p"])}, "messages[].docs", "passagen", "there is no field 'passagen'"),
+        ({"question": "q", "answer": "a"}, "messages[].docs", "context", "is not a log of conversations"),
+    ],
+)
+def test_a_mapping_that_cannot_be_used_stores_nothing(
+    store: Store, bring, row: dict[str, Any], name: str, field: str, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        bring(row, kind="responses", mapping={name: field})
+    assert not stored(store)
+
+
+def test_the_command_names_every_key_that_it_does_not_read(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.jsonl"
+    rows = ({"id": name, "messages": turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=0)} for name in "ab")
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "  not read: messages[].meta.docs (4 times), messages[].meta.lang (4 times) (kept in metadata; "
+        "to read one, use --map 'messages[].meta.docs=context')"
+    ) in printed.splitlines()
+    assert "not sure: 'messages[].score': value 0 left out" in printed
+    assert "--map 'messages[].score=thumbs'" in printed
