@@ -124,7 +124,8 @@ def recorded(tmp_path: Path, *ratings: int | None, rated_as: str = "a") -> list[
     """Return the command with recorded answers and ratings."""
     prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
-    answers.write_text('{"response_id": "a", "raw": "15 degrees"}')
+    lines = [{"response_id": "a", "raw": f"{number * 15} degrees"} for number in range(1, 5)]
+    answers.write_text("\n".join(map(json.dumps, lines)))
     raws = [{"evaluation": "so", "rating": rating, "feedback": "More."} for rating in ratings]
     replies.write_text("\n".join(json.dumps({"response_id": rated_as, "raw": raw}) for raw in raws))
     words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
@@ -136,6 +137,34 @@ def test_recorded_ratings_name_the_prompt_a_line_an_attempt(tmp_path: Path, caps
     output = printed(capsys)
     assert [one["rating"] for one in output["items"][0]["attempts"]] == [1, 2, 4]
     assert output["passed"] == 1
+
+
+def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*recorded(tmp_path, 1, 4), "--json"]) == 0
+    attempts = printed(capsys)["items"][0]["attempts"]
+    assert [(one["answer"], one["rating"]) for one in attempts] == [("15 degrees", 1), ("30 degrees", 4)]
+    assert run(recorded(tmp_path, 1, 4)) == 0
+    assert "  a: 1 → 4\n    attempt 1: 15 degrees\n    attempt 2: 30 degrees\n" in capsys.readouterr().out
+
+
+def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*recorded(tmp_path, 4), "--judge-model", "writer"]) == 0
+    assert "warning: writer judges its own answers: writer writes the answers." in capsys.readouterr().err
+    assert run([*recorded(tmp_path, 4), "--judge-model", "reader"]) == 0
+    assert "judges its own" not in capsys.readouterr().err
+
+
+def test_an_attempt_without_a_recorded_answer_is_not_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = recorded(tmp_path, 1, 4)
+    (tmp_path / "answers.jsonl").write_text('{"response_id": "a", "raw": "15 degrees"}')
+    assert run([*words, "--max-repeats", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "a: 1 → –  not passed: error, no recorded reply for response 'a~refine-" in out
+    assert "attempt 2: no answer" in out
 
 
 def test_an_attempt_without_a_rating_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
