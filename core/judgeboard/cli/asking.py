@@ -108,6 +108,12 @@ few_shot_options: Callable[[F], F] = decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
+rating_word_option: Callable[[F], F] = click.option(
+    "--rating-word",
+    metavar="WORDS",
+    help="Words before the rating, if the rating judge replies in free text: 'Total rating' stands for \"Total rating: "
+    '3" in the last line (default: it replies in JSON). Part of the judge version.',
+)
 prompt_option: Callable[[F], F] = click.option(
     "--prompt",
     type=FILE,
@@ -141,6 +147,7 @@ stored_judge_options: Callable[[F], F] = decorator(
         "--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities."
     ),
     few_shot_options,
+    rating_word_option,
 )
 generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),

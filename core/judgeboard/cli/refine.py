@@ -34,6 +34,7 @@ _ANSWER = 100
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options
 @asking.asking_options
+@asking.rating_word_option
 @click.option(
     "--prompts",
     type=options.FILE,

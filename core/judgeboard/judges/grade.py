@@ -1,5 +1,7 @@
 """The judge that marks an answer as correct or incorrect."""
 
+from functools import partial
+
 from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
 from judgeboard.judges.judge import ModelJudge
 from judgeboard.judges.prompt import marking_messages
@@ -20,7 +22,7 @@ class GradeJudge(ModelJudge):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
         messages = marking_messages(self._prompt, item, self.asking.dialogue)
-        asked = await self._ask(self._request(messages, item.external_id), parse_mark)
+        asked = await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Grade"))
         if asked.value is None:
             return Verdict.of(asked.record)
         return Verdict.of(

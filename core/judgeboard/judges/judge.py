@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.prompt import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt, read_prompt_file
+from judgeboard.judges.prompt import (
+    ADDED_SECTIONS,
+    Dialogue,
+    Example,
+    built_in_prompt,
+    fill,
+    load_prompt,
+    read_prompt,
+    read_prompt_file,
+)
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
@@ -104,7 +113,7 @@ class ModelJudge:
         self._endpoint = endpoint
         self._max_output = max_output
         self.asking = asking or Asking()
-        current, stored = load_prompt(self.prompt_name), self.asking.prompt
+        current, stored = built_in_prompt(self.prompt_name, params), self.asking.prompt
         if isinstance(stored, Path):
             self._prompt = read_prompt_file(stored, current)
         else:
@@ -205,6 +214,7 @@ class JudgeOptions:
         temperature: Sampling temperature, from 0 to 2; part of the judge version.
         dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the judge version.
         prompt: Prompt file of the user, or the text of a stored prompt; part of the judge version.
+        rating_word: Words before the rating in free text, for the rating judge; part of the judge version.
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
         prices: Price file; it takes precedence over the shipped prices.
         timeout_s: Maximum number of seconds for one call.
@@ -227,6 +237,7 @@ class JudgeOptions:
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
     prompt: str | Path | None = None
+    rating_word: str | None = None
     replies: Path | None = None
     prices: Path | None = None
     timeout_s: float = 60.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
@@ -36,7 +37,7 @@ class SupremeJudge(ModelJudge):
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
         messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
-        return await self._ask(self._request(messages, item.external_id), parse_mark)
+        return await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Correctness"))
 
 
 def verdict_text(verdict: Verdict) -> str:

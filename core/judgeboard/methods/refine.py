@@ -310,4 +310,10 @@ def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
     """Return the same judge version with recorded ratings, as in `recorded_attempts`."""
     version = judge.version
     endpoint = recorded_attempts(replies, version.model or "recorded")
-    return RatingJudge(endpoint, name=version.name, max_output=version.params["max_output"], asking=judge.asking)
+    return RatingJudge(
+        endpoint,
+        name=version.name,
+        max_output=version.params["max_output"],
+        asking=judge.asking,
+        rating_word=judge.rating_word,
+    )
