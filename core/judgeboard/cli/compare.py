@@ -262,7 +262,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
         raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
     else:
         check_pairs(chosen["pairs"], chosen["source"])
-    store = options.open_store()
+    store = options.open_store(create=not recorded)
     figures = {
         "tau": chosen["tau"],
         "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
@@ -282,7 +282,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     "--questions",
     required=True,
     metavar="FILE",
-    help="File with the columns id, question, options, reference and category.",
+    help="File with the columns id, question, options, reference and category, or the rows of MMLU-Pro.",
 )
 @options.with_default("--seed", type=int, default=0, help="The same seed makes the same pairs.")
 @click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
