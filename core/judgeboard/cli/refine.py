@@ -89,7 +89,9 @@ def refine_command(
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
-    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
+    warnings = asking.warned(
+        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
+    )
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
     options.show(summary, refine_lines(summary), warnings)
@@ -170,7 +172,9 @@ def reflect_command(
     if kind in OFFLINE:  # an offline judge refuses these options; the generator has them already
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen | last_address)
-    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
+    warnings = asking.warned(
+        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
+    )
     rule = ReflectRule(max_quality, min_chars, query_types)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(
