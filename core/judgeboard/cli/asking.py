@@ -108,6 +108,12 @@ few_shot_options: Callable[[F], F] = decorator(
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
 )
+rating_word_option: Callable[[F], F] = click.option(
+    "--rating-word",
+    metavar="WORDS",
+    help="Words before the rating, if the rating judge replies in free text: 'Total rating' stands for \"Total rating: "
+    '3" in the last line (default: it replies in JSON). Part of the judge version.',
+)
 prompt_option: Callable[[F], F] = click.option(
     "--prompt",
     type=FILE,
@@ -141,6 +147,7 @@ stored_judge_options: Callable[[F], F] = decorator(
         "--logprobs", is_flag=True, help="Also store the expected score, computed from token log-probabilities."
     ),
     few_shot_options,
+    rating_word_option,
 )
 generator_options: Callable[[F], F] = decorator(
     click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
@@ -235,6 +242,13 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
     for warning in known:
         options.echo(f"warning: {warning}", err=True)
     return {"warnings": known}
+
+
+def prompt_warning(judge: "AskedJudge") -> str | None:
+    """Return a warning if the user's prompt asks for replies that the judge cannot read."""
+    from judgeboard.judges.judge import ModelJudge
+
+    return judge.prompt_warning if isinstance(judge, ModelJudge) else None
 
 
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:

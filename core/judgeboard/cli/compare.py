@@ -16,9 +16,11 @@ from judgeboard.cli.asking import (
     model_options,
     nobody_asked,
     prompt_option,
+    prompt_warning,
     run_options,
     skips_questions,
     stopped_lines,
+    warned,
 )
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
@@ -110,6 +112,7 @@ def compare_command(
         return 0
     make = partial(make_pairwise_judge, aspects=aspects)
     judge = make(**chosen | last_address_options(store, make, chosen))
+    warnings = warned([prompt_warning(judge)])
     if file is not None:
         made = pairs_in_file(store, file, source=source, actor=options.actor())
     else:
@@ -122,7 +125,7 @@ def compare_command(
     version_id = compared.version.id
     report = measure_pairs(store, version_id, pair_ids=pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
-    counts = {"pairs": len(pair_ids), "left_out": made.left_out}
+    counts = {"pairs": len(pair_ids), "left_out": made.left_out, **warnings}
     options.show(
         report, [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *comparison_lines(report)], counts
     )
@@ -262,7 +265,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
         raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
     else:
         check_pairs(chosen["pairs"], chosen["source"])
-    store = options.open_store()
+    store = options.open_store(create=not recorded)
     figures = {
         "tau": chosen["tau"],
         "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
@@ -282,7 +285,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     "--questions",
     required=True,
     metavar="FILE",
-    help="File with the columns id, question, options, reference and category.",
+    help="File with the columns id, question, options, reference and category, or the rows of MMLU-Pro.",
 )
 @options.with_default("--seed", type=int, default=0, help="The same seed makes the same pairs.")
 @click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
@@ -320,6 +323,7 @@ def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "
     from judgeboard.runs.method import require_price
 
     judge = make_self_reference_judge(**chosen | last_address_options(store, make_self_reference_judge, chosen))
+    warned([prompt_warning(judge.pairwise)])  # the user's prompt is that of the comparisons
     require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
     pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
         : chosen["limit"]

@@ -192,6 +192,7 @@ def audit_command(
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
     audited, by_scores, rejudge = chosen["judge_version"], chosen["approach"] == "2", chosen["rejudge"] is not None
+    warnings = asking.warned([])
     if recorded:
         report = audit_recorded(
             store,
@@ -206,9 +207,10 @@ def audit_command(
             audited_version(connection, audited)
         make = partial(make_independent, store, audited) if by_scores else make_supreme
         supreme = make(**chosen | asking.last_address_options(store, make, chosen))
+        warnings = asking.warned([asking.prompt_warning(supreme)])
         with asking.run_options(chosen["concurrency"], chosen["max_cost"]) as how:
             report = audit(store, supreme, audited, sample=sample, again=rejudge, **how)
-    options.show(report, report_lines(report))
+    options.show(report, report_lines(report), warnings)
     options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
     return report.account.exit_code
 

@@ -10,6 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
     last_address_options,
+    prompt_warning,
     read_few_shot,
     run_options,
     stored_judge_options,
@@ -89,7 +90,8 @@ def judge_command(
     described = _jury_members(jury, chosen, kind) if jury else [chosen]
     make = partial(make_judge, kind)
     judges = [make(**each | last_address_options(store, make, each)) for each in described]
-    warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)
+    families = [selection_warning(store, judge.version.model, where) for judge in judges]
+    warnings = warned([*families, prompt_warning(judges[0])])  # all members of a jury have the same prompt
 
     def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
         with run_options(chosen["concurrency"], most) as run:

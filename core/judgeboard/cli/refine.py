@@ -1,6 +1,7 @@
 """The commands `refine` and `reflect`, which write new answers to questions and judge them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,14 @@ import click
 from judgeboard.cli import asking, options
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, money
+from judgeboard.text import counted, money, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefineSummary
     from judgeboard.methods.reflect import ReflectSummary
+
+_ANSWER = 100
+"""Characters of an answer in a line for a terminal."""
 
 
 @options.command(
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options
 @asking.asking_options
+@asking.rating_word_option
 @click.option(
     "--prompts",
     type=options.FILE,
@@ -58,13 +63,13 @@ def refine_command(
     The item page shows every attempt. To continue an interrupted run, repeat the command. After a finished run, a new
     run skips logged questions that are done. With --prompts, it answers all prompts of the file again.
 
-    For exit codes see `judgeboard judge`. A question without a good answer is not an error. A file for --replies has
-    one line per attempt. The response_id of a line is the id of the prompt.
+    For exit codes see `judgeboard judge`. A question without a good answer is not an error. Files for
+    --generator-replies and --replies have one line per attempt. The response_id of a line is the id of the prompt.
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.methods.generation import read_prompts
-    from judgeboard.methods.refine import RefineRule, with_recorded_ratings
+    from judgeboard.methods.refine import RefineRule, recorded_attempts, with_recorded_ratings
     from judgeboard.methods.refine_run import refine_pending
     from judgeboard.runs.judging import make_judge
 
@@ -74,14 +79,19 @@ def refine_command(
     chosen["model"] = judge_model
     store = options.open_store(create=prompts is not None)
     last_address = asking.last_address_options(store, partial(make_judge, KIND), chosen)
+    answers: Path | None = chosen["generator_replies"]
     generator = asking.chosen_generator(chosen, last_address)
+    if answers is not None:
+        generator = replace(generator, endpoint=recorded_attempts(answers, generator.endpoint.model))
     judge = make_judge(KIND, **chosen | last_address)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
-    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
+    warnings = asking.warned(
+        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
+    )
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
     options.show(summary, refine_lines(summary), warnings)
@@ -103,6 +113,9 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
         last = item.attempts[-1] if item.attempts else None
         why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
         yield f"  {item.id}: {ratings}{'' if item.passed else f'  not passed{why}'}"
+        for number, attempt in enumerate(item.attempts, start=1):
+            answer = "no answer" if attempt.answer is None else shortened(" ".join(attempt.answer.split()), _ANSWER)
+            yield f"    attempt {number}: {answer}"
     if len(summary.items) > 20:
         yield f"  and {len(summary.items) - 20:,} more (--json lists all)"
     yield from asking.stopped_lines(account)
@@ -159,7 +172,9 @@ def reflect_command(
     if kind in OFFLINE:  # an offline judge refuses these options; the generator has them already
         chosen |= {"prices": None, "timeout_s": None}
     judge = make_judge(kind, **chosen | last_address)
-    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
+    warnings = asking.warned(
+        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
+    )
     rule = ReflectRule(max_quality, min_chars, query_types)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import asking_options, last_address_options, model_options, run_options, warned
+from judgeboard.cli.asking import (
+    asking_options,
+    last_address_options,
+    model_options,
+    prompt_warning,
+    run_options,
+    warned,
+)
 from judgeboard.text import counted, money, shortened
 
 if TYPE_CHECKING:
@@ -96,7 +103,7 @@ def run(
         **({} if candidate_max_output is None else {"max_output": candidate_max_output}),
     )
     judge = make(name=name, **chosen | last_address)
-    warnings = _family_warning(store, judge.version.model, candidate)
+    warnings = warned([_family_warning(store, judge.version.model, candidate), prompt_warning(judge)])
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
     code = _show(result, junit, warnings)
@@ -136,18 +143,18 @@ def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     result = suite_result(options.seen(store), run_id, baseline=baseline)
     with store.reading() as connection:
         model = get_version(connection, result.judge).model
-    return _show(result, junit, _family_warning(store, model, result.candidate))
+    return _show(result, junit, warned([_family_warning(store, model, result.candidate)]))
 
 
-def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> dict[str, list[str]]:
-    """Warn if the candidate is of the judge's own model family. The family of a Python function is unknown."""
+def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> str | None:
+    """Return a warning if the candidate is of the judge's own model family; that of a Python function is unknown."""
     from judgeboard.health.family import family_warning, selection_warning
     from judgeboard.store.filters import RowFilter
 
     kind, _, name = candidate.partition(":")
     if kind == "source":
-        return warned([selection_warning(store, judge_model, RowFilter(sources=(name,)))])
-    return warned([family_warning(judge_model, {name: 0}) if kind == "model" else None])
+        return selection_warning(store, judge_model, RowFilter(sources=(name,)))
+    return family_warning(judge_model, {name: 0}) if kind == "model" else None
 
 
 def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:

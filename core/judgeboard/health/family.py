@@ -31,7 +31,7 @@ MOST_NAMED = 3
 
 
 def family(record: JudgeRecord) -> Check:
-    """Warn if the judge's own family wrote some of the answers.
+    """Warn if the judge's own family, or the judge's model itself, wrote some of the answers.
 
     Source: "LLM-as-Judge", AI Engineering Patterns (2026), collusion.
     """
@@ -39,13 +39,13 @@ def family(record: JudgeRecord) -> Check:
     if (missing := _without_models("family", record, share=True)) is not None:
         return missing
     own = record.models.family(judge)
-    if own is None:
+    known = _comparable(judge, record.generators, record.models)
+    if own is None and not any(_is_same(judge, model) for model in known):
         return not_measured("family", f"The family of {judge} is not known.", with_families(record))
-    known = {model: n for model, n in record.generators.items() if record.models.family(model) is not None}
     if not known:
         names = _names(model for model in record.generators if model)
         return not_measured("family", f"The families of the generators are not known: {names}.", with_families(record))
-    mine = sum(n for model, n in known.items() if record.models.family(model) == own)
+    mine = sum(n for model, n in known.items() if _is_own(judge, model, record.models))
     share = share_intervals(mine, sum(known.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
     rest = sum(record.generators.values()) - sum(known.values())
@@ -59,22 +59,46 @@ def family_warning(
 ) -> str | None:
     """Return a warning if the family of a judge's model wrote answers; None if it wrote none or is unknown.
 
-    ``generators`` counts answers by model. A model that has yet to write its answers has the count 0.
+    ``generators`` counts answers by model. A model that has yet to write its answers has the count 0. A model of an
+    unknown family is compared with itself only.
     """
     models = models or model_table(load_settings().families)
     own = models.family(judge_model)
-    known = {model: n for model, n in generators.items() if models.family(model) is not None}
-    own_models = [model for model in known if model and own is not None and models.family(model) == own]
+    known = _comparable(judge_model, generators, models)
+    own_models = [model for model in known if _is_own(judge_model, model, models)]
     if not own_models:
         return None
     answers = sum(known.values())
     share = sum(known[model] for model in own_models) / answers if answers else 0
     of_answers = f"{percent(share)} of {counted(answers, 'answer')}"
     which = of_answers if answers else f"{_names(own_models)} writes the answers"
+    if own is None:
+        return (
+            f"{judge_model} judges its own answers: {which}. Judges tend to prefer these. Add a judge of another model."
+        )
     return (
         f"{judge_model} ({own}) judges its own family: {which}. "
         "Judges tend to prefer their own family. Add a judge of another family."
     )
+
+
+def _is_same(judge_model: str | None, model: str | None) -> bool:
+    return bool(judge_model and model) and str(judge_model).casefold() == str(model).casefold()
+
+
+def _is_own(judge_model: str | None, model: str | None, models: ModelTable) -> bool:
+    own = models.family(judge_model)
+    return _is_same(judge_model, model) or (own is not None and models.family(model) == own)
+
+
+def _comparable(judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable) -> dict[str, int]:
+    """Return the answers by model, of models that can be compared with the judge's model.
+
+    If the judge's family is known, these are the models of known families. Otherwise they are all models, because the
+    judge's model is compared by its name only.
+    """
+    by_name = models.family(judge_model) is None
+    return {model: n for model, n in generators.items() if model and (by_name or models.family(model) is not None)}
 
 
 def selection_warning(store: Readable, judge_model: str | None, where: RowFilter | None = None) -> str | None:

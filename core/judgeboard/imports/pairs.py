@@ -266,7 +266,11 @@ def pair_in(
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):
         if text is None and (answers or (a, b) != (None, None)):
-            raise Unusable(name, f"no {name.replace('_', ' ')}")
+            of_question = (a, b) == (None, None) and cells.get("options") is not None
+            hint = (
+                ": the row is a question with options; `judgeboard ssr make-pairs` makes pairs" if of_question else ""
+            )
+            raise Unusable(name, f"no {name.replace('_', ' ')}{hint}")
     gold = cells.get("gold")
     return Pair(
         source=cells.name("source") or source,

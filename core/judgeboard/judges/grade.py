@@ -1,5 +1,7 @@
 """The judge that marks an answer as correct or incorrect."""
 
+from functools import partial
+
 from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
 from judgeboard.judges.judge import ModelJudge
 from judgeboard.judges.prompt import marking_messages
@@ -15,12 +17,13 @@ class GradeJudge(ModelJudge):
     """
 
     prompt_name = kind = "grade"
+    reply_lines = ("correct 1", "incorrect 0", "Grade:")
     scale = "correct 1, incorrect 0; correct is kept as the label grounded, incorrect as hallucinated"
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
         messages = marking_messages(self._prompt, item, self.asking.dialogue)
-        asked = await self._ask(self._request(messages, item.external_id), parse_mark)
+        asked = await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Grade"))
         if asked.value is None:
             return Verdict.of(asked.record)
         return Verdict.of(

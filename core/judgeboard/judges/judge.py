@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,7 +10,16 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.prompt import ADDED_SECTIONS, Dialogue, Example, fill, load_prompt, read_prompt, read_prompt_file
+from judgeboard.judges.prompt import (
+    ADDED_SECTIONS,
+    Dialogue,
+    Example,
+    built_in_prompt,
+    fill,
+    load_prompt,
+    read_prompt,
+    read_prompt_file,
+)
 from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
@@ -60,6 +70,11 @@ async def judge_with_requests(judge: Judge, item: JudgeInput) -> tuple[Verdict, 
         SENT.reset(token)
 
 
+_REPLY_LINE = re.compile(
+    r"^[ \t*_`>-]*((?:total rating|grade|correctness)[*_`]*[ \t]*:[^\n]*|correct 1|incorrect 0)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line of a prompt that shows the form of replies, as published prompts have it."""
 TEMPERATURE = 0
 T = TypeVar("T")
 
@@ -88,6 +103,8 @@ class ModelJudge:
     """The name of its prompt file, and the default name of the judge."""
     kind: ClassVar[str]
     scale: ClassVar[str] = VERDICT_SCALE
+    reply_lines: ClassVar[tuple[str, ...]] = ()
+    """How lines begin that this kind of judge reads as a reply, apart from JSON."""
 
     def __init__(
         self,
@@ -104,7 +121,7 @@ class ModelJudge:
         self._endpoint = endpoint
         self._max_output = max_output
         self.asking = asking or Asking()
-        current, stored = load_prompt(self.prompt_name), self.asking.prompt
+        current, stored = built_in_prompt(self.prompt_name, params), self.asking.prompt
         if isinstance(stored, Path):
             self._prompt = read_prompt_file(stored, current)
         else:
@@ -124,6 +141,25 @@ class ModelJudge:
         """Make a judge from ``options``; ``more`` are arguments of this kind of judge."""
         endpoint = options.endpoint(f"the {cls.kind} judge")
         return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking, **more)
+
+    @property
+    def prompt_warning(self) -> str | None:
+        """A warning if the user's prompt asks for replies in a form that this kind of judge does not read."""
+        if self.asking.prompt is None:
+            return None
+        known = tuple(line.casefold() for line in self.reply_lines)
+        asked = [line for line in _REPLY_LINE.findall(self._prompt.text) if not line.casefold().startswith(known)]
+        if "Reply" in self._prompt.sections:  # this section always shows the JSON object
+            form, reads = asked[0] if asked else None, "a JSON object"
+        else:
+            system = self._prompt.sections["System"].casefold()
+            is_shown = any(line in system for line in known)
+            form = None if is_shown else asked[0] if asked else "JSON" if "json" in system else None
+            reads = ", ".join(repr(line) for line in self.reply_lines)
+        return form and (
+            f"The prompt asks for replies in the form {form!r}, but the {self.kind} judge reads {reads}. "
+            "Other replies are unparsable."
+        )
 
     async def aclose(self) -> None:
         """Close the chat model."""
@@ -205,6 +241,7 @@ class JudgeOptions:
         temperature: Sampling temperature, from 0 to 2; part of the judge version.
         dialogue: Judge the ``last`` answer or the answers of the ``whole`` dialogue; part of the judge version.
         prompt: Prompt file of the user, or the text of a stored prompt; part of the judge version.
+        rating_word: Words before the rating in free text, for the rating judge; part of the judge version.
         replies: File of recorded raw replies (JSONL of ``response_id``, ``raw``) to use instead of an endpoint.
         prices: Price file; it takes precedence over the shipped prices.
         timeout_s: Maximum number of seconds for one call.
@@ -227,6 +264,7 @@ class JudgeOptions:
     temperature: float = TEMPERATURE
     dialogue: Dialogue = "last"
     prompt: str | Path | None = None
+    rating_word: str | None = None
     replies: Path | None = None
     prices: Path | None = None
     timeout_s: float = 60.0

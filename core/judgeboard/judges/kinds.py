@@ -7,13 +7,13 @@ from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.judge import Judge, JudgeOptions
 from judgeboard.judges.lexical import LexicalJudge
 from judgeboard.judges.rag import make_rag_judge
-from judgeboard.judges.rating import RatingJudge
+from judgeboard.judges.rating import make_rating_judge
 from judgeboard.judges.rubric import make_rubric_judge
 
 JUDGES: Mapping[str, Callable[[JudgeOptions], Judge]] = MappingProxyType(
     {
         "rag": make_rag_judge,
-        "rating": RatingJudge.of,
+        "rating": make_rating_judge,
         "rubric": make_rubric_judge,
         "grade": GradeJudge.of,
         "lexical": lambda options: LexicalJudge(name=options.name or "lexical"),

@@ -249,6 +249,18 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 )
 """Maps each kind of model judge to the name of its prompt; of ssr, to the prompt of its comparisons."""
 
+
+def built_in_prompt(name: str, params: Mapping[str, Any]) -> Prompt:
+    """Return the built-in prompt ``name`` for a judge version with ``params``.
+
+    With a ``rating_word``, it asks for free text that ends in the rating, and not for JSON.
+    """
+    current = load_prompt(name)
+    if params.get("rating_word") is None:
+        return current
+    return read_prompt(written({**current.sections, **load_prompt("rating_text").sections}))
+
+
 _TITLE_LINE = re.compile(r"(?m)^# (.*)$")
 _OPTIONAL = frozenset({"domain"})
 _FENCE_RULE = "Each task names a token."  # the paragraph about fences begins with these words

@@ -1,14 +1,18 @@
 """The judge that rates an answer from 1 to 4 and gives feedback, for refining."""
 
 import json
+import re
 from dataclasses import dataclass
+from functools import partial
 
 from judgeboard.domain import JudgeInput, StepRecord, Verdict
-from judgeboard.judges.judge import ModelJudge
+from judgeboard.errors import BadInput
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.reply_forms import RATING, TEXT, Form
-from judgeboard.llm.asking import Replied
+from judgeboard.llm.asking import Replied, UnusableReply, read_json_object, without_thoughts
 from judgeboard.llm.chat import Message
+from judgeboard.llm.endpoint import ModelEndpoint
 
 KIND = "rating"
 # Reasons before the rating: a model that gives its reasons first rates better.
@@ -25,9 +29,38 @@ class Rating:
     feedback: str
 
 
-def read_rating(text: str) -> Rating:
-    """Return the rating of a reply; raises UnusableReply with the reason, like "rating 5 is above 4"."""
-    return Rating(**FORM.parse(text).content)
+RATING_WORD = "Total rating"
+"""The words before a rating in free text, in the prompt of the Hugging Face cookbook."""
+_MARKUP = r"[\s*_`]*"
+_NUMBER = rf"{_MARKUP}[:\uff1a=]{_MARKUP}(-?[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?4)?"
+
+
+def read_rating(text: str, word: str = RATING_WORD) -> Rating:
+    """Return the rating of a reply: a JSON object, or free text that ends in "Total rating: 3".
+
+    ``word`` replaces "Total rating". Free text is both the evaluation and the feedback. Raises UnusableReply with the
+    reason, like "rating 5 is above 4", also if the reply gives different ratings.
+    """
+    try:
+        return _rating_in(text, word)
+    except UnusableReply as error:
+        raise error.with_form(f'{FORM.words} or free text that ends in "{word}: 1-4"', text) from None
+
+
+def _rating_in(text: str, word: str) -> Rating:
+    spoken = without_thoughts(text)
+    named = list(dict.fromkeys(re.findall(re.escape(word) + _NUMBER, spoken, re.IGNORECASE)))
+    try:
+        rating = Rating(**FORM.read(read_json_object(text).content))
+    except UnusableReply:
+        last = re.search(rf"{_MARKUP}{re.escape(word)}{_NUMBER}[\s*_`.]*\Z", spoken, re.IGNORECASE)
+        if last is None:
+            raise
+        before = spoken[: last.start()].strip()
+        rating = Rating(**FORM.read({"evaluation": before, "rating": last[1], "feedback": before}))
+    if any(each != str(rating.rating) for each in named):
+        raise UnusableReply(f"it gives different ratings: {', '.join(dict.fromkeys([str(rating.rating), *named]))}")
+    return rating
 
 
 def rating_verdict(rating: Rating | None, record: StepRecord) -> Verdict:
@@ -46,12 +79,32 @@ class RatingJudge(ModelJudge):
 
     prompt_name = "refine"
     kind = KIND
+    reply_lines = (f"{RATING_WORD}:",)
     scale = "quality 1-4"
+
+    def __init__(
+        self,
+        endpoint: ModelEndpoint,
+        *,
+        name: str | None = None,
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        asking: Asking | None = None,
+        rating_word: str | None = None,
+    ) -> None:
+        """Make a judge of a chat model. With a ``rating_word``, it asks for free text that ends in "WORD: 3"."""
+        if rating_word is not None and (
+            not rating_word.strip() or len(rating_word) > 60 or not rating_word.isprintable()
+        ):
+            raise BadInput(f"--rating-word must have 1 to 60 printable characters, not {rating_word!r}")
+        self.rating_word = rating_word
+        params = {} if rating_word is None else {"rating_word": rating_word}
+        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, **params)
 
     async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""
-        request = self._request(rating_messages(item, self._prompt), item.external_id, FORM.schema, "rating")
-        return await self._ask(request, read_rating)
+        messages, schema = rating_messages(item, self._prompt, self.rating_word), FORM.schema
+        request = self._request(messages, item.external_id, None if self.rating_word else schema, "rating")
+        return await self._ask(request, partial(read_rating, word=self.rating_word or RATING_WORD))
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the rating of ``item`` as a verdict."""
@@ -59,11 +112,17 @@ class RatingJudge(ModelJudge):
         return rating_verdict(rated.value, rated.record)
 
 
-def rating_messages(item: JudgeInput, prompt: Prompt | None = None) -> list[Message]:
+def make_rating_judge(options: JudgeOptions) -> RatingJudge:
+    """Make the rating judge of ``options``."""
+    return RatingJudge.of(options, rating_word=options.rating_word)
+
+
+def rating_messages(item: JudgeInput, prompt: Prompt | None = None, rating_word: str | None = None) -> list[Message]:
     """Return the system and the user message that ask for a rating of ``item``, with its texts in fences."""
     prompt = prompt or load_prompt(RatingJudge.prompt_name)
     sections = prompt.sections
-    reply = fill(sections["Reply"], fields=", ".join(FORM.fields), example=_EXAMPLE)
+    form = {"fields": ", ".join(FORM.fields), "example": _EXAMPLE} if rating_word is None else {"word": rating_word}
+    reply = fill(sections["Reply"], **form)
     return chat(
         (sections["Role"], sections["Rating"], *added_sections(prompt, item), reply), item_task(prompt, item, "REQUEST")
     )

@@ -41,10 +41,23 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
+_DECIMAL = re.compile(r"-?[0-9]{1,9}\.[0-9]{1,20}")
+
+
+def _as_number(value: Any) -> Any:
+    """Return the number that a text consists of; any other value unchanged. Models put numbers in quotation marks."""
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        return int(value)
+    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        return float(value)
+    return value
+
+
 def _number(check: Callable[[Any], float | None]) -> Callable[[str, Any], float]:
     def checked(name: str, value: Any) -> float:
         try:
-            number = check(value)
+            number = check(_as_number(value))
         except ValueError as error:
             raise ValueError(str(error).replace("quality", name, 1)) from None
         if number is None:
@@ -55,9 +68,10 @@ def _number(check: Callable[[Any], float | None]) -> Callable[[str, Any], float]
 
 
 def _passage_number(name: str, value: Any) -> int | None:
+    value = _as_number(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or abs(value) > 10**6):
         raise ValueError(f"{name} must be the number of a passage, not {value!r}")
-    return value
+    return value if value is None else int(value)
 
 
 def text_field(**schema: Any) -> Any:
@@ -80,9 +94,10 @@ def integer_field(levels: Sequence[int]) -> Any:
     """Return the type of an integer on a scale without gaps."""
 
     def check(name: str, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value not in levels:
+        number = _as_number(value)
+        if isinstance(number, bool) or not isinstance(number, int) or number not in levels:
             raise ValueError(f"{name} must be an integer from {levels[0]} to {levels[-1]}, not {value!r}")
-        return value
+        return number
 
     return _checked(check, {"type": "integer", "enum": list(levels)})
 
@@ -107,9 +122,10 @@ def list_of(fields: Mapping[str, Any]) -> Any:
 
 
 class Form:
-    """The form of a reply in JSON: an object with these fields and no others. Values are never converted.
+    """The form of a reply in JSON: an object with these fields and no others.
 
-    ``fields`` has types by name, in the order in which a model should write them. If ``optional``, they may be missing.
+    A number may be written as a text ("2"). No other value is converted. ``fields`` has types by name, in the order in
+    which a model should write them. If ``optional``, they may be missing.
     """
 
     def __init__(self, fields: Mapping[str, Any], *, optional: bool = False) -> None:
@@ -124,10 +140,18 @@ class Form:
         plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}))
         return plain
 
+    @cached_property
+    def words(self) -> str:
+        """The form in one line, for messages: ``{"reasoning": "…", "quality": 1-4}``."""
+        return _form_words(self.schema)
+
     def parse(self, text: str) -> JsonReply:
         """Return the object in a reply. Raises UnusableReply with a reason like "the field 'quality' is missing"."""
-        reply = read_json_object(text)
-        return JsonReply(self.read(reply.content), reply.replaced)
+        try:
+            reply = read_json_object(text)
+            return JsonReply(self.read(reply.content), reply.replaced)
+        except UnusableReply as error:
+            raise error.with_form(self.words, text) from None
 
     def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Validate an object; raises UnusableReply."""
@@ -177,14 +201,37 @@ def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
     }
 
 
+def _form_words(schema: Mapping[str, Any]) -> str:
+    choices = schema.get("enum")
+    match schema.get("type"):
+        case "object":
+            fields = ", ".join(f'"{name}": {_form_words(each)}' for name, each in schema["properties"].items())
+            return f"{{{fields}}}"
+        case "array":
+            return f"[{_form_words(schema['items'])}]"
+        case "integer" if choices:
+            return f"{choices[0]}-{choices[-1]}"
+        case "number":
+            return "0.0-1.0"
+        case "string":
+            return f'"{"|".join(choices or "…")}"'
+    return "…"
+
+
 CORRECT, INCORRECT = "correct 1", "incorrect 0"
 
 
-def parse_mark(text: str) -> bool:
-    """Return True for ``correct 1`` and False for ``incorrect 0``. Raises UnusableReply for any other reply."""
+def parse_mark(text: str, word: str) -> bool:
+    """Return True for ``correct 1`` or ``WORD: 1``, and False for ``incorrect 0`` or ``WORD: 0``.
+
+    ``word`` is the name of the mark in published prompts. Raises UnusableReply for any other reply.
+    """
     mark = text.strip()
+    if re.fullmatch(rf"{re.escape(word)}: ?[01]", mark):
+        return mark.endswith("1")
     if mark not in {CORRECT, INCORRECT}:
-        raise UnusableReply(f"it must be {CORRECT!r} or {INCORRECT!r} and nothing else, not {mark[:80]!r}")
+        reason = UnusableReply("it must be a mark and nothing else" if mark else "the reply is empty")
+        raise reason.with_form(f"{CORRECT!r}, {INCORRECT!r}, '{word}: 1' or '{word}: 0'", text)
     return mark == CORRECT
 
 
@@ -228,7 +275,7 @@ def expected_scores(
         places = (
             []
             if score is None
-            else [match.start(1) for match in re.finditer(rf"{before}({score})(?!\d)", text, re.DOTALL)]
+            else [match.start(1) for match in re.finditer(rf'{before}"?({score})(?!\d)', text, re.DOTALL)]
         )
         value = _expected(tokens, places[-1], low, high) if places else None
         if value is not None:

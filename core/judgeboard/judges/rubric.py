@@ -18,7 +18,7 @@ from judgeboard.judges.rubric_file import (
     default_rubric,
     read_rubric,
 )
-from judgeboard.llm.asking import UnusableReply, read_json_object
+from judgeboard.llm.asking import JsonReply, UnusableReply, read_json_object
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.text import shortened
 
@@ -46,10 +46,37 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     """Read and validate a reply; one bad field makes the whole reply unusable.
 
     A dimension that is absent or null has no value. The overall score is the weighted mean of the other dimensions.
-    Raises UnusableReply with the reason, also if no dimension has a score.
+    The entries may also be a list, ``{"evaluations": [{"dimension": …, "score": …, "reasoning": …}]}``, as published
+    prompts ask for it. Raises UnusableReply with the reason, also if no dimension has a score.
     """
-    reply = read_json_object(text)
-    raw_entries = {name: each for name, each in reply.content.items() if name in rubric.weights and each is not None}
+    try:
+        return _scored(read_json_object(text), rubric)
+    except UnusableReply as error:
+        raise error.with_form(_form(rubric).words, text) from None
+
+
+_LIST = "evaluations"
+
+
+def _by_dimension(content: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
+    """Return the entries of a reply by dimension, also if the reply lists them."""
+    listed = content.get(_LIST)
+    if _LIST in rubric.weights or not isinstance(listed, list):
+        return dict(content)
+    entries = {name: each for name, each in content.items() if name != _LIST}
+    for number, each in enumerate(listed, start=1):
+        if not isinstance(each, dict) or not isinstance(each.get("dimension"), str):
+            raise UnusableReply(f"evaluation {number} must be an object with dimension, score and reasoning")
+        name = each["dimension"]
+        if name in entries:
+            raise UnusableReply(f"the dimension {name!r} is given twice")
+        entries[name] = {key: value for key, value in each.items() if key != "dimension"}
+    return entries
+
+
+def _scored(reply: JsonReply, rubric: Rubric) -> ScoredRubric:
+    content = _by_dimension(reply.content, rubric)
+    raw_entries = {name: each for name, each in content.items() if name in rubric.weights and each is not None}
     for name, each in raw_entries.items():
         if isinstance(each, dict):
             raw_entries[name] = {key: value for key, value in each.items() if value is not None}
@@ -67,7 +94,7 @@ def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
     total = rubric.overall(values)
     if total is not None:
         scores.append(DimensionScore(OVERALL, total, SCALE))
-    note = _note(list(rubric.weights), values, reply.content)
+    note = _note(list(rubric.weights), values, content)
     return ScoredRubric(tuple(scores), note, reply.replaced)
 
 

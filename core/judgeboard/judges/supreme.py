@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
@@ -21,6 +22,7 @@ class SupremeJudge(ModelJudge):
 
     prompt_name = "supreme"
     kind = AUDIT
+    reply_lines = ("correct 1", "incorrect 0", "Correctness:")
     scale = "of a verdict: correct 1, incorrect 0"
 
     def __init__(
@@ -36,7 +38,7 @@ class SupremeJudge(ModelJudge):
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
         messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
-        return await self._ask(self._request(messages, item.external_id), parse_mark)
+        return await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Correctness"))
 
 
 def verdict_text(verdict: Verdict) -> str:

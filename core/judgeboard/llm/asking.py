@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance, text_of
 from judgeboard.llm.endpoint import ModelEndpoint, Price
-from judgeboard.text import storable_json
+from judgeboard.text import shortened, storable_json
 from judgeboard.traces import telemetry
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
@@ -19,6 +19,7 @@ SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
 
 LONGEST_REPAIRED = 100_000
 """Characters of a reply; a repair request sends it again, and no reply that is wanted is so long."""
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
 
@@ -28,6 +29,12 @@ class UnusableReply(ValueError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason if len(reason) <= 300 else f"{reason[:299]}…")
+
+    def with_form(self, form: str, text: str) -> "UnusableReply":
+        """Return the same error with the ``form`` that was expected and the first line of the reply ``text``."""
+        first_line = next((line for line in map(str.strip, text.splitlines()) if line), None)
+        begins = "" if first_line is None else f"; the reply begins: {shortened(first_line, 80)!r}"
+        return UnusableReply(f"{self} (expected: {shortened(form, 120)}{begins})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +58,26 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _candidates(text: str) -> Iterator[str]:
-    """Yield possible JSON texts: the reply, without thoughts, in code fences, from the first { to the last }."""
-    yield text
-    spoken = _THOUGHT.sub("", text)
-    yield spoken
-    yield from _CODE_FENCE.findall(spoken)
+def without_thoughts(text: str) -> str:
+    """Return a reply without the thoughts that a model wrote before it."""
+    return _THOUGHT.sub("", text)
+
+
+def _places(text: str) -> Iterator[Sequence[str]]:
+    """Yield the places of JSON texts: the reply, without thoughts, in code fences, from the first { to the last }."""
+    yield [text]
+    spoken = without_thoughts(text)
+    yield [spoken]
+    yield _CODE_FENCE.findall(spoken)
     start, end = spoken.find("{"), spoken.rfind("}")
     if 0 <= start < end:
-        yield spoken[start : end + 1]
+        yield [spoken[start : end + 1]]
 
 
-def read_json_object(text: str) -> JsonReply:
-    """Return the JSON object in ``text``, tolerating text and code fences around it.
-
-    Raises UnusableReply if there is no object, or if it repeats a field or contains NaN or Infinity.
-    """
-    if not text.strip():
-        raise UnusableReply("the reply is empty")
-    for candidate in _candidates(text):
+def _object_in(text: str) -> JsonReply | None:
+    """Return the object of which ``text`` consists, apart from comments; None if it is none."""
+    without_comments = [_without_comments(text)] if "//" in text else []
+    for candidate in (text, *without_comments):
         try:
             content = json.loads(candidate, object_pairs_hook=_once, parse_constant=_no_constant)
         except UnusableReply:
@@ -80,6 +88,28 @@ def read_json_object(text: str) -> JsonReply:
             continue
         if isinstance(content, dict):
             return JsonReply(*storable_json(content)) if "\\u" in candidate else JsonReply(content, replaced=False)
+    return None
+
+
+def _without_comments(text: str) -> str:
+    """Remove ``//`` comments, which models copy from prompts; the addresses in strings stay."""
+    return _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else "", text)
+
+
+def read_json_object(text: str) -> JsonReply:
+    """Return the JSON object in ``text``, tolerating ``//`` comments in it, and text and code fences around it.
+
+    Raises UnusableReply if there is no object or several different ones, or if it repeats a field or contains NaN or
+    Infinity.
+    """
+    if not text.strip():
+        raise UnusableReply("the reply is empty")
+    for candidates in _places(text):
+        objects = [reply for reply in map(_object_in, candidates) if reply is not None]
+        if any(reply.content != objects[0].content for reply in objects):
+            raise UnusableReply("there are several different JSON objects in the reply")
+        if objects:
+            return objects[0]
     raise UnusableReply("there is no JSON object in the reply")
 
 

@@ -108,10 +108,12 @@ class NoPair(ValueError):
 def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Return a row of a pair file: the correct option and a wrong one. Seed and id decide which one and the order.
 
-    ``row`` has ``id``, ``question``, ``options`` (a list), the correct option as ``reference`` or ``answer`` (letter or
-    text), and optionally ``category`` or ``query_type``. Raises NoPair if the question makes no pair.
+    ``row`` has ``id`` or ``question_id``, ``question``, ``options`` (a list), the correct option as ``reference`` or
+    ``answer`` (letter or text) or ``answer_index`` (from 0), and optionally ``category`` or ``query_type``. So have the
+    rows of MMLU-Pro. Raises NoPair if the question makes no pair.
     """
-    external_id, question, options = row.get("id"), row.get("question"), row.get("options")
+    external_id = row.get("id") if row.get("id") is not None else row.get("question_id")
+    question, options = row.get("question"), row.get("options")
     if isinstance(external_id, bool) or not isinstance(external_id, str | int) or external_id == "":
         raise NoPair("it has no id")
     if not isinstance(question, str) or not question.strip():
@@ -143,12 +145,20 @@ def pair_of_question(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
 def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
     correct_option = row.get("reference") if row.get("reference") is not None else row.get("answer")
+    index = row.get("answer_index")
+    if index is not None and (isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(options)):
+        raise NoPair(f"its answer_index {str(index)[:60]} is not the number of one of its {len(options)} options")
+    if correct_option is None and index is not None:
+        return index
     if not isinstance(correct_option, str):
         raise NoPair("its correct option (reference or answer) is not a text")
     letter = reference_key(correct_option, options)
     if letter not in letters_of(options):
         raise NoPair(f"its correct option {correct_option[:60]!r} is not one of its {len(options)} options")
-    return letters_of(options).index(letter)
+    place = letters_of(options).index(letter)
+    if index not in (None, place):
+        raise NoPair(f"its correct option {correct_option[:60]!r} and its answer_index {index} are different options")
+    return place
 
 
 LISTED = 5

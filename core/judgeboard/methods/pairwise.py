@@ -86,7 +86,10 @@ def pairs_in_file(store: Store, file: Path, *, source: str | None = None, actor:
             by_name = pairs_named(connection, {external_id for _, external_id in batch})
             ids += [pair.id for name, pairs in by_name.items() for pair in pairs if (pair.source, name) in batch]
     if not ids:
-        raise BadInput(f"{file} contains no usable pair: {summary.rejected:,} of {summary.rows:,} rows were rejected")
+        first = next((f" (line {each.line}: {each.reason})" for each in summary.first_rejected), "")
+        raise BadInput(
+            f"{file} contains no usable pair: {summary.rejected:,} of {summary.rows:,} rows were rejected{first}"
+        )
     return PairSet(str(file), tuple(sorted(ids)), summary.new, summary.rejected)
 
 

@@ -293,7 +293,7 @@ def attempt_id(prompt_id: str, run_id: int, number: int) -> str:
 
 
 def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
-    """Return the recorded replies for an attempt; if there are none, its prompt's reply of the same number."""
+    """Return the recorded replies for an attempt; if there are none, its prompt's line of the same number."""
     attempt = _ATTEMPT_ID.fullmatch(subject)
     if subject in replies or attempt is None:
         return replies.get(subject, ())
@@ -301,9 +301,19 @@ def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
     return replies.get(attempt["prompt_id"], ())[number - 1 : number]
 
 
+def recorded_attempts(replies: Path, model: str) -> ModelEndpoint:
+    """Return a model with replies from a file (JSONL of response_id and raw), which has one line for each attempt."""
+    return ModelEndpoint(RecordedChat(read_replies(replies), attempt_replies), model)
+
+
 def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
-    """Return the same judge version with replies from a file (JSONL of response_id and raw)."""
+    """Return the same judge version with recorded ratings, as in `recorded_attempts`."""
     version = judge.version
-    chat = RecordedChat(read_replies(replies), attempt_replies)
-    endpoint = ModelEndpoint(chat, version.model or "recorded")
-    return RatingJudge(endpoint, name=version.name, max_output=version.params["max_output"], asking=judge.asking)
+    endpoint = recorded_attempts(replies, version.model or "recorded")
+    return RatingJudge(
+        endpoint,
+        name=version.name,
+        max_output=version.params["max_output"],
+        asking=judge.asking,
+        rating_word=judge.rating_word,
+    )

@@ -40,8 +40,9 @@ from judgeboard.store.traces import keep_unchanged
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """The rating of one attempt; if it is None, ``status`` and ``error`` give the reason."""
+    """The answer of one attempt and its rating; if one of them is None, ``status`` and ``error`` give the reason."""
 
+    answer: str | None
     rating: int | None
     evaluation: str | None
     feedback: str | None
@@ -152,8 +153,8 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
         item = task.origin.item
 
-        async def answer(messages: generation.Messages, _number: int) -> Replied[str]:
-            return await self.generator.generate(messages, subject=item.external_id)
+        async def answer(messages: generation.Messages, number: int) -> Replied[str]:
+            return await self.generator.generate(messages, subject=task.new_id(number))
 
         async def rate(text: str, number: int) -> Replied[Rating]:
             return await self.judge.rate(replace(item, answer=text, external_id=task.new_id(number)))

@@ -59,7 +59,7 @@ from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
 _PARAMS = ("max_output", "domain", "claims")
-_NOT_USUAL = ("logprobs", "temperature", "dialogue")
+_NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:

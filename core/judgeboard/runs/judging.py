@@ -19,7 +19,7 @@ from judgeboard.judges.judge import (
     JudgeOptions,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.prompt import PROMPTS, load_prompt
+from judgeboard.judges.prompt import PROMPTS, built_in_prompt
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
 from judgeboard.runs.addresses import provider_and_address
@@ -172,6 +172,7 @@ _USUAL = {
     "max_output": DEFAULT_MAX_OUTPUT,
     "temperature": TEMPERATURE,
     "dialogue": "last",
+    "rating_word": None,
     "claims": False,
     "logprobs": False,
 }
@@ -183,6 +184,7 @@ _FOR_KINDS = {
     "examples": ("--examples-from-reviews", ("rag", "rubric")),
     "logprobs": ("--logprobs", ("rag", "rubric")),
     "dialogue": ("--dialogue", ("rag", "rubric", "grade")),
+    "rating_word": ("--rating-word", ("rating",)),
 }
 
 
@@ -287,7 +289,7 @@ def judge_options(version: StoredVersion) -> str | None:
         words += ["--model", version.model]
     if version.kind == "rubric":
         words += ["--rubric", "FILE"]
-    built_in = load_prompt(PROMPTS[version.kind]).text if version.kind in PROMPTS else ""
+    built_in = built_in_prompt(PROMPTS[version.kind], version.params).text if version.kind in PROMPTS else ""
     if version.prompt and not version.prompt.startswith(built_in):
         words += ["--prompt", "FILE"]
     if version.name != version.kind:

@@ -9,8 +9,11 @@ import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
+from judgeboard.runs.jobs import judge_spec
+from judgeboard.runs.judging import judge_options
 from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import get_version
 from judging_log import address, judgeboard, judgments, runs, time_passes, until
 from refining_log import both, generations, made, rated, ratings, refinements, scored, store_bad, written
 
@@ -124,7 +127,8 @@ def recorded(tmp_path: Path, *ratings: int | None, rated_as: str = "a") -> list[
     """Return the command with recorded answers and ratings."""
     prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
-    answers.write_text('{"response_id": "a", "raw": "15 degrees"}')
+    lines = [{"response_id": "a", "raw": f"{number * 15} degrees"} for number in range(1, 5)]
+    answers.write_text("\n".join(map(json.dumps, lines)))
     raws = [{"evaluation": "so", "rating": rating, "feedback": "More."} for rating in ratings]
     replies.write_text("\n".join(json.dumps({"response_id": rated_as, "raw": raw}) for raw in raws))
     words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
@@ -138,9 +142,72 @@ def test_recorded_ratings_name_the_prompt_a_line_an_attempt(tmp_path: Path, caps
     assert output["passed"] == 1
 
 
+def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*recorded(tmp_path, 1, 4), "--json"]) == 0
+    attempts = printed(capsys)["items"][0]["attempts"]
+    assert [(one["answer"], one["rating"]) for one in attempts] == [("15 degrees", 1), ("30 degrees", 4)]
+    assert run(recorded(tmp_path, 1, 4)) == 0
+    assert "  a: 1 → 4\n    attempt 1: 15 degrees\n    attempt 2: 30 degrees\n" in capsys.readouterr().out
+
+
+def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*recorded(tmp_path, 4), "--judge-model", "writer"]) == 0
+    assert "warning: writer judges its own answers: writer writes the answers." in capsys.readouterr().err
+    assert run([*recorded(tmp_path, 4), "--judge-model", "reader"]) == 0
+    assert "judges its own" not in capsys.readouterr().err
+
+
+def test_an_attempt_without_a_recorded_answer_is_not_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = recorded(tmp_path, 1, 4)
+    (tmp_path / "answers.jsonl").write_text('{"response_id": "a", "raw": "15 degrees"}')
+    assert run([*words, "--max-repeats", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "a: 1 → –  not passed: error, no recorded reply for response 'a~refine-" in out
+    assert "attempt 2: no answer" in out
+
+
 def test_an_attempt_without_a_rating_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(recorded(tmp_path, 1, 2)) == 1
     assert "a: 1 → 2 → – → –  not passed: error, no recorded reply for response 'a~refine-" in capsys.readouterr().out
+
+
+def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*recorded(tmp_path), "--rating-word", "Gesamtnote", "--json"]
+    lines = [{"response_id": "a", "raw": raw} for raw in ("Zu kurz.\nGesamtnote: 2", "Gut. Gesamtnote: 4")]
+    (tmp_path / "replies.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert run(words) == 0
+    attempts = printed(capsys)["items"][0]["attempts"]
+    assert [(one["answer"], one["rating"], one["feedback"]) for one in attempts] == [
+        ("15 degrees", 2, "Zu kurz."),
+        ("30 degrees", 4, "Gut."),
+    ]
+
+
+def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_bad(sqlite_store)
+    reply = completion("Zu kurz.\nGesamtnote: 2")
+    with RecordingEndpoint(lambda _request, _number: reply) as endpoint:
+        words = ["judge", "--judge", "rating", "--model", "reader", "--base-url", endpoint.base_url]
+        assert run([*words, "--rating-word", "Gesamtnote", "--db", address(sqlite_store)]) == 0
+    (request,) = endpoint.requests
+    assert "response_format" not in request.body
+    assert "Gesamtnote: 2" in request.body["messages"][0]["content"]
+    assert "JSON" not in request.body["messages"][0]["content"]
+    with sqlite_store.reading() as connection:
+        version = get_version(connection, "refine")
+        assert (judge_spec(connection, version) or {})["rating_word"] == "Gesamtnote"
+    assert "--rating-word Gesamtnote" in str(judge_options(version))
+    assert "--prompt" not in str(judge_options(version))
+    assert run(["prompt", "refine v1", "--db", address(sqlite_store)]) == 0
+    assert "{word}: 2" in capsys.readouterr().out
 
 
 def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,12 +6,15 @@ import pty
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, failure
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
 from judging_log import address, judgeboard, runs, time_passes, until
@@ -189,6 +192,60 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
+
+
+MMLU_PRO = [
+    {
+        "question_id": 70 + number,
+        "question": f"{country}: which is its capital?",
+        "options": OPTIONS,
+        "answer": "ABCD"[number],
+        "answer_index": number,
+        "cot_content": "",
+        "category": "geography",
+        "src": "ori",
+    }
+    for number, country in enumerate(("France", "Italy"))
+]
+
+
+@pytest.mark.parametrize("name", ["mmlu.jsonl", "mmlu.parquet"])
+def test_the_rows_of_mmlu_pro_make_pairs_that_are_judged_in_a_new_database(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions, pairs, database = tmp_path / name, tmp_path / "pairs.jsonl", tmp_path / "new" / "x.db"
+    if name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
+    else:
+        questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
+    assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(pairs)]) == 0
+    made = [json.loads(line) for line in pairs.read_text().splitlines()]
+    assert [(pair["id"], pair["reference"], pair["query_type"]) for pair in made] == [
+        ("70", "A", "geography"),
+        ("71", "B", "geography"),
+    ]
+    reply = {
+        "solution": {"reasoning": "", "answer": "A"},
+        "comparison": {"overall": {"reasoning": "", "verdict": "tie"}},
+    }
+
+    def script(request: dict[str, Any], _number: int) -> ScriptedReply:
+        return completion(json.dumps(reply[request["response_format"]["json_schema"]["name"]]))
+
+    with RecordingEndpoint(script) as endpoint:
+        model = ["--model", "m", "--base-url", endpoint.base_url]
+        assert run(["ssr", "--pairs", str(pairs), *model, "--db", str(database)]) == 0
+    assert "ssr v1, run 1" in capsys.readouterr().out
+
+
+def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = tmp_path / "mmlu.jsonl"
+    questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
+    words = ["ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
+    assert "the row is a question with options; `judgeboard ssr make-pairs` makes pairs" in capsys.readouterr().err
 
 
 def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_listed(

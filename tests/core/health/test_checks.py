@@ -112,6 +112,13 @@ def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -
     assert check("family", generators={"house-model": 9}).state is State.NOT_MEASURED
 
 
+def test_a_judge_of_an_unknown_family_is_warned_of_answers_of_its_own_model() -> None:
+    house = replace(RAG, model="house-judge")
+    result = check("family", house, generators={"House-Judge": 30, "gpt-4o": 60, "house-model": 10})
+    assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
+    assert result.sentence.startswith("house-judge judges its own answers: 30 % of 100 answers.")
+
+
 def test_a_recorded_judge_goes_by_its_name_and_a_baseline_has_no_family() -> None:
     assert check("family", RECORDED, generators={"gpt-3.5-turbo-0613": 9}).state is State.WARNING
     for name in ("family", "weaker", "self_enhancement"):

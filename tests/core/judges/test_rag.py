@@ -130,7 +130,10 @@ def test_a_bad_verdict_is_repaired_once_showing_what_was_wrong() -> None:
 def test_a_verdict_that_stays_bad_is_unparsable_with_its_raw_text() -> None:
     result, endpoint = judged(ITEM, always(completion("I would give it 0.8.")))
     assert (result.status, result.groundedness, result.quality) == (Status.UNPARSABLE, None, None)
-    assert result.error == "there is no JSON object in the reply"
+    assert result.error == (
+        'there is no JSON object in the reply (expected: {"reasoning": "…", "groundedness": 0.0-1.0, "quality": 1-4}; '
+        "the reply begins: 'I would give it 0.8.')"
+    )
     assert result.raw == "I would give it 0.8."
     assert [(a.why, a.status) for a in result.attempts] == [("first", "unparsable"), ("repair", "unparsable")]
     assert len(endpoint.requests) == 2
@@ -172,7 +175,9 @@ def test_a_repair_request_that_fails_leaves_the_first_reply_standing() -> None:
     result, endpoint = judged(ITEM, in_turn([completion("hm"), failure(400, "no more")]))
     assert result.status is Status.UNPARSABLE
     assert result.raw == "hm"
-    assert result.error == "there is no JSON object in the reply; the repair request failed: HTTP 400: no more"
+    assert result.error is not None
+    assert result.error.startswith("there is no JSON object in the reply (")
+    assert result.error.endswith("the reply begins: 'hm'); the repair request failed: HTTP 400: no more")
     assert len(result.attempts) == len(endpoint.requests) == 2
 
 
@@ -298,12 +303,14 @@ def test_good_values_are_taken(groundedness: float, quality: int) -> None:
         ({"groundedness": 330}, "groundedness 330 is above 1"),
         ({"groundedness": -0.1}, "groundedness -0.1 is below 0"),
         ({"groundedness": True}, "groundedness must be a number from 0 to 1, not True"),
-        ({"groundedness": "0.8"}, "groundedness must be a number"),
+        ({"groundedness": "85 %"}, "groundedness must be a number"),
+        ({"groundedness": "85"}, "groundedness 85 is above 1"),
         ({"groundedness": None}, "groundedness is null"),
         ({"groundedness": [0.5]}, "groundedness must be a number"),
         ({"quality": 3.0}, "quality must be an integer from 1 to 4, not 3.0"),
         ({"quality": True}, "quality must be an integer"),
-        ({"quality": "3"}, "quality must be an integer"),
+        ({"quality": "3.0"}, "quality must be an integer"),
+        ({"quality": "three"}, "quality must be an integer"),
         ({"quality": 0}, "quality 0 is below 1"),
         ({"quality": 5}, "quality 5 is above 4"),
         ({"quality": None}, "quality is null"),
@@ -366,7 +373,7 @@ def test_claims_are_read_whole() -> None:
         "none",
         [3],
         [{**CLAIM, "status": "maybe"}],
-        [{**CLAIM, "passage": "1"}],
+        [{**CLAIM, "passage": "1.5"}],
         [{**CLAIM, "passage": True}],
         [{**CLAIM, "passage": 10**30}],
         [{**CLAIM, "text": None}],

@@ -109,7 +109,7 @@ def test_a_dimension_that_the_rubric_has_not_is_reported_and_does_not_count() ->
         (said(accuracy=True, tone=4), "accuracy: score must be an integer from 1 to 5, not True"),
         (said(accuracy=0, tone=4), "not 0"),
         (said(accuracy=6, tone=4), "not 6"),
-        (said(accuracy="4", tone=4), "not '4'"),
+        (said(accuracy="4.0", tone=4), "not '4.0'"),
         ('{"accuracy": 4, "tone": 4}', "accuracy must be an object"),
         ('{"accuracy": {"score": 4}}', "the field 'reasoning' is missing"),
         ('{"accuracy": {"reasoning": 1, "score": 4}}', "reasoning must be a text"),

@@ -192,6 +192,9 @@ def test_an_option_that_says_the_same_as_the_right_one_is_not_wrong() -> None:
         ({"reference": "D"}, "not one of its 3 options"),
         ({"reference": None}, "reference or answer"),
         ({"options": ["Rome", "rome"], "reference": "A"}, "no wrong option"),
+        ({"answer_index": 0}, "'B' and its answer_index 0 are different options"),
+        ({"reference": None, "answer_index": 3}, "answer_index 3 is not the number of one of its 3 options"),
+        ({"reference": None, "answer_index": True}, "answer_index True is not"),
     ],
 )
 def test_what_makes_no_pair_says_why(changes: dict[str, Any], why: str) -> None:

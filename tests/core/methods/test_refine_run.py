@@ -65,6 +65,7 @@ def test_never_passing_takes_eight_calls_and_is_no_error(sqlite_store: Store, tm
         "passed": False,
         "attempts": [
             {
+                "answer": f"try {place}",
                 "rating": n,
                 "evaluation": "So it is.",
                 "feedback": f"feedback on try {place}",
