@@ -12,7 +12,7 @@
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
-  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24789])$/;
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[246789])$/;
   // Nobody can decide without a name. Until there is one, the keys for decisions move to the name field.
   const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
   const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
@@ -267,7 +267,7 @@
     const hasNewText = event.target === edited;
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
-      const ours = saves ? taker({ key: SAVE }) : /^F[24789]$/.test(event.key);
+      const ours = saves ? taker({ key: SAVE }) : /^F[246789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
       event.target.blur(); // its text is sent before the press
     }

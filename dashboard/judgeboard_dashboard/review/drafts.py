@@ -16,7 +16,7 @@ from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.people.permissions import Action, may
 from judgeboard.store.engine import Store
-from judgeboard.store.items import Item
+from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, whole_review
 from judgeboard.store.reviewers import Reviewer
@@ -182,6 +182,22 @@ class Done:
     item_id: int = 0
 
 
+@dataclass(slots=True)
+class AgainJob:
+    """A job of this session that judges one answer again.
+
+    ``before`` is the verdict on the screen at the start, ``newest`` the id of the newest judgment by then. ``ended`` is
+    None while the job runs, then the reason why it stopped; empty if it did not. ``unread``: a leased item still has
+    the judgments from before the job.
+    """
+
+    job_id: str
+    before: ItemJudgment | None
+    newest: int
+    ended: str | None = None
+    unread: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """A question about a decision on the screen ``row``, which is stored after the answer.
@@ -212,7 +228,8 @@ class ReviewSession:
     ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how texts are
     shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
-    has seen: later reviews of the pair by this reviewer are not blind.
+    has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
+    again, by response.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -234,6 +251,7 @@ class ReviewSession:
     alone: int | None = None
     open_question: OpenQuestion | None = None
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
+    again: dict[int, AgainJob] = field(default_factory=dict)
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)

@@ -57,6 +57,11 @@ class ShownItem:
         """The id of the response, or minus the id of the pair; drafts are kept by subject."""
         return self.lease.response_id or -(self.lease.pair_id or 0)
 
+    def reread(self, store: Store, reviewer: Reviewer) -> None:
+        """Read the answer again, because it was judged again."""
+        now = read_item(store, self.lease, reviewer)
+        self.item, self.rubric = now.item, now.rubric
+
     def expired(self, now: datetime) -> bool:
         """Whether others may lease it."""
         return now >= self.until

@@ -52,7 +52,7 @@ def history(item: Item) -> Html | None:
     )
 
 
-def _judgment_words(judgment: ItemJudgment) -> str:
+def judgment_words(judgment: ItemJudgment) -> str:
     """Return a judgment in words: "0.42, 3 / 4", "hallucinated", "no usable verdict: timeout"."""
     if judgment.status != "ok":
         return f"no usable verdict: {judgment.error or judgment.status}"
@@ -102,7 +102,7 @@ Event = tuple[datetime, str, Sequence[str | None]]
 def _events(item: Item) -> Iterator[Event]:
     titles = {judgment.id: judgment.version_title for judgment in item.judgments}
     for judgment in item.judgments:
-        yield judgment.created_at, judgment.version_title, [_opening(_judgment_words(judgment), judgment.reasoning)]
+        yield judgment.created_at, judgment.version_title, [_opening(judgment_words(judgment), judgment.reasoning)]
     for audit in item.audits:
         words = f"calls the verdict of {titles[audit.judgment_id]} {'right' if audit.correct else 'wrong'}"
         yield audit.at, audit.supreme, [_opening(words, audit.reasoning)]
@@ -268,7 +268,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
             tag(
                 "summary",
                 tag("span", judgment.version_title, cls="jb-who", title=judgment.version_title),
-                tag("b", _judgment_words(judgment)),
+                tag("b", judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
             tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason") if judgment.reasoning else None,

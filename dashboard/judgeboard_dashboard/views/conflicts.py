@@ -20,6 +20,7 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
+from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
@@ -194,6 +195,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             side,
             quality="quality" in conflict.queue.asked,
             correctable=is_open,
+            over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item.response_id), comments),
         )
     elif pair is not None:

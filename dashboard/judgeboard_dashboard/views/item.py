@@ -22,6 +22,7 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
+from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
@@ -237,16 +238,16 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
+        over_signals=partial(again_section, actions, item),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
     question, choices = _item_choices(actions, item, flag, decides=decides)
-    to_rejudge = partial(actions.go, Rows("rejudge", {"response": str(item.response_id)}))
     bar(
         actions,
         question,
         choices,
-        grades=partial(item_grades, actions, rubric, to_rejudge),
+        grades=partial(item_grades, actions, rubric),
         form=name_form if reviewer is None else None,
     )
 
@@ -349,6 +350,10 @@ def review_queue(name: str) -> None:
     if work.current is None:
         _queue_end(work, session)
         return
+    again = session.again.get(work.current.subject)
+    if again is not None and again.unread:
+        work.current.reread(store(), reviewer)
+        again.unread = False
     _draw_queue_item(work, work.current, session, reviewer)
     # The screen is drawn, so the reviewer does not wait for these calls.
     work.lease_items(READ_AHEAD)
@@ -418,6 +423,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             side,
             quality="quality" in work.queue.asked,
             correctable=reveal is None or reveal.changing,
+            over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, comment_actions, comments),
         )
     elif pair is not None:

@@ -67,7 +67,7 @@ def takes(page: Page, keys: Sequence[str]) -> set[str]:
 
 
 GRADES = (*"1234", *"ASDFG", *"QW", f"Shift+{MODE_KEY}")
-READING = ("H", *"VBXP", "I", "F4", "F7", "F2", "F9", "F8", "M", "T", "O")
+READING = ("H", *"VBXP", "I", "F4", "F7", "F2", "F6", "F9", "F8", "M", "T", "O")
 
 
 @pytest.fixture
