@@ -328,7 +328,7 @@
 
   let kept = "";
   const remember = () => {
-    const name = document.querySelector(".jb-reviewer")?.dataset.name;
+    const name = document.querySelector(".jb-reviewer")?.dataset.name || head()?.dataset.name;
     if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; max-age=31536000; SameSite=Lax`;
     kept = name || kept;
     follow();

@@ -182,7 +182,11 @@ class Actions(DraftActions, ABC):
     def stored(self, write: Callable[[], str]) -> bool:
         """Store a review and show the message of ``write``, or why it was refused. Drop its draft and request key."""
         try:
-            self.session.say(write())
+            message = write()
+            if self.session.names_reviewer and self.reviewer is not None:
+                message = f"{message}. You review as {self.reviewer.name}: change the name on Queue"
+                self.session.names_reviewer = False
+            self.session.say(message)
         except DecisionRefused as refused:
             self.session.say(f"Not saved: {refused}", refused=True)
         self.session.drafts.pop(self.subject, None)

@@ -22,7 +22,7 @@ from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, wh
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import numbered, reading
+from judgeboard_dashboard.session import name_is_suggested, numbered, reading
 from judgeboard_dashboard.widgets.navigation import Rows, as_id
 
 EDIT = "edit"
@@ -229,7 +229,8 @@ class ReviewSession:
     shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
-    again, by response.
+    again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.
+    ``drafter`` is the id of the person whose drafts these are, and whether their name was only suggested.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -252,6 +253,8 @@ class ReviewSession:
     open_question: OpenQuestion | None = None
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     again: dict[int, AgainJob] = field(default_factory=dict)
+    names_reviewer: bool = False
+    drafter: tuple[int, bool] | None = None
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
@@ -434,6 +437,7 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if reviewer is None or session.editing is not None or not may(reviewer, Action.REVIEW):
         return
     writer = draft_writer()
+    _follow_name(session, store, reviewer, writer)
     if subject not in session.drafts:
         # If this session stored the draft but no longer has it, the draft became a review.
         content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
@@ -443,3 +447,17 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if content != session.kept.get(subject, {}):
         writer.put(store, reviewer.id, subject, content)
         session.kept[subject] = content
+
+
+def _follow_name(session: ReviewSession, store: Store, reviewer: Reviewer, writer: DraftWriter) -> None:
+    """After a change of the name: drafts under a suggested name go along, those of a person stay theirs."""
+    before, session.drafter = session.drafter, (reviewer.id, name_is_suggested())
+    if before is None or before[0] == reviewer.id:
+        return
+    drafter, only_suggested = before
+    if only_suggested:
+        for subject in session.kept:
+            writer.put(store, drafter, subject, {})
+    else:
+        session.drafts.clear()
+    session.kept.clear()

@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Done, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import name_field, open_rows, signed_in
+from judgeboard_dashboard.session import name_field, name_is_suggested, open_rows, reviewer_name, settle_name, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, label if a flag is shown, label if no flag is shown, key, icon, meaning
@@ -51,6 +51,7 @@ def take_input(session: ReviewSession) -> None:
     """Before a screen is drawn: copy typed texts to drafts, process key presses, and open another page if needed."""
     read_fields(session)
     read_comments(session)
+    session.names_reviewer = name_is_suggested()
     listen()
     keys = keyboard()
     for press in keys.work_off():
@@ -58,6 +59,8 @@ def take_input(session: ReviewSession) -> None:
     if keys.early:
         session.say("The item has just changed. Press again.", refused=True)
         keys.early = False
+    if name_is_suggested() and not session.names_reviewer:
+        settle_name()
     goal = session.goal
     if goal is not None and goal.page != "item":
         session.goal = None
@@ -122,6 +125,7 @@ def head_line(
                 message,
                 tag("span", *rest, cls="jb-rest"),
                 cls="jb-head",
+                data_name=reviewer_name() or None,
                 data_row=actions.row,
                 data_done=str(keys.done),
                 data_returned=" ".join(map(str, keys.returned)),
