@@ -265,6 +265,21 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
     )
 
 
+def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(page_rows, open_page) -> None:
+    page = press(open_page("item", flag=page_rows.flags["plain-01"], rule="low_groundedness"), "confirm_")
+    page = press(page, "correct_")
+    typed = "Another text."
+    [field] = page.text_area
+    page = field.set_value(typed).run()
+    page = press(page, "correct_")
+    assert not page.text_area
+    assert head(page).startswith("The correction is discarded. Z brings it back.")
+    page = press(page, "undo_")
+    assert [field.value for field in page.text_area] == [typed]
+    assert head(page).startswith("The correction is back.")
+    assert head(press(page, "undo_")).startswith("Undone: plain-01 is open again.")
+
+
 def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     page_rows, open_page, sqlite_store: Store, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
 """The keys that resolve a contradiction of label and decision."""
 LOW_QUALITY = "Not saved: the quality is low. Say whether there is a problem: Y or N."
 NO_REASON = "Not saved: enter a reason first (M)."
+DISCARDED = "The correction is discarded. Z brings it back."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
 
 
@@ -126,6 +127,18 @@ class Actions(DraftActions, ABC):
     def open_drawer(self, name: str) -> None:
         """Show the judgments or their raw calls in place of the texts, or the texts again."""
         self.session.drawer = None if self.session.drawer == name else name
+
+    def correct(self) -> None:
+        """Show the field for the corrected answer, or close it. What was typed can be brought back."""
+        self.draft.correct()
+        self.session.say(DISCARDED if self.draft.discarded and not self.draft.correcting else "")
+
+    def undo_last(self, undo: Callable[[], None]) -> None:
+        """Bring back the correction that was discarded on this screen; otherwise undo the last review."""
+        if self.draft.restore_correction():
+            self.session.say("The correction is back.")
+        else:
+            undo()
 
     def whole(self) -> None:
         """Show the long texts of this item in full."""

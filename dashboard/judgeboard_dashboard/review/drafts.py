@@ -31,7 +31,7 @@ PACE = 1.0
 """Seconds between two writes of drafts to the store."""
 _ON_SCREEN = (
     *("dimensions", "at", "spans", "shown", "noted"),
-    *("schema", "field_at", "selection", "selected", "correcting", "answer"),
+    *("schema", "field_at", "selection", "selected", "correcting", "answer", "discarded"),
 )
 """Fields of a draft that are not stored: positions on the screen, and fields that only an edit of a review has."""
 
@@ -45,7 +45,8 @@ class Draft:
     the reviewer may be typing. ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a field.
     ``at`` is the index of the statement that the keys mark. ``values`` has the values of the label ``schema`` by field;
     the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
-    uncorrected answer. ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
+    uncorrected answer, and ``discarded`` the correction that was discarded last, with its ``in_suite``. ``selection``
+    is the selected text, ``selected`` the last selection that the browser sent.
     ``modes`` are names of failure modes.
     """
 
@@ -67,6 +68,7 @@ class Draft:
     selected: dict[str, Any] | None = None
     in_suite: bool = False
     correcting: bool = False
+    discarded: tuple[str, bool] | None = None
     answer: str = ""
     modes: list[str] = field(default_factory=list)
     shown: int = 0
@@ -144,10 +146,18 @@ class Draft:
         return draft
 
     def correct(self) -> None:
-        """Show the field for the corrected answer, or discard the correction."""
+        """Show the field for the corrected answer, or close it and discard the correction."""
         self.correcting = not (self.correcting or self.corrected_answer)
         if not self.correcting:
+            self.discarded = (self.corrected_answer, self.in_suite) if self.corrected_answer else None
             self.corrected_answer, self.in_suite = "", False
+
+    def restore_correction(self) -> bool:
+        """Bring back the correction that was discarded last. Return False if there is none."""
+        if self.discarded is None:
+            return False
+        (self.corrected_answer, self.in_suite), self.discarded = self.discarded, None
+        return True
 
     def add_to_suite(self) -> None:
         """Add the corrected answer to a suite as a case, or remove it again."""

@@ -63,12 +63,12 @@ _READING = (
     ("F4", "unfold long passages, render Markdown, or show texts as stored"),
     ("F7 F2", "show all judgments side by side, also earlier ones; their raw calls"),
     ("F6", "judge the answer again with the last settings of the primary judge"),
-    ("F9 F8", "correct the answer; add the correction to a suite"),
+    ("F9 F8", "correct the answer, or discard the correction; add it to a suite"),
     ("T", "write a comment for other reviewers; Enter sends it"),
 )
 _DIFFERS = ("O", "choose why you and the judge differ")
 _NOTE = ("M", "write a note; Esc leaves it")
-_UNDO = ("Z", "undo the last decision")
+_UNDO = ("Z", "undo the last decision; bring back a discarded correction")
 _CLOSE = ("H", "close this list")
 _SIDES = ("Q W E", "for a pair: left is better, tie, right is better")
 ITEM_KEYS = (
@@ -96,7 +96,7 @@ QUEUE_KEYS = (
     _NOTE,
     *_READING,
     _DIFFERS,
-    ("J", "skip, with an optional reason; Enter skips"),
+    ("J", "skip, with an optional reason; Enter skips, Esc or a decision leaves the reason"),
     ("Y E", "after the judge is shown: keep your grade, change it"),
     _UNDO,
     ("L", "leave the queue"),
@@ -245,7 +245,7 @@ def correction(actions: Actions, item: Item) -> None:
     draft = actions.draft
     correcting = draft.correcting or bool(draft.corrected_answer)
     label = "Discard the correction" if correcting else "Correct the answer"
-    key_button(label, draft.correct, key="correct", shortcut="F9", quiet=True)
+    key_button(label, actions.correct, key="correct", shortcut="F9", quiet=True)
     if not correcting:
         return
     draft.answer = item.answer

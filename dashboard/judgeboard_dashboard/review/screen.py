@@ -82,10 +82,16 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
     return choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
-def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
-    """Return the button that undoes a review. It is disabled if there is no review."""
+def undo_choice(done: Done | None, undo: Callable[[Done], None], actions: Actions | None = None) -> Choice:
+    """Return the button that undoes a review. It is disabled if there is none.
+
+    On the screen of ``actions``, it brings back a discarded correction first.
+    """
     act = (lambda: None) if done is None else partial(undo, done)
-    return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
+    disabled = done is None
+    if actions is not None:
+        act, disabled = partial(actions.undo_last, act), disabled and actions.draft.discarded is None
+    return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=disabled)
 
 
 def keys_choice(actions: Actions) -> Choice:

@@ -170,7 +170,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
-            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue), actions),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
             keys_choice(actions),

@@ -216,7 +216,7 @@ def _draw_item(
         ],
         [
             *([_flag_choice(actions, item, flag_ids)] if chooses else []),
-            undo_choice(done, partial(undo_review, store(), session, reviewer)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer), actions),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
             move("list", "List", "L", partial(actions.go, Rows("queue", listing.query(DEFAULT_SORT)))),
@@ -401,8 +401,15 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         [item.query_type if item is not None else None if pair is None else pair.query_type]
         + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
         [
-            undo_choice(work.undoable[-1] if work.undoable else None, actions.undo),
-            move("skip", "Skip", "J", actions.ask_skip if reveal is None else None),
+            undo_choice(work.undoable[-1] if work.undoable else None, actions.undo, actions),
+            choice(
+                name="skip",
+                label="Skip",
+                act=actions.ask_skip,
+                key="J",
+                turn=Turn.GIVE,
+                disabled=reveal is not None,
+            ),
             move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
             keys_choice(actions),
         ],
