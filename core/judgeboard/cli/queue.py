@@ -43,7 +43,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--preset",
     type=click.Choice(list(PRESETS)),
     help="Preset values of the options below. Options that you give replace them. "
-    + " ".join(f"{name}: {words}." for name, (words, _) in PRESETS.items()),
+    + " ".join(f"{name}: {words}." for name, (words, *_) in PRESETS.items()),
 )
 @options.where
 @click.option(

@@ -71,7 +71,7 @@ def _review_words(review: ItemReview) -> str:
         DECIDED.get(review.decision or ""),
         *_score_words(review),
         f"{review.label} (implied)" if review.label_implied else review.label,
-        f"{review.scored} on a rubric" if review.scored else None,
+        f"{len(review.scores)} on a rubric" if review.scores else None,
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     )
     return ", ".join(filter(None, parts)) or "a note"
@@ -126,7 +126,28 @@ def _review(review: ItemReview) -> list[str | None]:
     why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
     modes = tag("div", f"Failure modes: {', '.join(review.modes)}") if review.modes else None
-    return [f"{_review_words(review)}{stage}{replaced}{note}", modes, why, _marks(review), corrected]
+    return [
+        f"{_review_words(review)}{stage}{replaced}{note}",
+        own_fields(review),
+        modes,
+        why,
+        _marks(review),
+        corrected,
+    ]
+
+
+def own_fields(review: ItemReview) -> Html | None:
+    """Return the values of a review's own fields (a label schema's or a rubric's), each under its name."""
+    values = {**{name: short(score) for name, score in review.scores.items()}, **review.choices, **review.texts}
+    lines = [tag("div", f"{name}: ", tag("b", value_words(value))) for name, value in values.items()]
+    return tag("div", *lines) if lines else None
+
+
+def value_words(value: Any) -> str:
+    """Return a value of a label schema in words: "yes", "model, retrieval"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _marks(review: ItemReview) -> Html | None:
@@ -311,6 +332,8 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
         name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
         who = ", ".join(filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at))))
         lines += [tag("span", name), tag("span", who, cls="jb-who", title=who), tag("b", _review_words(review))]
+        if (own := own_fields(review)) is not None:
+            lines.append(tag("span", own, cls="jb-cap jb-across"))
     return lines
 
 

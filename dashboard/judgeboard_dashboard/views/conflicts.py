@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -38,7 +37,7 @@ from judgeboard_dashboard.review.screen import (
     take_input,
     undo_choice,
 )
-from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
+from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane, value_words
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
@@ -239,7 +238,7 @@ def _card(review: QueueReview, of: str) -> Html:
         "Quality": None if review.quality is None else f"{review.quality} / 4",
         "Label": None if review.label is None else str(review.label),
         **{name: f"{short(level)}{of}" for name, level in review.scores.items()},
-        **{name: _field_words(value) for name, value in {**review.choices, **review.texts}.items()},
+        **{name: value_words(value) for name, value in {**review.choices, **review.texts}.items()},
     }
     lines = [
         tag("div", tag("b", review.reviewer), cls="jb-who"),
@@ -256,13 +255,6 @@ def _card(review: QueueReview, of: str) -> Html:
         tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
     ]
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
-
-
-def _field_words(value: Any) -> str:
-    """Return a value of a label schema in words: "yes", "model, retrieval"."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 with page("Conflicts"):
