@@ -20,7 +20,7 @@ from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import ENTERED, role_of
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings import masked, variable_of, without_secrets
-from judgeboard.store.engine import Store, database_url, open_store
+from judgeboard.store.engine import Store, database_url, open_store, outage_words
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.row_filter import hides_rows
@@ -41,7 +41,11 @@ def caught() -> Iterator[None]:
     except JudgeboardError as error:
         problem(str(error))
     except Exception as error:  # noqa: BLE001 - the last handler of a page
-        problem(f"Internal error {numbered(error)}. The server's log has the details.")
+        number, outage = numbered(error), outage_words(error)
+        if outage is not None:
+            problem(f"{outage}. Try again in a moment.")
+        else:
+            problem(f"Internal error {number}. The server's log has the details.")
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Going through a queue: one item on the screen, the next one at hand, and what a press costs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -268,6 +270,31 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     press(work, session, Decision.DISMISS)
     assert [row["decision"] for row in case.reviews()] == ["confirm", "withdrawn", "dismiss"]
     assert work.current.item.response_id == ids[1]
+
+
+@contextmanager
+def full_disk(store) -> Iterator[None]:
+    """No page can be added to the database file."""
+    with store.writing() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")  # SQLite takes the present size for it
+    yield
+    with store.writing() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+
+
+@on_sqlite
+def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_later(case) -> None:
+    ids = case.flagged(0.1, 0.2)
+    work, session = started(case), ReviewSession()
+    session.draft(ids[0]).note = "long " * 20_000  # needs more room than the file has
+    with full_disk(case.store):
+        actions_on(work, session).decide(Decision.DISMISS)
+    assert session.message == "The disk of the server is full: your decision is kept here, press N again."
+    assert session.draft(ids[0]).note
+    assert not case.reviews()
+    actions_on(work, session).decide(Decision.DISMISS)
+    assert [row["decision"] for row in case.reviews()] == ["dismiss"]
+    assert session.message == "Saved: dismissed a0"
 
 
 @on_sqlite

@@ -24,7 +24,7 @@ from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import missing_grades
 from judgeboard.reviews.shown import shown_side
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, outage_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
@@ -39,6 +39,7 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
+KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
 WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
@@ -154,7 +155,12 @@ class Actions(DraftActions, ABC):
         if self.implies is None and self.implied_label(decision) is not None:
             self.session.open_question = OpenQuestion(self.row, decision)
             return
-        safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key)
+        retry = f"your decision is kept here, press {self.key_of(decision)} again"
+        safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
+
+    def key_of(self, decision: Any) -> str:
+        """Return the key that makes a decision on this screen."""
+        return KEYS.get(decision, "the key")
 
     def _try(self, reviewer: Reviewer, decision: Any) -> None:
         """Decide. If the label contradicts the decision, keep the draft and ask which of the two is right."""
@@ -208,9 +214,16 @@ class Actions(DraftActions, ABC):
 
 
 def safely(
-    session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Reviewer], None], request_key: str | None = None
+    session: ReviewSession,
+    reviewer: Reviewer | None,
+    act: Callable[[Reviewer], None],
+    request_key: str | None = None,
+    retry: str = "nothing was changed, try again",
 ) -> None:
-    """Call ``act`` with the reviewer, unless the request key is used already. The head line shows any error."""
+    """Call ``act`` with the reviewer, unless the request key is used already. The head line shows any error.
+
+    ``retry`` says what is kept and what to do if the database cannot be used.
+    """
     if request_key in session.used_keys:
         return
     if reviewer is None:
@@ -221,7 +234,11 @@ def safely(
     except JudgeboardError as error:
         session.say(f"Not saved: {error}", refused=True)
     except Exception as error:  # noqa: BLE001 - the last handler of a key press; the log has the traceback
-        session.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)
+        number, outage = numbered(error), outage_words(error)
+        words = (
+            f"Something went wrong: error {number} in the server's log." if outage is None else f"{outage}: {retry}."
+        )
+        session.say(words, refused=True)
 
 
 def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
@@ -358,6 +375,11 @@ class QueueActions(Actions):
     def asks_decision(self) -> bool:
         """Whether the reviewer must decide, because no label is required or the label leaves the decision open."""
         return not self.label_decides or (self.draft.label is not None and self.decision() is None)
+
+    def key_of(self, decision: Any) -> str:
+        """Return the key that makes a decision; the key that saves makes the decision of the label."""
+        saves = not self.asks_decision and decision in {Decision.CONFIRM, Decision.DISMISS}
+        return "Y" if saves or decision is None else KEYS.get(decision, "the key")
 
     def decision(self) -> Decision | None:
         """Return the decision that the label of the draft makes."""
