@@ -10,6 +10,7 @@ from app_pages import markup, press
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
+from judgeboard.store.leases import work_mark
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE
 from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
@@ -200,6 +201,19 @@ def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> No
     page.text_input(key="nq_name").set_value("mine").run()
     page.selectbox(key="nq_preset").set_value("random").run()
     assert page.text_input(key="nq_name").value == "mine"
+
+
+def test_the_list_of_queues_follows_the_work_of_others(queues, open_page) -> None:
+    queues.queue("legal")
+    with queues.store.reading() as connection:
+        before = work_mark(connection)
+    queues.lease(queues.jon, "legal")
+    with queues.store.reading() as connection:
+        leased = work_mark(connection)
+    queues.review(queues.jon, Decision.CONFIRM, "legal", label="hallucinated")
+    with queues.store.reading() as connection:
+        assert len({before, leased, work_mark(connection), work_mark(connection)}) == 3
+    assert not open_page("queue", reviewer="Lead", show="Queues").exception
 
 
 def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:

@@ -272,6 +272,27 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     assert work.current.item.response_id == ids[1]
 
 
+@on_sqlite
+def test_both_reviewers_of_a_queue_see_the_same_total_and_what_is_with_the_other(case) -> None:
+    case.flagged(*(0.1 + number / 100 for number in range(8)))
+    mara, session = started(case), ReviewSession()
+    jon = begin(case.store, "q", case.jon)
+    jon.lease_items(READ_AHEAD)
+    assert [(work.position, work.others) for work in (mara, jon)] == [("1 of 8", 0), ("1 of 8", 2)]
+    mara.count_others()
+    assert mara.others == 2
+    press(mara, session)
+    actions_on(mara, session).skip("in Welsh")  # then Jon may get it
+    mara.lease_items(READ_AHEAD)
+    for work in (mara, jon):
+        work.count_others()
+    assert (mara.position, mara.others) == ("2 of 8", 3)
+    assert (jon.position, jon.others) == ("1 of 8", 3)
+    with statements_of(case.store) as sent:
+        mara.count_others()
+    assert len([each for each in sent if each.startswith("SELECT")]) == 1, "nobody has worked since"
+
+
 @contextmanager
 def full_disk(store) -> Iterator[None]:
     """No page can be added to the database file."""

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select, update
 
+from judgeboard.domain import ItemState
 from judgeboard.store.statements import columns_of
-from judgeboard.store.tables import LEASE, QUEUE, SKIP, TAKEN_LEASE
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE
 
 UNUSED = LEASE.alias("unused")
 
@@ -212,3 +213,20 @@ def own_progress(
     )
     count = select(func.count()).select_from(left.distinct().limit(most).subquery())
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
+
+
+def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> int:
+    """Return the number of items of a queue, without repeats and test items of other people."""
+    of_person = QUEUE_ITEM.c.repeat_for.is_(None) | (QUEUE_ITEM.c.repeat_for == reviewer_id)
+    query = select(func.count()).where(
+        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state != ItemState.LEFT.value, of_person
+    )
+    return connection.execute(query).scalar_one()
+
+
+def work_mark(connection: Connection) -> tuple[int | None, ...]:
+    """Return a mark that changes when anybody takes, skips or reviews an item, and with new queues and items."""
+    newest = (
+        select(func.max(table.c.id)).scalar_subquery() for table in (REVIEW, SKIP, TAKEN_LEASE, QUEUE, QUEUE_ITEM)
+    )
+    return tuple(connection.execute(select(*newest)).one())

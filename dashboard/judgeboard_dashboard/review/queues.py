@@ -34,12 +34,14 @@ from judgeboard.reviews.queues import (
 )
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
+from judgeboard_dashboard.review.leases import follow_work
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_query,
@@ -281,6 +283,8 @@ def queue_list() -> None:
     if reviewer is None:
         return
     lead = may(reviewer, Action.MAKE_QUEUES)
+    with store().reading() as connection:
+        follow_work(store(), work_mark(connection))
     created: str | None = st.session_state.pop(CREATED, None)
     if created:
         show(tag("div", created, cls="jb-say"))

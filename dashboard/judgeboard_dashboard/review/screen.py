@@ -107,10 +107,12 @@ def head_line(
     buttons: Sequence[Choice],
     *,
     named: bool = True,
+    aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
     ``title`` is the title of the browser tab and the heading for screen readers. A fact that is None is left out.
+    ``aside`` draws between the facts and the buttons.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, keys = actions.session, keyboard()
@@ -139,6 +141,7 @@ def head_line(
                 data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
             )
         )
+        aside()
         for button in buttons:
             button(quiet=True)
 

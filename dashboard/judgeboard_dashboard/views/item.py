@@ -41,6 +41,7 @@ from judgeboard_dashboard.review.leases import (
     QueueSession,
     ShownItem,
     keep_leases,
+    others_words,
     queue_session,
     release_leases,
 )
@@ -413,6 +414,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
             keys_choice(actions),
         ],
+        aside=others_words(work),
     )
     _show_feedback(work)
     if item is not None:
