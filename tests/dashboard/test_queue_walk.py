@@ -327,6 +327,9 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     assert work.current.item.response_id == ids[1]
     assert session.message == "Skipped a0. Another reviewer gets it."
     assert case.lease(case.jon).response_id == ids[0]
+    actions_on(work, session).skip("cannot be judged")
+    assert session.message == "Declined a1: it cannot be judged. Nobody else gets it."
+    assert case.take(case.ada) is None
 
 
 @on_sqlite

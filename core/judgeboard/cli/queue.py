@@ -403,5 +403,10 @@ def _counts(progress: "QueueProgress") -> str:
         f"{progress.leased:,} leased",
         f"{progress.agreed:,} agreed",
     ]
-    rare = {"in conflict": progress.conflict, "adjudicated": progress.adjudicated, "left": progress.left}
+    rare = {
+        "declined": progress.declined,
+        "in conflict": progress.conflict,
+        "adjudicated": progress.adjudicated,
+        "left": progress.left,
+    }
     return ", ".join([*parts, *(f"{count:,} {state}" for state, count in rare.items() if count)])

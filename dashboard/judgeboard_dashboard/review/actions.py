@@ -28,6 +28,7 @@ from judgeboard.store.engine import Store, outage_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
+from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.claims import Subject, subject_of
@@ -430,7 +431,10 @@ class QueueActions(Actions):
 
         def act(reviewer: Reviewer) -> None:
             skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
-            message = f"Skipped {self.name}. Another reviewer gets it." if skipped else LEASED_BY_OTHER
+            message = f"Skipped {self.name}. Another reviewer gets it."
+            if reason == CANNOT_BE_JUDGED:
+                message = f"Declined {self.name}: it cannot be judged. Nobody else gets it."
+            message = message if skipped else LEASED_BY_OTHER
             self._drop(message, refused=not skipped)
 
         safely(self.session, self.reviewer, act)

@@ -165,6 +165,8 @@ def progress_words(progress: QueueProgress) -> str:
         parts.append(f"{progress.leased:,} leased")
     if progress.conflict:
         parts.append(f"{count(progress.conflict, 'conflict')}")
+    if progress.declined:
+        parts.append(f"{progress.declined:,} declined")
     return f"{', '.join(parts)}, {progress.finished:,} finished."
 
 

@@ -13,6 +13,7 @@ from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
+from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
 from judgeboard.store.queues import open_items
@@ -510,9 +511,10 @@ def _skip_form(actions: QueueActions) -> None:
     form = st.form("skip_form", border=False, enter_to_submit=True, width=330)
     with form, st.container(key="skip_row", horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
         st.text_input("Reason to skip (optional)", key=reason, max_chars=500, placeholder="Enter skips")
-        submitted = st.form_submit_button("Skip", icon=":material/skip_next:")
-    if submitted:
-        actions.skip(st.session_state[reason])
+        submitted = st.form_submit_button("Skip", wrap=False)
+        declined = st.form_submit_button("Decline", help="It cannot be judged: no other reviewer gets it.", wrap=False)
+    if submitted or declined:
+        actions.skip(CANNOT_BE_JUDGED if declined else st.session_state[reason])
         st.rerun()
 
 
