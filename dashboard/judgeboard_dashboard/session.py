@@ -278,7 +278,7 @@ def name_is_suggested() -> bool:
     return bool(st.session_state.get(_SUGGESTED))
 
 
-def settle_name() -> None:
+def accept_name() -> None:
     """Note that a decision was stored under the suggested name."""
     st.session_state[_SUGGESTED] = False
 

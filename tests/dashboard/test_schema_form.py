@@ -13,9 +13,9 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
-from judgeboard_dashboard.review.actions import MarkActions
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
+from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
 from stored_rows import rows_of
 

@@ -137,7 +137,7 @@ def skip(
 ) -> bool:
     """Release a leased item and never lease it to this reviewer again; False if it was not leased any more.
 
-    The reason "cannot be judged" declines the item: nobody is asked to review it any more. Raises BadInput if the
+    The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if the
     reason cannot be stored.
     """
     at = now or datetime.now(UTC)

@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Done, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import name_field, name_is_suggested, open_rows, reviewer_name, settle_name, signed_in
+from judgeboard_dashboard.session import accept_name, name_field, name_is_suggested, open_rows, reviewer_name, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, label if a flag is shown, label if no flag is shown, key, icon, meaning
@@ -60,7 +60,7 @@ def take_input(session: ReviewSession) -> None:
         session.say("The item has just changed. Press again.", refused=True)
         keys.early = False
     if name_is_suggested() and not session.names_reviewer:
-        settle_name()
+        accept_name()
     goal = session.goal
     if goal is not None and goal.page != "item":
         session.goal = None

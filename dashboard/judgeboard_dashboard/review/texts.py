@@ -15,7 +15,7 @@ from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
-from judgeboard_dashboard.review.actions import Actions, MarkActions
+from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
     NumberedClaim,
@@ -31,6 +31,7 @@ from judgeboard_dashboard.review.context import context_block, passage_facts
 from judgeboard_dashboard.review.drafts import TextView
 from judgeboard_dashboard.review.fields import correction
 from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
+from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
