@@ -12,13 +12,14 @@
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
-  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[24789])$/;
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[246789])$/;
   // Nobody can decide without a name. Until there is one, the keys for decisions move to the name field.
   const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
   const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
   const SAVE = "Ctrl+Enter";
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
+  const REASON = ".st-key-skip_row input"; // the reason to skip, whose form replaces the buttons for decisions
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
@@ -266,8 +267,11 @@
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const hasNewText = event.target === edited;
     if (typing(event.target)) {
-      if (event.key === "Escape") event.target.blur();
-      const ours = saves ? taker({ key: SAVE }) : /^F[24789]$/.test(event.key);
+      if (event.key === "Escape") {
+        event.target.blur();
+        if (head() && event.target === visible(REASON)) press("J", event.timeStamp); // closes the form
+      }
+      const ours = saves ? taker({ key: SAVE }) : /^F[246789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
       event.target.blur(); // its text is sent before the press
     }
@@ -306,6 +310,7 @@
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
     if (hasNewText) left = { at: now(), ran: running(), begun: false };
+    if (/^Key[YNU]$/.test(event.code) && visible(REASON)) press("J", event.timeStamp); // a decision leaves the form
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
@@ -328,7 +333,7 @@
 
   let kept = "";
   const remember = () => {
-    const name = document.querySelector(".jb-reviewer")?.dataset.name;
+    const name = document.querySelector(".jb-reviewer")?.dataset.name || head()?.dataset.name;
     if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; max-age=31536000; SameSite=Lax`;
     kept = name || kept;
     follow();

@@ -20,7 +20,7 @@ from judgeboard.errors import JudgeboardError, NotAllowed
 from judgeboard.people.permissions import ENTERED, role_of
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings import masked, variable_of, without_secrets
-from judgeboard.store.engine import Store, database_url, open_store
+from judgeboard.store.engine import Store, database_url, open_store, outage_words
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.row_filter import hides_rows
@@ -41,7 +41,11 @@ def caught() -> Iterator[None]:
     except JudgeboardError as error:
         problem(str(error))
     except Exception as error:  # noqa: BLE001 - the last handler of a page
-        problem(f"Internal error {numbered(error)}. The server's log has the details.")
+        number, outage = numbered(error), outage_words(error)
+        if outage is not None:
+            problem(f"{outage}. Try again in a moment.")
+        else:
+            problem(f"Internal error {number}. The server's log has the details.")
 
 
 @contextmanager
@@ -94,6 +98,7 @@ LONGEST_NAME = 60
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
 _PAGE, _ASKED = "page_title", "name_asked_on"
+_SUGGESTED = "name_suggested"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
 _OPENING = Lock()
@@ -186,6 +191,7 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
     st.session_state[_PAGE] = title
     if st.session_state.get(_ASKED, title) != title and not reviewer_name():
         st.session_state[_NAME] = suggested_name()  # another page suggested it, and the person did not change it
+        st.session_state[_SUGGESTED] = bool(st.session_state[_NAME])
     if heading:
         st.title(title, anchor=False)
     if heading and answers:
@@ -267,6 +273,16 @@ def reviewer_name() -> str:
     return name
 
 
+def name_is_suggested() -> bool:
+    """Return whether the reviewer's name is the suggested one, which nobody has entered or decided under yet."""
+    return bool(st.session_state.get(_SUGGESTED))
+
+
+def accept_name() -> None:
+    """Note that a decision was stored under the suggested name."""
+    st.session_state[_SUGGESTED] = False
+
+
 def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
     """Return the reviewer. If no name was entered yet, show the field for it and return None."""
     reviewer = current_reviewer()
@@ -323,6 +339,7 @@ def entered_reviewer() -> Reviewer | None:
 
 def _name_entered() -> bool:
     st.session_state[_NAME] = tidy_name(st.session_state.get(NAME_FIELD, ""))
+    st.session_state[_SUGGESTED] = False
     return bool(st.session_state[_NAME])
 
 

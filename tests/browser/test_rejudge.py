@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from held_endpoint import HeldEndpoint
 from judgeboard.imports.importing import import_file
+from judgeboard.llm.recording_endpoint import verdict
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store, open_store
 from judging_log import until
@@ -83,6 +84,35 @@ def test_one_answer_is_judged_again(reviewer, site, endpoint: HeldEndpoint) -> N
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
     expect(page.locator(".jb-beside")).to_contain_text("One is wrong.")
     assert len(endpoint.server.requests) == 1
+
+
+def test_f6_judges_the_item_again_while_keys_and_typing_go_on(reviewer, site, endpoint: HeldEndpoint) -> None:
+    answer = site.rows.responses["plain-03"]
+    page = reviewer("Mara")
+    begin(page, endpoint, f"/rejudge?response={answer}")
+    expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
+    page.get_by_role("button", name="Open item").first.click()
+    page.wait_for_url(re.compile(r"/item\?response=\d+"))
+    status, judge = page.locator(".jb-again"), page.locator(".jb-signals")
+    expect(status).to_contain_text("rag v2 (gpt-4o-mini), about $")
+    idle(page)
+    place = judge.bounding_box()
+    endpoint.reply = verdict(groundedness=0.8, quality=3)
+    endpoint.hold_after(1)
+    page.keyboard.press("F6")
+    expect(status).to_contain_text("rag v2 is judging this answer.", timeout=60_000)  # a worker begins first
+    assert judge.bounding_box() == place
+    page.keyboard.press("3")
+    expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
+    page.keyboard.press("m")
+    page.keyboard.type("Seen twi")
+    endpoint.release()
+    expect(status).to_contain_text("Now")
+    page.keyboard.type("ce")
+    expect(page.get_by_role("textbox", name="Note")).to_have_value("Seen twice")
+    expect(status).to_contain_text("Before1.00, 4 / 4")
+    expect(status).to_contain_text("Now0.80, 3 / 4")
+    assert judge.bounding_box() == place
 
 
 def test_a_job_is_cancelled_from_the_page(reviewer, site, endpoint: HeldEndpoint) -> None:

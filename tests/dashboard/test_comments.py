@@ -7,7 +7,9 @@ from app_pages import press, shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
+from judgeboard.store.events import MENTION, notifications
 from judgeboard.store.reviews import comments_on
+from queue_case import queue_case
 
 
 def send(app: AppTest, text: str) -> AppTest:
@@ -68,3 +70,17 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     assert not [one for one in mine.button if one.key and "_comment_" in one.key]
     nobody = open_page("item", reviewer="", flag=page_rows.flags["claims"])
     assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]
+
+
+def test_a_mention_in_a_queue_that_is_not_blind_reaches_the_person(sqlite_store) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    case.queue("open", assigned=(case.mara,))
+    leased = case.lease(case.mara, "open")
+    response_id = leased.response_id or 0
+    comment(case.store, response_id=response_id, text="@Jon please look", reviewer=case.mara, request_key="m1")
+    with case.store.reading() as connection:
+        assert [(each.kind, each.response_id) for each in notifications(connection, case.jon.id)] == [
+            (MENTION, response_id)
+        ]
+        assert [each.text for each in comments_on(connection, response_id, case.jon.id)] == ["@Jon please look"]

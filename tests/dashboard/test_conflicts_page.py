@@ -11,8 +11,9 @@ from queue_case import CONFIRM, DISMISS, queue_case
 
 def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sqlite_store, monkeypatch) -> None:
     case = queue_case(sqlite_store)
-    case.flagged(*[0.1] * 200, 0.01)  # the last is the worst, and reviewed first
+    case.flagged(*[0.1] * 200)
     case.queue(needed=2)
+    case.judge(*case.add("late"), 0.01)  # joins last, but is the worst and reviewed first
     case.review(case.mara, CONFIRM)
     case.review(case.jon, DISMISS)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))

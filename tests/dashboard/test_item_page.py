@@ -92,7 +92,18 @@ def test_every_key_is_on_one_button(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     keys = [button.proto.shortcut for button in page.button if button.proto.shortcut]
     assert sorted(keys) == sorted(set(keys))
-    assert {key.upper() for key in keys} == {*"1234", *"ASDFG", *"QW", *"YNU", *"ZJKLH", *"VBXPI", "F2", "F7", "F9"}
+    assert {key.upper() for key in keys} == {
+        *"1234",
+        *"ASDFG",
+        *"QW",
+        *"YNU",
+        *"ZJKLH",
+        *"VBXPI",
+        "F2",
+        "F6",
+        "F7",
+        "F9",
+    }
 
 
 def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_store: Store) -> None:
@@ -252,6 +263,21 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
         "Basalt is younger.",
         "second sentence",
     )
+
+
+def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(page_rows, open_page) -> None:
+    page = press(open_page("item", flag=page_rows.flags["plain-01"], rule="low_groundedness"), "confirm_")
+    page = press(page, "correct_")
+    typed = "Another text."
+    [field] = page.text_area
+    page = field.set_value(typed).run()
+    page = press(page, "correct_")
+    assert not page.text_area
+    assert head(page).startswith("The correction is discarded. Z brings it back.")
+    page = press(page, "undo_")
+    assert [field.value for field in page.text_area] == [typed]
+    assert head(page).startswith("The correction is back.")
+    assert head(press(page, "undo_")).startswith("Undone: plain-01 is open again.")
 
 
 def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(

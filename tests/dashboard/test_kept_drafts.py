@@ -1,5 +1,6 @@
 """Drafts are kept beyond a session: after a reload, and on another server, for their author alone."""
 
+import getpass
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.own_reviews import read_draft
-from judgeboard.store.tables import DRAFT, RESPONSE
+from judgeboard.store.tables import DRAFT, RESPONSE, REVIEWER
 from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from queue_case import QueueCase, queue_case
@@ -60,6 +61,52 @@ def test_an_answer_outside_queues_keeps_its_draft_too(queues, page_rows, open_pa
     again = open_page("item", flag=page_rows.flags["claims"])
     [gaps] = [one for one in again.button if one.key == "quality3"]
     assert gaps.proto.type == "primary"
+
+
+def unnamed_draft(page_rows, open_page) -> AppTest:
+    """Open an item with the name that the queue page suggested, and begin a draft on it."""
+    page = open_page("queue", reviewer="", flag=page_rows.flags["claims"])
+    page.switch_page("views/item.py").run()
+    assert not [field for field in page.text_input if field.key == "who_name"]
+    return press(page, "quality3_")
+
+
+def kept(queues: QueueCase) -> dict[str, object]:
+    draft_writer().flush()
+    names = {row["id"]: row["name"] for row in queues.rows(REVIEWER)}
+    return {names[row["reviewer_id"]]: row["content"] for row in queues.rows(DRAFT)}
+
+
+def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(queues, page_rows, open_page) -> None:
+    page = unnamed_draft(page_rows, open_page)
+    user = getpass.getuser()
+    assert f'data-name="{user}"' in markup(page), "the browser keeps the name with the draft"
+    assert kept(queues) == {user: {"quality": 3}}
+    said = f"You review as {user}: change the name on Queue"
+    assert said not in markup(page)
+    page = press(page, "confirm_")
+    assert said in markup(page)
+    assert said not in markup(press(page, "undo"))
+
+
+def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(queues, page_rows, open_page) -> None:
+    page = unnamed_draft(page_rows, open_page)
+    page.switch_page("views/queue.py").run()
+    page.button(key="queue_who").click().run()
+    page.text_input(key="who_name").set_value("Ida").run()
+    page.switch_page("views/item.py").run()
+    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
+    assert kept(queues) == {"Ida": {"quality": 3}}
+
+
+def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page) -> None:
+    press(page := open_page("item", flag=page_rows.flags["claims"]), "quality3_")
+    page.switch_page("views/queue.py").run()
+    page.button(key="queue_who").click().run()
+    page.text_input(key="who_name").set_value("Ida").run()
+    page.switch_page("views/item.py").run()
+    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["secondary"]
+    assert kept(queues) == {"Mara": {"quality": 3}}
 
 
 def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -> None:

@@ -10,10 +10,12 @@ from app_pages import markup, press
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
+from judgeboard.store.leases import work_mark
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE
 from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
 from judgeboard_dashboard.widgets.tables import table_frame
+from judgeboard_dashboard.widgets.texts import day
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -168,6 +170,11 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert not page.exception
     assert "152 answers match." in markup(page)
     assert "The queue will have 100, drawn at random." in markup(page)
+    assert page.text_input(key="nq_name").value == f"Random answers, {day(datetime.now(UTC))}"
+    page.selectbox(key="nq_preset").set_value("worst").run()
+    assert page.text_input(key="nq_name").value.startswith("Worst flagged answers, "), "a proposal follows the preset"
+    page.selectbox(key="nq_preset").set_value("random").run()
+    page.text_input(key="nq_name").set_value("").run()
     page.number_input(key="nq_size").set_value(20).run()
     assert "The queue will have 20, drawn at random." in markup(page)
     page.button(key="nq_create").click().run()
@@ -183,6 +190,30 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert drawn == (False, 20, 152, "random", 2)
     assert (row["blind_judge"], row["blind_people"]) == (True, True)
     assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
+
+
+def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> None:
+    today = day(datetime.now(UTC))
+    queues.queue(f"Worst flagged answers, {today}")
+    page = open_page("queue", reviewer="Lead", show="Queues", new="1")
+    page.selectbox(key="nq_preset").set_value("worst").run()
+    assert page.text_input(key="nq_name").value == f"Worst flagged answers, {today} (2)"
+    page.text_input(key="nq_name").set_value("mine").run()
+    page.selectbox(key="nq_preset").set_value("random").run()
+    assert page.text_input(key="nq_name").value == "mine"
+
+
+def test_the_list_of_queues_follows_the_work_of_others(queues, open_page) -> None:
+    queues.queue("legal")
+    with queues.store.reading() as connection:
+        before = work_mark(connection)
+    queues.lease(queues.jon, "legal")
+    with queues.store.reading() as connection:
+        leased = work_mark(connection)
+    queues.review(queues.jon, Decision.CONFIRM, "legal", label="hallucinated")
+    with queues.store.reading() as connection:
+        assert len({before, leased, work_mark(connection), work_mark(connection)}) == 3
+    assert not open_page("queue", reviewer="Lead", show="Queues").exception
 
 
 def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:

@@ -1,5 +1,7 @@
 """Going through a queue: one item on the screen, the next one at hand, and what a press costs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -271,6 +273,52 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
 
 
 @on_sqlite
+def test_both_reviewers_of_a_queue_see_the_same_total_and_what_is_with_the_other(case) -> None:
+    case.flagged(*(0.1 + number / 100 for number in range(8)))
+    mara, session = started(case), ReviewSession()
+    jon = begin(case.store, "q", case.jon)
+    jon.lease_items(READ_AHEAD)
+    assert [(work.position, work.others) for work in (mara, jon)] == [("1 of 8", 0), ("1 of 8", 2)]
+    mara.count_others()
+    assert mara.others == 2
+    press(mara, session)
+    actions_on(mara, session).skip("in Welsh")  # then Jon may get it
+    mara.lease_items(READ_AHEAD)
+    for work in (mara, jon):
+        work.count_others()
+    assert (mara.position, mara.others) == ("2 of 8", 3)
+    assert (jon.position, jon.others) == ("1 of 8", 3)
+    with statements_of(case.store) as sent:
+        mara.count_others()
+    assert len([each for each in sent if each.startswith("SELECT")]) == 1, "nobody has worked since"
+
+
+@contextmanager
+def full_disk(store) -> Iterator[None]:
+    """No page can be added to the database file."""
+    with store.writing() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")  # SQLite takes the present size for it
+    yield
+    with store.writing() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+
+
+@on_sqlite
+def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_later(case) -> None:
+    ids = case.flagged(0.1, 0.2)
+    work, session = started(case), ReviewSession()
+    session.draft(ids[0]).note = "long " * 20_000  # needs more room than the file has
+    with full_disk(case.store):
+        actions_on(work, session).decide(Decision.DISMISS)
+    assert session.message == "The disk of the server is full: your decision is kept here, press N again."
+    assert session.draft(ids[0]).note
+    assert not case.reviews()
+    actions_on(work, session).decide(Decision.DISMISS)
+    assert [row["decision"] for row in case.reviews()] == ["dismiss"]
+    assert session.message == "Saved: dismissed a0"
+
+
+@on_sqlite
 def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
@@ -279,6 +327,9 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     assert work.current.item.response_id == ids[1]
     assert session.message == "Skipped a0. Another reviewer gets it."
     assert case.lease(case.jon).response_id == ids[0]
+    actions_on(work, session).skip("cannot be judged")
+    assert session.message == "Declined a1: it cannot be judged. Nobody else gets it."
+    assert case.take(case.ada) is None
 
 
 @on_sqlite

@@ -13,9 +13,9 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
-from judgeboard_dashboard.review.actions import MarkActions
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
+from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
 from stored_rows import rows_of
 
@@ -42,6 +42,10 @@ def test_the_fields_of_a_queue_are_filled_in_and_required(open_page: OpenPage, p
     assert row["choices"] == {"verdict": "fix", "causes": ["retrieval"], "policy": True}
     (score,) = [each for each in rows_of(page_store, REVIEW_SCORE) if each["review_id"] == row["id"]]
     assert (score["dimension"], score["value"], score["scale"]) == ("tone", 4, "1-5")
+    for person in ("Mara", "Jon"):  # their own fields, and a colleague's
+        item = shown(open_page("item", reviewer=person, response=row["response_id"]))
+        for words in ("verdict: fix", "causes: retrieval", "policy: yes", "tone: 4"):
+            assert words in item, (person, words)
 
 
 def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPage, page_store: Store) -> None:

@@ -9,9 +9,9 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
-from judgeboard_dashboard.review.actions import MarkActions
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
+from judgeboard_dashboard.review.marks import MarkActions
 from page_rows import as_read
 
 SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED

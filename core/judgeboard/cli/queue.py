@@ -43,7 +43,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--preset",
     type=click.Choice(list(PRESETS)),
     help="Preset values of the options below. Options that you give replace them. "
-    + " ".join(f"{name}: {words}." for name, (words, _) in PRESETS.items()),
+    + " ".join(f"{name}: {words}." for name, (words, *_) in PRESETS.items()),
 )
 @options.where
 @click.option(
@@ -404,5 +404,10 @@ def _counts(progress: "QueueProgress") -> str:
         f"{progress.leased:,} leased",
         f"{progress.agreed:,} agreed",
     ]
-    rare = {"in conflict": progress.conflict, "adjudicated": progress.adjudicated, "left": progress.left}
+    rare = {
+        "declined": progress.declined,
+        "in conflict": progress.conflict,
+        "adjudicated": progress.adjudicated,
+        "left": progress.left,
+    }
     return ", ".join([*parts, *(f"{count:,} {state}" for state, count in rare.items() if count)])

@@ -183,7 +183,7 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
 
 @options.command("judgeboard queue skip 12.dWx9 --reason 'in French'", group=queue_command)
 @click.argument("token")
-@click.option("--reason", help="Why you skip the item.")
+@click.option("--reason", help='Why you skip the item. With "cannot be judged", nobody else gets it.')
 def skip(token: str, reason: str | None) -> None:
     """Release a leased item for others. `queue next` never shows it to you again."""
     from judgeboard.reviews.leases import skip as skip_item

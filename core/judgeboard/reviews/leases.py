@@ -12,10 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, allowed
+from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_open
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import (
+    CANNOT_BE_JUDGED,
     OFFLINE,
     Lease,
     active_leases,
@@ -135,10 +137,13 @@ def skip(
 ) -> bool:
     """Release a leased item and never lease it to this reviewer again; False if it was not leased any more.
 
-    Raises BadInput if the reason cannot be stored.
+    The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if the
+    reason cannot be stored.
     """
     at = now or datetime.now(UTC)
     text = (reason or "").strip() or None
+    if text is not None and text.casefold() == CANNOT_BE_JUDGED:
+        text = CANNOT_BE_JUDGED
     if text is not None and (len(text) > LONGEST_REASON or unstorable(text)):
         raise BadInput(f"a reason has at most {LONGEST_REASON} characters that can be stored")
     with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -148,6 +153,9 @@ def skip(
         insert_skip(connection, item.id, reviewer.id, text, at)
         details = {"item": item.id, "queue": item.queue_id}
         record_event(connection, "skip", reviewer.name, response_id=item.response_id, details=details, now=at)
+        if text == CANNOT_BE_JUDGED:
+            item_by_id(connection, item.id, lock=True)
+            update_item_state(connection, item.id, at)
         return True
 
 

@@ -12,7 +12,7 @@ from judgeboard.errors import NotAllowed
 from judgeboard.people.permissions import Action, may
 from judgeboard.store.events import CONFLICT, record_event
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.leases import Skipped, skips_of
+from judgeboard.store.leases import Skipped, is_declined, skips_of
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import (
@@ -49,19 +49,21 @@ class Outcome:
     differ_on: tuple[str, ...] = ()
 
 
-def outcome(reviews: Sequence[QueueReview], needed: int) -> Outcome:
+def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = False) -> Outcome:
     """Return the outcome of the current reviews of an item that needs ``needed`` of them.
 
     An adjudication ends the item. If as many reviewers as needed are unsure and nobody decided, a lead decides. If
-    only some are unsure, the item needs other reviewers in their place.
+    only some are unsure, the item needs other reviewers in their place. A ``declined`` item needs no more reviews.
     """
     if any(review.stage is Stage.ADJUDICATION for review in reviews):
         return Outcome(ItemState.ADJUDICATED, differ_on=differences(reviews))
     counted = [review for review in reviews if _counts(review)]
     unsure = sum(review.decision == Decision.UNSURE and review.stage is not Stage.REVEALED for review in reviews)
-    if len(counted) >= needed:
+    if len(counted) >= needed or (declined and counted):
         differ_on = differences(counted)
         return Outcome(ItemState.CONFLICT if differ_on else ItemState.AGREED, differ_on=differ_on)
+    if declined:
+        return Outcome(ItemState.AGREED)
     if not counted:
         if unsure >= needed:
             return Outcome(ItemState.CONFLICT, differ_on=(ALL_UNSURE,))
@@ -142,7 +144,7 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
     """Update a locked item, its unused leases and its flags from its reviews; return the item's state."""
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)
-    result = outcome(reviews, item.reviews_needed)
+    result = outcome(reviews, item.reviews_needed, declined=is_declined(connection, item_id))
     state = result.state
     if state is ItemState.CONFLICT and item.repeat_for is not None:
         state = ItemState.AGREED  # nobody adjudicates a repeat or a test item

@@ -7,9 +7,10 @@ from judgeboard.domain import QueueOrder
 
 
 class Preset(NamedTuple):
-    """Rules of a queue, and the words that describe them to leads."""
+    """Rules of a queue, the words that describe them to leads, and the start of a name for the queue."""
 
     words: str
+    name: str
     rules: Mapping[str, Any]
 
 
@@ -17,15 +18,22 @@ _BLIND = {"blind_people": True, "blind_judge": True, "order": QueueOrder.RANDOM}
 PRESETS: dict[str, Preset] = {
     "random": Preset(
         "100 random answers, two reviewers, blind",
+        "Random answers",
         {"flagged_only": False, "max_items": 100, "needed": 2, **_BLIND},
     ),
     "calibration": Preset(
         "30 random answers, three reviewers, blind",
+        "Calibration",
         {"flagged_only": False, "max_items": 30, "needed": 3, **_BLIND},
     ),
-    "worst": Preset("50 worst flagged answers, one reviewer", {"max_items": 50, "order": QueueOrder.SEVERITY}),
+    "worst": Preset(
+        "50 worst flagged answers, one reviewer",
+        "Worst flagged answers",
+        {"max_items": 50, "order": QueueOrder.SEVERITY},
+    ),
     "judges-differ": Preset(
         "50 answers on which judges differ most, two reviewers",
+        "Judges differ",
         {"flagged_only": False, "max_items": 50, "order": QueueOrder.DISAGREEMENT, "needed": 2, "blind_people": True},
     ),
 }

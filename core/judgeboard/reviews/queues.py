@@ -18,7 +18,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import schema_named
-from judgeboard.store.leases import own_progress
+from judgeboard.store.leases import count_declined, own_progress
 from judgeboard.store.next_items import add_training_items, count_gold
 from judgeboard.store.queue_filling import (
     CreatedQueue,
@@ -209,7 +209,8 @@ class PersonProgress:
 class QueueProgress:
     """The progress of a queue.
 
-    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. ``several`` is
+    An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. An item
+    is ``declined`` if somebody skipped it because it cannot be judged. ``several`` is
     the number of items that need more than one review; ``several_finished`` of them agree or are adjudicated.
     ``sampled`` is the number of randomly sampled answers; ``short`` more were requested but are not available. Repeats
     count in the work of people, but not as items. A queue that is ``assigned_to`` nobody is open to everybody.
@@ -221,6 +222,7 @@ class QueueProgress:
     waiting: int
     leased: int
     agreed: int
+    declined: int
     conflict: int
     adjudicated: int
     left: int
@@ -415,13 +417,15 @@ def queue_progress(
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
     assigned_to = tuple(assignees(connection, queue.id))
     finished = {ItemState.AGREED, ItemState.ADJUDICATED}
+    declined = count_declined(connection, queue.id)
     return QueueProgress(
         queue=queue,
         rules=describe_rules(queue, for_lead=for_lead),
         items=sum(states.values()) - states[ItemState.LEFT],
         waiting=states[ItemState.OPEN] - leased,
         leased=leased,
-        agreed=states[ItemState.AGREED],
+        agreed=states[ItemState.AGREED] - declined,
+        declined=declined,
         conflict=states[ItemState.CONFLICT],
         adjudicated=states[ItemState.ADJUDICATED],
         left=states[ItemState.LEFT],

@@ -12,7 +12,7 @@ from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.endpoint import price_of
+from judgeboard.llm.endpoint import PROVIDERS, price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.addresses import (
@@ -25,7 +25,7 @@ from judgeboard.runs.addresses import (
 )
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import check_limits
-from judgeboard.settings import load_settings
+from judgeboard.settings import load_settings, provider_key
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
@@ -40,7 +40,13 @@ from judgeboard.store.jobs import (
     set_cancelled,
     unfinished_jobs,
 )
-from judgeboard.store.judge_versions import StoredVersion, find_version, refuse_retired
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    find_version,
+    list_versions,
+    refuse_retired,
+    retired_versions,
+)
 from judgeboard.store.responses import last_response_id
 from judgeboard.store.run_steps import call_history
 from judgeboard.store.runs import (
@@ -55,6 +61,7 @@ from judgeboard.store.runs import (
     run_kind,
     unfinished_run,
 )
+from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -93,6 +100,30 @@ def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, A
     if known is None or any(judge.get(name) not in (None, known.get(name)) for name in ADDRESS):
         return None
     return known
+
+
+def usable_versions(connection: Connection) -> list[tuple[StoredVersion, dict[str, Any]]]:
+    """Return the judge versions that can judge again, each with the judge fields of a job.
+
+    Retired versions are left out. Versions of the primary judge come first, newest first, then those of other judges.
+    """
+    retired, primary = retired_versions(connection), primary_judge(connection)
+    versions = [version for version in list_versions(connection) if version.id not in retired]
+    versions.sort(key=lambda version: (version.name != primary, -version.id))
+    specs = ((version, judge_spec(connection, version)) for version in versions)
+    return [(version, spec) for version, spec in specs if spec is not None]
+
+
+def missing_key(judge: dict[str, Any]) -> str | None:
+    """Return the variable whose key this judge needs and this process does not have; None if nothing is missing.
+
+    Only the addresses of the providers themselves need a key: other servers may accept calls without one.
+    """
+    address = make_described(judge).address
+    if address is None or address.base_url.rstrip("/") != PROVIDERS[address.provider].base_url.rstrip("/"):
+        return None
+    key = judge_with_key(judge).get("api_key", provider_key(address.provider))
+    return None if key else PROVIDERS[address.provider].key_variable
 
 
 def make_described(judge: dict[str, Any]) -> Judge:

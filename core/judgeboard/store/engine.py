@@ -38,12 +38,13 @@ from judgeboard.store.row_filter import prepare_compiler
 
 CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
 _LOCKED = "database is locked"
+_FULL = "database or disk is full"
 _ADVICE = {
     **dict.fromkeys(
         CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
     ),
     _LOCKED: "another process writes to it; try again when it has finished",
-    "database or disk is full": "free some disk space and try again",
+    _FULL: "free some disk space and try again",
 }
 _log = logging.getLogger("judgeboard.store")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -60,8 +61,20 @@ _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 
 def with_advice(words: str) -> str:
     """Return the message of a driver, with the known remedy in brackets."""
-    advice = _ADVICE["database or disk is full"] if _NO_SPACE in words else _ADVICE.get(words)
+    advice = _ADVICE[_FULL] if _NO_SPACE in words else _ADVICE.get(words)
     return words if advice is None else f"{words} ({advice})"
+
+
+def outage_words(error: Exception) -> str | None:
+    """Return in words for a person why the database could not be used now; None if the error has another cause."""
+    if not isinstance(error, OperationalError | PoolTimeout):
+        return None
+    words = str(getattr(error, "orig", None) or error)
+    if _NO_SPACE in words or words == _FULL:
+        return "The disk of the server is full"
+    if words == _LOCKED:
+        return "Another process has been writing to the database for too long"
+    return "The database cannot be used at the moment"
 
 
 class Turns:

@@ -1,11 +1,11 @@
 """One answer with its feedback, judgments, flags and reviews, for the review screen."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, select
 
 from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind, Status
 from judgeboard.errors import NotFound
@@ -18,7 +18,7 @@ from judgeboard.store.responses import feedback_words
 from judgeboard.store.reviews import is_current, marks_from, modes_of
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import columns_of, record_of, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     EVENT,
@@ -111,7 +111,11 @@ class ItemAudit:
 
 @dataclass(frozen=True, slots=True)
 class ItemReview:
-    """A review with its reviewer's name; ``stands`` is False if it is replaced or is a withdrawal."""
+    """A review with its reviewer's name; ``stands`` is False if it is replaced or is a withdrawal.
+
+    ``scores`` has the scores by dimension of a rubric or scale of a label schema; ``choices`` and ``texts`` have the
+    values of its other fields.
+    """
 
     id: int
     flag_ids: tuple[int, ...]
@@ -126,11 +130,13 @@ class ItemReview:
     corrected_answer: str | None
     stands: bool
     at: datetime
-    scored: int = 0  # dimensions of a rubric
+    scores: Mapping[str, float] = field(default_factory=dict)
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: str | None = None
     label_implied: bool = False
     modes: tuple[str, ...] = ()
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +354,6 @@ _REVIEWS: Select[Any] = (
         *columns_of(ItemReview, REVIEW, REVIEWER),
         REVIEWER.c.name.label("reviewer"),
         is_current().label("stands"),
-        select(func.count()).where(REVIEW_SCORE.c.review_id == REVIEW.c.id).scalar_subquery().label("scored"),
     )
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
     .order_by(REVIEW.c.id.desc())
@@ -368,6 +373,10 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
         for link in connection.execute(with_hidden_rows(links.order_by(REVIEW_FLAG.c.flag_id))):
             flags.setdefault(link.review_id, []).append(link.flag_id)
     modes = modes_of(connection, [row.id for row in rows])
+    scores: dict[int, dict[str, float]] = {row.id: {} for row in rows}
+    scored = select(REVIEW_SCORE).where(REVIEW_SCORE.c.value.is_not(None)).order_by(REVIEW_SCORE.c.dimension)
+    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, scores):
+        scores[score.review_id][score.dimension] = score.value
     reviews = tuple(
         record_of(
             ItemReview,
@@ -375,6 +384,9 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
             flag_ids=tuple(flags.get(row.id, ())),
             claim_marks=marks_from(row.claim_marks),
             modes=modes.get(row.id, ()),
+            scores=scores[row.id],
+            choices=row.choices or {},
+            texts=row.texts or {},
             stands=bool(row.stands),
         )
         for row in rows

@@ -12,7 +12,7 @@ from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.statements import columns_of, insert_or_skip
-from judgeboard.store.tables import EVENT, JUDGMENT, VERSION
+from judgeboard.store.tables import EVENT, JUDGMENT, RUN, SETTING, VERSION
 
 MOST_NAMED = 8
 
@@ -181,6 +181,16 @@ def retired_versions(connection: Connection) -> dict[int, Retired]:
     changes = connection.execute(query.where(EVENT.c.kind.in_((RETIRED, RESTORED))).order_by(EVENT.c.id))
     latest = {row.details["version"]: row for row in changes}
     return {id_: Retired(id_, row.actor, row.at) for id_, row in latest.items() if row.kind == RETIRED}
+
+
+def setup_mark(connection: Connection) -> tuple[str, ...]:
+    """Return a mark that changes with the judge versions, their last runs, retirements and the primary judge."""
+    newest = [
+        select(func.max(column)).scalar_subquery()
+        for column in (VERSION.c.id, RUN.c.id, RUN.c.finished_at, SETTING.c.id)
+    ]
+    changed = select(func.max(EVENT.c.id)).where(EVENT.c.kind.in_((RETIRED, RESTORED))).scalar_subquery()
+    return tuple(map(str, connection.execute(select(*newest, changed)).one()))
 
 
 def refuse_retired(connection: Connection, version: StoredVersion) -> None:

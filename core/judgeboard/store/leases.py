@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select, update
 
+from judgeboard.domain import ItemState
 from judgeboard.store.statements import columns_of
-from judgeboard.store.tables import LEASE, QUEUE, SKIP, TAKEN_LEASE
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE
 
 UNUSED = LEASE.alias("unused")
 
@@ -164,6 +165,10 @@ def assign_lease(
     return None if row is None else Lease(*row)
 
 
+CANNOT_BE_JUDGED = "cannot be judged"
+"""The reason of a skip that declines the item: it needs no further reviews."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """An item that a person skipped."""
@@ -212,3 +217,37 @@ def own_progress(
     )
     count = select(func.count()).select_from(left.distinct().limit(most).subquery())
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
+
+
+def is_declined(connection: Connection, item_id: int) -> bool:
+    """Return whether anybody skipped an item because it cannot be judged."""
+    return any(skip.reason == CANNOT_BE_JUDGED for skip in skips_of(connection, item_id))
+
+
+def count_declined(connection: Connection, queue_id: int) -> int:
+    """Return the number of items of a queue that ended because somebody declined them, without adjudicated items."""
+    query = select(func.count(SKIP.c.queue_item_id.distinct())).where(
+        SKIP.c.reason == CANNOT_BE_JUDGED,
+        SKIP.c.queue_item_id == QUEUE_ITEM.c.id,
+        QUEUE_ITEM.c.queue_id == queue_id,
+        QUEUE_ITEM.c.state == ItemState.AGREED.value,
+        QUEUE_ITEM.c.repeat_for.is_(None),
+    )
+    return connection.execute(query).scalar_one()
+
+
+def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> int:
+    """Return the number of items of a queue, without repeats and test items of other people."""
+    of_person = QUEUE_ITEM.c.repeat_for.is_(None) | (QUEUE_ITEM.c.repeat_for == reviewer_id)
+    query = select(func.count()).where(
+        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state != ItemState.LEFT.value, of_person
+    )
+    return connection.execute(query).scalar_one()
+
+
+def work_mark(connection: Connection) -> tuple[int | None, ...]:
+    """Return a mark that changes when anybody takes, skips or reviews an item, and with new queues and items."""
+    newest = (
+        select(func.max(table.c.id)).scalar_subquery() for table in (REVIEW, SKIP, TAKEN_LEASE, QUEUE, QUEUE_ITEM)
+    )
+    return tuple(connection.execute(select(*newest)).one())

@@ -68,10 +68,15 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
     if not queue.flagged_only:
         return _draw(connection, queue, now)
     answers = matching_answers(connection, queue)
+    position_of = positions(connection, queue, answers)
+
+    def place(answer: Matching) -> tuple[float, float, int]:
+        day = UNDATED if answer.asked_day is None else answer.asked_day
+        return position_of[answer.response_id], day, answer.response_id
+
+    answers.sort(key=place)  # items of the same position are leased in the order in which they are stored
     if queue.max_items is not None:
-        position_of = positions(connection, queue, answers)
-        own = int(queue.max_items * (1 - queue.sampling_rate))
-        answers = nsmallest(own, answers, key=lambda answer: (position_of[answer.response_id], answer.response_id))
+        answers = answers[: int(queue.max_items * (1 - queue.sampling_rate))]
     joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
     return CreatedQueue(queue, joined + sampled, sampled, short)

@@ -1,12 +1,12 @@
 """The actions of the review screen's keys: grade, mark, decide, undo and move on."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judgeboard.domain import ClaimMark, ClaimStatus, Decision, FlagState, Grade, Label, Preference, WhyDiffers
+from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
 from judgeboard.formats.label_schema import TYPED
 from judgeboard.reviews.changes import differs, edit, undo
@@ -24,13 +24,13 @@ from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import missing_grades
 from judgeboard.reviews.shown import shown_side
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, outage_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
+from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.review.drafts import Done, Draft, OpenQuestion, ReviewSession, TextView
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
@@ -39,12 +39,14 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
+KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
 WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
 """The keys that resolve a contradiction of label and decision."""
 LOW_QUALITY = "Not saved: the quality is low. Say whether there is a problem: Y or N."
 NO_REASON = "Not saved: enter a reason first (M)."
+DISCARDED = "The correction is discarded. Z brings it back."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
 
 
@@ -127,6 +129,18 @@ class Actions(DraftActions, ABC):
         """Show the judgments or their raw calls in place of the texts, or the texts again."""
         self.session.drawer = None if self.session.drawer == name else name
 
+    def correct(self) -> None:
+        """Show the field for the corrected answer, or close it. What was typed can be brought back."""
+        self.draft.correct()
+        self.session.say(DISCARDED if self.draft.discarded and not self.draft.correcting else "")
+
+    def undo_last(self, undo: Callable[[], None]) -> None:
+        """Bring back the correction that was discarded on this screen; otherwise undo the last review."""
+        if self.draft.restore_correction():
+            self.session.say("The correction is back.")
+        else:
+            undo()
+
     def whole(self) -> None:
         """Show the long texts of this item in full."""
         self.session.whole.add(self.subject)
@@ -141,7 +155,12 @@ class Actions(DraftActions, ABC):
         if self.implies is None and self.implied_label(decision) is not None:
             self.session.open_question = OpenQuestion(self.row, decision)
             return
-        safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key)
+        retry = f"your decision is kept here, press {self.key_of(decision)} again"
+        safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
+
+    def key_of(self, decision: Any) -> str:
+        """Return the key that makes a decision on this screen."""
+        return KEYS.get(decision, "the key")
 
     def _try(self, reviewer: Reviewer, decision: Any) -> None:
         """Decide. If the label contradicts the decision, keep the draft and ask which of the two is right."""
@@ -182,7 +201,11 @@ class Actions(DraftActions, ABC):
     def stored(self, write: Callable[[], str]) -> bool:
         """Store a review and show the message of ``write``, or why it was refused. Drop its draft and request key."""
         try:
-            self.session.say(write())
+            message = write()
+            if self.session.names_reviewer and self.reviewer is not None:
+                message = f"{message}. You review as {self.reviewer.name}: change the name on Queue"
+                self.session.names_reviewer = False
+            self.session.say(message)
         except DecisionRefused as refused:
             self.session.say(f"Not saved: {refused}", refused=True)
         self.session.drafts.pop(self.subject, None)
@@ -191,9 +214,16 @@ class Actions(DraftActions, ABC):
 
 
 def safely(
-    session: ReviewSession, reviewer: Reviewer | None, act: Callable[[Reviewer], None], request_key: str | None = None
+    session: ReviewSession,
+    reviewer: Reviewer | None,
+    act: Callable[[Reviewer], None],
+    request_key: str | None = None,
+    retry: str = "nothing was changed, try again",
 ) -> None:
-    """Call ``act`` with the reviewer, unless the request key is used already. The head line shows any error."""
+    """Call ``act`` with the reviewer, unless the request key is used already. The head line shows any error.
+
+    ``retry`` says what is kept and what to do if the database cannot be used.
+    """
     if request_key in session.used_keys:
         return
     if reviewer is None:
@@ -204,7 +234,11 @@ def safely(
     except JudgeboardError as error:
         session.say(f"Not saved: {error}", refused=True)
     except Exception as error:  # noqa: BLE001 - the last handler of a key press; the log has the traceback
-        session.say(f"Something went wrong: error {numbered(error)} in the server's log.", refused=True)
+        number, outage = numbered(error), outage_words(error)
+        words = (
+            f"Something went wrong: error {number} in the server's log." if outage is None else f"{outage}: {retry}."
+        )
+        session.say(words, refused=True)
 
 
 def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
@@ -342,6 +376,11 @@ class QueueActions(Actions):
         """Whether the reviewer must decide, because no label is required or the label leaves the decision open."""
         return not self.label_decides or (self.draft.label is not None and self.decision() is None)
 
+    def key_of(self, decision: Any) -> str:
+        """Return the key that makes a decision; the key that saves makes the decision of the label."""
+        saves = not self.asks_decision and decision in {Decision.CONFIRM, Decision.DISMISS}
+        return "Y" if saves or decision is None else KEYS.get(decision, "the key")
+
     def decision(self) -> Decision | None:
         """Return the decision that the label of the draft makes."""
         flags = () if self.leased.item is None else self.leased.item.flags
@@ -391,7 +430,10 @@ class QueueActions(Actions):
 
         def act(reviewer: Reviewer) -> None:
             skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
-            message = f"Skipped {self.name}. Another reviewer gets it." if skipped else LEASED_BY_OTHER
+            message = f"Skipped {self.name}. Another reviewer gets it."
+            if reason == CANNOT_BE_JUDGED:
+                message = f"Declined {self.name}: it cannot be judged. Nobody else gets it."
+            message = message if skipped else LEASED_BY_OTHER
             self._drop(message, refused=not skipped)
 
         safely(self.session, self.reviewer, act)
@@ -546,45 +588,3 @@ class ConflictActions(Actions):
 def conflict_rows(queue: str | None, item_id: int | None = None) -> Rows:
     """Return the address of one conflict, or of the list; ``queue`` limits both to one queue."""
     return Rows("conflicts", as_query({"conflict": item_id, "of": queue}))
-
-
-@dataclass(frozen=True, slots=True)
-class MarkActions(DraftActions):
-    """The actions that mark the statements of an answer. Marks belong to the draft until the review is stored.
-
-    ``saved`` are the marks of the reviewer's own stored review. They are shown while the draft has no marks. The
-    current statement is read when a key press is processed: V and B in quick succession mark the next statement, even
-    if it is not drawn yet.
-    """
-
-    statements: tuple[ClaimMark, ...]
-    saved: tuple[ClaimMark, ...] = ()
-
-    @property
-    def at(self) -> int | None:
-        """The index of the statement that the keys mark; None before the first V."""
-        at = self.draft.at
-        return None if at is None or not self.statements else at % len(self.statements)
-
-    @property
-    def shown(self) -> Mapping[Subject, ClaimMark]:
-        """The marks that are shown in the texts."""
-        return self.draft.marks or {subject_of(mark): mark for mark in self.saved}
-
-    def next(self) -> None:
-        """Go to the next statement, or from the last to the first. It replaces the text that the mouse selected."""
-        self.draft.selection = None
-        if self.statements:
-            self.draft.at = 0 if self.at is None else (self.at + 1) % len(self.statements)
-
-    def mark(self, status: ClaimStatus) -> None:
-        """Mark the current statement, or remove this mark. If no statement is chosen, choose the first."""
-        if not self.statements:
-            return
-        draft, mark = self.draft, replace(self.statements[self.at or 0], status=status)
-        draft.at, subject = self.at or 0, subject_of(mark)
-        before = draft.marks.get(subject)
-        if before is not None and before.status is status:
-            del draft.marks[subject]
-        else:
-            draft.marks[subject] = mark

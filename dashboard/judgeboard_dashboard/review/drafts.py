@@ -16,13 +16,13 @@ from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.people.permissions import Action, may
 from judgeboard.store.engine import Store
-from judgeboard.store.items import Item
+from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import numbered, reading
+from judgeboard_dashboard.session import name_is_suggested, numbered, reading
 from judgeboard_dashboard.widgets.navigation import Rows, as_id
 
 EDIT = "edit"
@@ -31,7 +31,7 @@ PACE = 1.0
 """Seconds between two writes of drafts to the store."""
 _ON_SCREEN = (
     *("dimensions", "at", "spans", "shown", "noted"),
-    *("schema", "field_at", "selection", "selected", "correcting", "answer"),
+    *("schema", "field_at", "selection", "selected", "correcting", "answer", "discarded"),
 )
 """Fields of a draft that are not stored: positions on the screen, and fields that only an edit of a review has."""
 
@@ -45,7 +45,8 @@ class Draft:
     the reviewer may be typing. ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a field.
     ``at`` is the index of the statement that the keys mark. ``values`` has the values of the label ``schema`` by field;
     the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
-    uncorrected answer. ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
+    uncorrected answer, and ``discarded`` the correction that was discarded last, with its ``in_suite``. ``selection``
+    is the selected text, ``selected`` the last selection that the browser sent.
     ``modes`` are names of failure modes.
     """
 
@@ -67,6 +68,7 @@ class Draft:
     selected: dict[str, Any] | None = None
     in_suite: bool = False
     correcting: bool = False
+    discarded: tuple[str, bool] | None = None
     answer: str = ""
     modes: list[str] = field(default_factory=list)
     shown: int = 0
@@ -144,10 +146,18 @@ class Draft:
         return draft
 
     def correct(self) -> None:
-        """Show the field for the corrected answer, or discard the correction."""
+        """Show the field for the corrected answer, or close it and discard the correction."""
         self.correcting = not (self.correcting or self.corrected_answer)
         if not self.correcting:
+            self.discarded = (self.corrected_answer, self.in_suite) if self.corrected_answer else None
             self.corrected_answer, self.in_suite = "", False
+
+    def restore_correction(self) -> bool:
+        """Bring back the correction that was discarded last. Return False if there is none."""
+        if self.discarded is None:
+            return False
+        (self.corrected_answer, self.in_suite), self.discarded = self.discarded, None
+        return True
 
     def add_to_suite(self) -> None:
         """Add the corrected answer to a suite as a case, or remove it again."""
@@ -182,6 +192,22 @@ class Done:
     item_id: int = 0
 
 
+@dataclass(slots=True)
+class AgainJob:
+    """A job of this session that judges one answer again.
+
+    ``before`` is the verdict on the screen at the start, ``newest`` the id of the newest judgment by then. ``ended`` is
+    None while the job runs, then the reason why it stopped; empty if it did not. ``unread``: a leased item still has
+    the judgments from before the job.
+    """
+
+    job_id: str
+    before: ItemJudgment | None
+    newest: int
+    ended: str | None = None
+    unread: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """A question about a decision on the screen ``row``, which is stored after the answer.
@@ -212,7 +238,9 @@ class ReviewSession:
     ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how texts are
     shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
-    has seen: later reviews of the pair by this reviewer are not blind.
+    has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
+    again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.
+    ``drafter`` is the id of the person whose drafts these are, and whether their name was only suggested.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -234,6 +262,9 @@ class ReviewSession:
     alone: int | None = None
     open_question: OpenQuestion | None = None
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
+    again: dict[int, AgainJob] = field(default_factory=dict)
+    names_reviewer: bool = False
+    drafter: tuple[int, bool] | None = None
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
@@ -416,6 +447,7 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if reviewer is None or session.editing is not None or not may(reviewer, Action.REVIEW):
         return
     writer = draft_writer()
+    _follow_name(session, store, reviewer, writer)
     if subject not in session.drafts:
         # If this session stored the draft but no longer has it, the draft became a review.
         content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
@@ -425,3 +457,17 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if content != session.kept.get(subject, {}):
         writer.put(store, reviewer.id, subject, content)
         session.kept[subject] = content
+
+
+def _follow_name(session: ReviewSession, store: Store, reviewer: Reviewer, writer: DraftWriter) -> None:
+    """After a change of the name: drafts under a suggested name go along, those of a person stay theirs."""
+    before, session.drafter = session.drafter, (reviewer.id, name_is_suggested())
+    if before is None or before[0] == reviewer.id:
+        return
+    drafter, only_suggested = before
+    if only_suggested:
+        for subject in session.kept:
+            writer.put(store, drafter, subject, {})
+    else:
+        session.drafts.clear()
+    session.kept.clear()

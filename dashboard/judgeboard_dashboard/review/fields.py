@@ -18,7 +18,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import read_schema_fields
-from judgeboard_dashboard.widgets.keys import Turn, key_button
+from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short
 
 
@@ -62,12 +62,13 @@ _READING = (
     ("I", "show the answer sentence by sentence, or as a whole"),
     ("F4", "unfold long passages, render Markdown, or show texts as stored"),
     ("F7 F2", "show all judgments side by side, also earlier ones; their raw calls"),
-    ("F9 F8", "correct the answer; add the correction to a suite"),
+    ("F6", "judge the answer again with the last settings of the primary judge"),
+    ("F9 F8", "correct the answer, or discard the correction; add it to a suite"),
     ("T", "write a comment for other reviewers; Enter sends it"),
 )
 _DIFFERS = ("O", "choose why you and the judge differ")
 _NOTE = ("M", "write a note; Esc leaves it")
-_UNDO = ("Z", "undo the last decision")
+_UNDO = ("Z", "undo the last decision; bring back a discarded correction")
 _CLOSE = ("H", "close this list")
 _SIDES = ("Q W E", "for a pair: left is better, tie, right is better")
 ITEM_KEYS = (
@@ -95,7 +96,7 @@ QUEUE_KEYS = (
     _NOTE,
     *_READING,
     _DIFFERS,
-    ("J", "skip, with an optional reason; Enter skips"),
+    ("J", "skip, with an optional reason; Enter skips, Esc or a decision leaves the reason"),
     ("Y E", "after the judge is shown: keep your grade, change it"),
     _UNDO,
     ("L", "leave the queue"),
@@ -180,11 +181,11 @@ def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
     state[_field("filled", draft)] = True
 
 
-def item_grades(actions: Actions, rubric: RubricScores, rejudge: partial[None]) -> None:
+def item_grades(actions: Actions, rubric: RubricScores) -> None:
     """Show the buttons for the grades of an answer outside queues, and a field for each dimension of the rubric."""
     draft = actions.draft
     fill_fields(draft, rubric.words)
-    _grade_groups(actions, dict.fromkeys(SCALES), rejudge)
+    _grade_groups(actions, dict.fromkeys(SCALES))
     if not rubric.words:
         return
     with st.popover("Rubric", type="primary" if draft.scores else "secondary", key="rubric_grades"):
@@ -204,8 +205,8 @@ def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None
     _grade_groups(actions, marks if marked else dict.fromkeys(marks))
 
 
-def _grade_groups(actions: Actions, marks: Mapping[str, str | None], rejudge: partial[None] | None = None) -> None:
-    """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness and ``rejudge``."""
+def _grade_groups(actions: Actions, marks: Mapping[str, str | None]) -> None:
+    """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness."""
     for grade, steps in SCALES.items():
         if grade not in marks:
             continue
@@ -228,8 +229,6 @@ def _grade_groups(actions: Actions, marks: Mapping[str, str | None], rejudge: pa
         with row.popover(name, type="primary" if exact else "secondary", key="more_grades"):
             key = _field("exact", actions.draft)
             st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=key, format="%.2f")
-            if rejudge is not None:
-                key_button("Rejudge this answer", rejudge, key="rejudge", turn=Turn.MOVE, icon=":material/replay:")
 
 
 def note_field(draft: Draft, label: str, hint: str) -> None:
@@ -246,7 +245,7 @@ def correction(actions: Actions, item: Item) -> None:
     draft = actions.draft
     correcting = draft.correcting or bool(draft.corrected_answer)
     label = "Discard the correction" if correcting else "Correct the answer"
-    key_button(label, draft.correct, key="correct", shortcut="F9", quiet=True)
+    key_button(label, actions.correct, key="correct", shortcut="F9", quiet=True)
     if not correcting:
         return
     draft.answer = item.answer

@@ -1,5 +1,6 @@
 """The items that a browser session has leased from a queue: the one on the screen and the next."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,17 +15,20 @@ from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
-from judgeboard.store.leases import own_progress
+from judgeboard.store.leases import count_items_for, own_progress, work_mark
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import Done, Draft
 
 READ_AHEAD = 2  # the item on the screen and the next
 ACTIVE = timedelta(minutes=30)  # a page keeps its leases for this long without activity
 RENEWALS = 20  # a lease is renewed after 1 / RENEWALS of its time
 CHECK_SECONDS = 120.0
+FOLLOW_SECONDS = 5.0  # between two looks at the work of others
+MOST_FOLLOWED = 1_000  # items: the count of a longer queue is too slow to repeat
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _SESSION = "queue_session"
 
@@ -56,6 +60,11 @@ class ShownItem:
     def subject(self) -> int:
         """The id of the response, or minus the id of the pair; drafts are kept by subject."""
         return self.lease.response_id or -(self.lease.pair_id or 0)
+
+    def reread(self, store: Store, reviewer: Reviewer) -> None:
+        """Read the answer again, because it was judged again."""
+        now = read_item(store, self.lease, reviewer)
+        self.item, self.rubric = now.item, now.rubric
 
     def expired(self, now: datetime) -> bool:
         """Whether others may lease it."""
@@ -101,16 +110,21 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
 
 @dataclass
 class QueueSession:
-    """One reviewer's work in one queue; ``done`` and ``left`` are counted at the start and kept up to date here.
+    """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
 
+    ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test items, which come
+    later, are not announced. ``others`` of them cannot be reviewed now: others have leased or reviewed them, or this
+    reviewer skipped them. ``counted_at`` is the mark of its count.
     ``feedback`` is the gold label of the last item of a training queue.
     """
 
     store: Store
     queue: Queue
     reviewer: Reviewer
-    done: int
-    left: int
+    done: int = 0
+    total: int = 0
+    others: int = 0
+    counted_at: tuple[int | None, ...] = ()
     schema: LabelSchema | None = None
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
@@ -132,7 +146,19 @@ class QueueSession:
     def position(self) -> str:
         """The position of the item on the screen: "14 of 212"."""
         now = self.done + (self.reveal is None and bool(self.items))
-        return f"{now:,} of {max(self.done + self.left, now):,}"
+        return f"{now:,} of {max(self.total, now):,}"
+
+    def count_others(self) -> None:
+        """Count the items that are with others, if anybody has worked in a queue since the last count."""
+        with self.store.reading() as connection:
+            mark = work_mark(connection)
+            if mark == self.counted_at:
+                return
+            done, left = own_progress(connection, self.queue.id, self.reviewer.id, datetime.now(UTC))
+            total = count_items_for(connection, self.queue.id, self.reviewer.id)
+        if not self.counted_at:
+            self.done, self.total = done, total
+        self.others, self.counted_at = max(total - done - left, 0), mark
 
     def lease_items(self, wanted: int) -> None:
         """Lease and read items until there are ``wanted`` items or none is left. Drop lost items first."""
@@ -161,13 +187,13 @@ class QueueSession:
         self.items = [other for other in self.items if other is not leased]
         self.skipping = False
         self.done += done
-        self.left = max(self.left - 1, 0)
+        self.others += not done
 
     def put_first(self, leased: ShownItem) -> None:
         """Make the item of an undone review the current item."""
         self.reveal, self.skipping = None, False
         self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
-        self.done, self.left = max(self.done - 1, 0), self.left + 1
+        self.done = max(self.done - 1, 0)
 
     def note_activity(self, now: datetime) -> None:
         """Record that the reviewer was active, unless the page redrew itself."""
@@ -219,10 +245,9 @@ def begin(store: Store, name: str, reviewer: Reviewer) -> QueueSession:
     with store.reading() as connection:
         queue = queue_named(connection, name)
         schema = schema_of_queue(connection, queue)
-    work = QueueSession(store, queue, reviewer, 0, 0, schema)
-    work.lease_items(1)  # stores training items, which the counts below need
-    with store.reading() as connection:
-        work.done, work.left = own_progress(connection, queue.id, reviewer.id, datetime.now(UTC))
+    work = QueueSession(store, queue, reviewer, schema=schema)
+    work.lease_items(1)  # stores training items, which the count needs
+    work.count_others()
     return work
 
 
@@ -251,6 +276,32 @@ def release_leases() -> None:
 def keep_leases(work: QueueSession) -> None:
     """Renew the leases now and then while the page is open and its reviewer is active."""
     st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.lease_seconds / 4))(work)
+
+
+def others_words(work: QueueSession) -> Callable[[], None]:
+    """Return a function that shows how many items are with others, and follows their work without a run of the page."""
+    drawn = False
+
+    def words() -> None:
+        nonlocal drawn
+        if drawn and work.total <= MOST_FOLLOWED:  # the run of a key press does not count
+            work.count_others()
+        drawn = True
+        show(tag("div", f"{work.others:,} with others" if work.others else "", cls="jb-cap jb-others"), width="content")
+
+    return st.fragment(words, run_every=FOLLOW_SECONDS)
+
+
+def follow_work(store: Store, mark: tuple[int | None, ...]) -> None:
+    """Run the page again within 5 seconds after anybody has worked in a queue since ``mark``."""
+
+    def look() -> None:
+        with store.reading() as connection:
+            changed = work_mark(connection) != mark
+        if changed:
+            st.rerun()
+
+    st.fragment(look, run_every=FOLLOW_SECONDS)()
 
 
 def _renew(work: QueueSession) -> None:

@@ -2,6 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+from itertools import count as count_from
 from typing import Any
 
 import streamlit as st
@@ -31,12 +34,14 @@ from judgeboard.reviews.queues import (
 )
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
+from judgeboard_dashboard.review.leases import follow_work
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_query,
@@ -50,7 +55,18 @@ from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, note, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    WORST_HELP,
+    capital,
+    caption,
+    count,
+    day,
+    empty,
+    heading,
+    note,
+    sentence,
+    when,
+)
 
 OPEN_FLAGS, QUEUES, PLAN = "Open flags", "Queues", "Plan"
 SEGMENTS = (OPEN_FLAGS, QUEUES, PLAN)
@@ -58,7 +74,7 @@ FIELDS = ("show", "new")
 FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
 TRAINING = "Training"
 ITEMS = (FLAGGED, EVERY, TRAINING, "Pairs")
-_PRESET, _SIZE = "nq_preset", "nq_size"
+_PRESET, _SIZE, _PROPOSED = "nq_preset", "nq_size", "nq_proposed"
 MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 PRESET_SIZE = 100
@@ -149,6 +165,8 @@ def progress_words(progress: QueueProgress) -> str:
         parts.append(f"{progress.leased:,} leased")
     if progress.conflict:
         parts.append(f"{count(progress.conflict, 'conflict')}")
+    if progress.declined:
+        parts.append(f"{progress.declined:,} declined")
     return f"{', '.join(parts)}, {progress.finished:,} finished."
 
 
@@ -267,6 +285,8 @@ def queue_list() -> None:
     if reviewer is None:
         return
     lead = may(reviewer, Action.MAKE_QUEUES)
+    with store().reading() as connection:
+        follow_work(store(), work_mark(connection))
     created: str | None = st.session_state.pop(CREATED, None)
     if created:
         show(tag("div", created, cls="jb-say"))
@@ -369,8 +389,9 @@ def new_queue() -> None:
             placeholder="What counts as a problem in this queue. Shown beside every item as plain text.",
         )
         values["guidelines"] = (guidelines or "").strip() or None
-    if st.button("Create queue", key="nq_create", type="primary", icon=":material/add:"):
-        _create(values, people, reviewer, schema)
+    with st.container(key="nq_end", horizontal=True, vertical_alignment="center", gap="small"):
+        if st.button("Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False):
+            _create(values, people, reviewer, schema)
 
 
 def _what(values: dict[str, Any], where: RowFilter) -> None:
@@ -399,6 +420,7 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
         orders_of(blind=blind, flagged_only=values["flagged_only"]),
         key=_order_field(blind, values["flagged_only"]),
         format_func=lambda order: capital(ORDER_LABELS[order]),
+        help=f"{WORST_HELP} Answers of the same severity, difference or day: the oldest question first.",
     )
     values["order"] = order or QueueOrder.OLDEST
 
@@ -469,6 +491,17 @@ def _use_preset() -> None:
     for name in ("needed", "blind_judge", "blind_people"):
         st.session_state[f"nq_{name}"] = rules[name]
     st.session_state[_order_field(rules["blind_judge"], rules["flagged_only"])] = rules["order"]
+    if st.session_state.get("nq_name", "") in ("", st.session_state.get(_PROPOSED)):
+        st.session_state["nq_name"] = st.session_state[_PROPOSED] = _free_name(PRESETS[chosen].name)
+
+
+def _free_name(start: str) -> str:
+    """Return a name with today's date that no queue has."""
+    name = f"{start}, {day(datetime.now(UTC))}"
+    with reading() as connection:
+        taken = {queue.name for queue in list_queues(connection, only_open=False)}
+    names = chain([name], (f"{name} ({number})" for number in count_from(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _share(label: str, percent: float, step: float, key: str, tip: str | None = None) -> float:

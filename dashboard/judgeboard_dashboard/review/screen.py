@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Done, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import name_field, open_rows, signed_in
+from judgeboard_dashboard.session import accept_name, name_field, name_is_suggested, open_rows, reviewer_name, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, label if a flag is shown, label if no flag is shown, key, icon, meaning
@@ -51,6 +51,7 @@ def take_input(session: ReviewSession) -> None:
     """Before a screen is drawn: copy typed texts to drafts, process key presses, and open another page if needed."""
     read_fields(session)
     read_comments(session)
+    session.names_reviewer = name_is_suggested()
     listen()
     keys = keyboard()
     for press in keys.work_off():
@@ -58,6 +59,8 @@ def take_input(session: ReviewSession) -> None:
     if keys.early:
         session.say("The item has just changed. Press again.", refused=True)
         keys.early = False
+    if name_is_suggested() and not session.names_reviewer:
+        accept_name()
     goal = session.goal
     if goal is not None and goal.page != "item":
         session.goal = None
@@ -79,10 +82,16 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
     return choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
-def undo_choice(done: Done | None, undo: Callable[[Done], None]) -> Choice:
-    """Return the button that undoes a review. It is disabled if there is no review."""
+def undo_choice(done: Done | None, undo: Callable[[Done], None], actions: Actions | None = None) -> Choice:
+    """Return the button that undoes a review. It is disabled if there is none.
+
+    On the screen of ``actions``, it brings back a discarded correction first.
+    """
     act = (lambda: None) if done is None else partial(undo, done)
-    return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=done is None)
+    disabled = done is None
+    if actions is not None:
+        act, disabled = partial(actions.undo_last, act), disabled and actions.draft.discarded is None
+    return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=disabled)
 
 
 def keys_choice(actions: Actions) -> Choice:
@@ -98,10 +107,12 @@ def head_line(
     buttons: Sequence[Choice],
     *,
     named: bool = True,
+    aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
     ``title`` is the title of the browser tab and the heading for screen readers. A fact that is None is left out.
+    ``aside`` draws between the facts and the buttons.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, keys = actions.session, keyboard()
@@ -122,6 +133,7 @@ def head_line(
                 message,
                 tag("span", *rest, cls="jb-rest"),
                 cls="jb-head",
+                data_name=reviewer_name() or None,
                 data_row=actions.row,
                 data_done=str(keys.done),
                 data_returned=" ".join(map(str, keys.returned)),
@@ -129,6 +141,7 @@ def head_line(
                 data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
             )
         )
+        aside()
         for button in buttons:
             button(quiet=True)
 

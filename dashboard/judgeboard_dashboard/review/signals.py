@@ -52,7 +52,7 @@ def history(item: Item) -> Html | None:
     )
 
 
-def _judgment_words(judgment: ItemJudgment) -> str:
+def judgment_words(judgment: ItemJudgment) -> str:
     """Return a judgment in words: "0.42, 3 / 4", "hallucinated", "no usable verdict: timeout"."""
     if judgment.status != "ok":
         return f"no usable verdict: {judgment.error or judgment.status}"
@@ -71,7 +71,7 @@ def _review_words(review: ItemReview) -> str:
         DECIDED.get(review.decision or ""),
         *_score_words(review),
         f"{review.label} (implied)" if review.label_implied else review.label,
-        f"{review.scored} on a rubric" if review.scored else None,
+        f"{len(review.scores)} on a rubric" if review.scores else None,
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     )
     return ", ".join(filter(None, parts)) or "a note"
@@ -102,7 +102,7 @@ Event = tuple[datetime, str, Sequence[str | None]]
 def _events(item: Item) -> Iterator[Event]:
     titles = {judgment.id: judgment.version_title for judgment in item.judgments}
     for judgment in item.judgments:
-        yield judgment.created_at, judgment.version_title, [_opening(_judgment_words(judgment), judgment.reasoning)]
+        yield judgment.created_at, judgment.version_title, [_opening(judgment_words(judgment), judgment.reasoning)]
     for audit in item.audits:
         words = f"calls the verdict of {titles[audit.judgment_id]} {'right' if audit.correct else 'wrong'}"
         yield audit.at, audit.supreme, [_opening(words, audit.reasoning)]
@@ -126,7 +126,28 @@ def _review(review: ItemReview) -> list[str | None]:
     why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
     corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
     modes = tag("div", f"Failure modes: {', '.join(review.modes)}") if review.modes else None
-    return [f"{_review_words(review)}{stage}{replaced}{note}", modes, why, _marks(review), corrected]
+    return [
+        f"{_review_words(review)}{stage}{replaced}{note}",
+        own_fields(review),
+        modes,
+        why,
+        _marks(review),
+        corrected,
+    ]
+
+
+def own_fields(review: ItemReview) -> Html | None:
+    """Return the values of a review's own fields (a label schema's or a rubric's), each under its name."""
+    values = {**{name: short(score) for name, score in review.scores.items()}, **review.choices, **review.texts}
+    lines = [tag("div", f"{name}: ", tag("b", value_words(value))) for name, value in values.items()]
+    return tag("div", *lines) if lines else None
+
+
+def value_words(value: Any) -> str:
+    """Return a value of a label schema in words: "yes", "model, retrieval"."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _marks(review: ItemReview) -> Html | None:
@@ -268,7 +289,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
             tag(
                 "summary",
                 tag("span", judgment.version_title, cls="jb-who", title=judgment.version_title),
-                tag("b", _judgment_words(judgment)),
+                tag("b", judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
             tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason") if judgment.reasoning else None,
@@ -311,6 +332,8 @@ def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
         name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
         who = ", ".join(filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at))))
         lines += [tag("span", name), tag("span", who, cls="jb-who", title=who), tag("b", _review_words(review))]
+        if (own := own_fields(review)) is not None:
+            lines.append(tag("span", own, cls="jb-cap jb-across"))
     return lines
 
 

@@ -15,7 +15,7 @@ from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
-from judgeboard_dashboard.review.actions import Actions, MarkActions
+from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
     NumberedClaim,
@@ -31,6 +31,7 @@ from judgeboard_dashboard.review.context import context_block, passage_facts
 from judgeboard_dashboard.review.drafts import TextView
 from judgeboard_dashboard.review.fields import correction
 from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
+from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
@@ -368,15 +369,17 @@ def answer_panes(
     link: Html | None = None,
     quality: bool = True,
     correctable: bool = True,
-    under_side: Callable[[], None] | None = None,
+    over_signals: Callable[[], None] = lambda: None,
+    under_side: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 
     Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims and returns two
-    parts of the side pane. The fields of label schema and failure modes are between these parts; ``under_side`` draws
-    the fields below them. ``quality``: the digits 1 to 4 give the quality. ``correctable``: the answer can be
-    corrected. ``saved`` are the reviewer's own stored marks. ``link`` is shown beside the label of the answer.
-    If a label schema asks for spans, texts are shown as they are stored and whole, because spans are places in them.
+    parts of the side pane. The fields of label schema and failure modes are between these parts, and below them what
+    ``over_signals`` draws; ``under_side`` draws the fields below both parts. ``quality``: the digits 1 to 4 give the
+    quality. ``correctable``: the answer can be corrected. ``saved`` are the reviewer's own stored marks.
+    ``link`` is shown beside the label of the answer. If a label schema asks for spans, texts are shown as they are
+    stored and whole, because spans are places in them.
     """
     session = actions.session
     judgment = item.with_claims
@@ -429,6 +432,7 @@ def answer_panes(
             first, rest = side(shown)
             show(first)
             side_fields(actions, item, quality=quality)
+            over_signals()
             show(rest)
             if item.judgments:
                 with st.container(horizontal=True, gap="small"):
@@ -440,8 +444,7 @@ def answer_panes(
                             shortcut=shortcut,
                             quiet=True,
                         )
-            if under_side is not None:
-                under_side()
+            under_side()
 
 
 def _pane(name: str) -> st.delta_generator.DeltaGenerator:

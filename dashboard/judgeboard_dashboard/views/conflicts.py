@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -20,6 +19,7 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
+from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
@@ -37,7 +37,7 @@ from judgeboard_dashboard.review.screen import (
     take_input,
     undo_choice,
 )
-from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane
+from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane, value_words
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
@@ -169,7 +169,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [item.query_type if item is not None else None if pair is None else pair.query_type],
         [
-            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue), actions),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
             keys_choice(actions),
@@ -194,6 +194,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             side,
             quality="quality" in conflict.queue.asked,
             correctable=is_open,
+            over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item.response_id), comments),
         )
     elif pair is not None:
@@ -237,7 +238,7 @@ def _card(review: QueueReview, of: str) -> Html:
         "Quality": None if review.quality is None else f"{review.quality} / 4",
         "Label": None if review.label is None else str(review.label),
         **{name: f"{short(level)}{of}" for name, level in review.scores.items()},
-        **{name: _field_words(value) for name, value in {**review.choices, **review.texts}.items()},
+        **{name: value_words(value) for name, value in {**review.choices, **review.texts}.items()},
     }
     lines = [
         tag("div", tag("b", review.reviewer), cls="jb-who"),
@@ -254,13 +255,6 @@ def _card(review: QueueReview, of: str) -> Html:
         tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
     ]
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
-
-
-def _field_words(value: Any) -> str:
-    """Return a value of a label schema in words: "yes", "model, retrieval"."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 with page("Conflicts"):

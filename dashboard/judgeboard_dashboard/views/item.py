@@ -13,6 +13,7 @@ from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
+from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
 from judgeboard.store.queues import open_items
@@ -22,6 +23,7 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
+from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
@@ -40,6 +42,7 @@ from judgeboard_dashboard.review.leases import (
     QueueSession,
     ShownItem,
     keep_leases,
+    others_words,
     queue_session,
     release_leases,
 )
@@ -215,7 +218,7 @@ def _draw_item(
         ],
         [
             *([_flag_choice(actions, item, flag_ids)] if chooses else []),
-            undo_choice(done, partial(undo_review, store(), session, reviewer)),
+            undo_choice(done, partial(undo_review, store(), session, reviewer), actions),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
             move("list", "List", "L", partial(actions.go, Rows("queue", listing.query(DEFAULT_SORT)))),
@@ -237,16 +240,16 @@ def _draw_item(
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
+        over_signals=partial(again_section, actions, item),
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
     question, choices = _item_choices(actions, item, flag, decides=decides)
-    to_rejudge = partial(actions.go, Rows("rejudge", {"response": str(item.response_id)}))
     bar(
         actions,
         question,
         choices,
-        grades=partial(item_grades, actions, rubric, to_rejudge),
+        grades=partial(item_grades, actions, rubric),
         form=name_form if reviewer is None else None,
     )
 
@@ -349,6 +352,10 @@ def review_queue(name: str) -> None:
     if work.current is None:
         _queue_end(work, session)
         return
+    again = session.again.get(work.current.subject)
+    if again is not None and again.unread:
+        work.current.reread(store(), reviewer)
+        again.unread = False
     _draw_queue_item(work, work.current, session, reviewer)
     # The screen is drawn, so the reviewer does not wait for these calls.
     work.lease_items(READ_AHEAD)
@@ -396,11 +403,19 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         [item.query_type if item is not None else None if pair is None else pair.query_type]
         + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
         [
-            undo_choice(work.undoable[-1] if work.undoable else None, actions.undo),
-            move("skip", "Skip", "J", actions.ask_skip if reveal is None else None),
+            undo_choice(work.undoable[-1] if work.undoable else None, actions.undo, actions),
+            choice(
+                name="skip",
+                label="Skip",
+                act=actions.ask_skip,
+                key="J",
+                turn=Turn.GIVE,
+                disabled=reveal is not None,
+            ),
             move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
             keys_choice(actions),
         ],
+        aside=others_words(work),
     )
     _show_feedback(work)
     if item is not None:
@@ -418,6 +433,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             side,
             quality="quality" in work.queue.asked,
             correctable=reveal is None or reveal.changing,
+            over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, comment_actions, comments),
         )
     elif pair is not None:
@@ -495,9 +511,10 @@ def _skip_form(actions: QueueActions) -> None:
     form = st.form("skip_form", border=False, enter_to_submit=True, width=330)
     with form, st.container(key="skip_row", horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
         st.text_input("Reason to skip (optional)", key=reason, max_chars=500, placeholder="Enter skips")
-        submitted = st.form_submit_button("Skip", icon=":material/skip_next:")
-    if submitted:
-        actions.skip(st.session_state[reason])
+        submitted = st.form_submit_button("Skip", wrap=False)
+        declined = st.form_submit_button("Decline", help="It cannot be judged: no other reviewer gets it.", wrap=False)
+    if submitted or declined:
+        actions.skip(CANNOT_BE_JUDGED if declined else st.session_state[reason])
         st.rerun()
 
 

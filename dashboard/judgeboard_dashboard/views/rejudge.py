@@ -28,7 +28,14 @@ from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_
 from judgeboard_dashboard.widgets.first_steps import before_import, next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button
-from judgeboard_dashboard.widgets.rejudge_form import RejudgeAddress, form, job_words, read_address
+from judgeboard_dashboard.widgets.rejudge_form import (
+    RejudgeAddress,
+    form,
+    job_words,
+    missing_words,
+    read_address,
+    state_words,
+)
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, one_line, table, turning_foot
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
@@ -61,6 +68,8 @@ def rejudge() -> None:
         demand(Action.REJUDGE_MANY)
     where, query = _filters(address)
     left, right = stacking_columns("rejudge", [1, 2.4])
+    if missing := missing_words(address.response):
+        problem(f"{missing} Choose a judge, or complete its fields, and start the job here.")
     with left, st.container(border=True, key="rejudge_form"):
         if address.response is not None or permitted(Action.REJUDGE_MANY):
             address = form(address, where)
@@ -166,35 +175,6 @@ def sum_words(job: JobProgress) -> str:
     """Return the counts as a sum, which shows that no answer is missing."""
     numbers = [job.ok, job.unparsable, job.refused, job.error, job.waiting]
     return f"{' + '.join(f'{number:,}' for number in numbers)} = {sum(numbers):,}."
-
-
-def state_words(job: JobProgress) -> str:
-    """Return the state of a job, and the next step."""
-    so_far = f"{job.asked:,} of {job.selected:,}"
-    started = job.run_id is not None
-    words = {
-        "running": "You can leave this page: the job continues.",
-        "stopping": "Stopping: waiting for the running calls, which are stored.",
-        "cancelled": f"Cancelled at {so_far}. To continue, start the same job again.",
-        "stopped": f"Stopped at {so_far}: {job.why}.",
-        "failed": f"Stopped at {so_far}: {job.why}." if started else f"Could not start: {job.why}.",
-    }
-    if job.state == "waiting":
-        no_worker = "Waiting for a worker: none is running. Start one: `judgeboard worker`"
-        return "Waiting for a free worker." if job.worker_alive else no_worker
-    return words.get(job.state) or _done_words(job)
-
-
-def _done_words(job: JobProgress) -> str:
-    took = ""
-    if job.started_at is not None and job.finished_at is not None:
-        took = f" in {duration((job.finished_at - job.started_at).total_seconds())}"
-    sentences = [f"Done{took}."]
-    if failed := job.asked - job.ok:
-        sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
-    if job.waiting:
-        sentences.append(f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them.")
-    return " ".join(sentences)
 
 
 def _job_panel(job: JobProgress) -> None:

@@ -8,17 +8,22 @@ import streamlit as st
 from judgeboard.errors import AddressUnknown, JudgeboardError
 from judgeboard.health.family import selection_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.people.permissions import Action
-from judgeboard.runs.jobs import CallEstimate, JobAddress, estimate_calls, job_address, judge_spec, request_rejudge
+from judgeboard.runs.jobs import (
+    CallEstimate,
+    JobAddress,
+    JobProgress,
+    estimate_calls,
+    job_address,
+    request_rejudge,
+    usable_versions,
+)
 from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.runs import AskMode
-from judgeboard.store.settings import primary_judge
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
@@ -63,6 +68,53 @@ def job_words(where: RowFilter, mode: str) -> str:
             return f"{words}all open flags"
         words += "open flags, "
     return words + filter_sentence(where)
+
+
+def state_words(job: JobProgress) -> str:
+    """Return the state of a job, and the next step."""
+    so_far = f"{job.asked:,} of {job.selected:,}"
+    started = job.run_id is not None
+    words = {
+        "running": "You can leave this page: the job continues.",
+        "stopping": "Stopping: waiting for the running calls, which are stored.",
+        "cancelled": f"Cancelled at {so_far}. To continue, start the same job again.",
+        "stopped": f"Stopped at {so_far}: {job.why}.",
+        "failed": f"Stopped at {so_far}: {job.why}." if started else f"Could not start: {job.why}.",
+    }
+    if job.state == "waiting":
+        no_worker = "Waiting for a worker: none is running. Start one: `judgeboard worker`"
+        return "Waiting for a free worker." if job.worker_alive else no_worker
+    return words.get(job.state) or _done_words(job)
+
+
+def _done_words(job: JobProgress) -> str:
+    took = ""
+    if job.started_at is not None and job.finished_at is not None:
+        took = f" in {duration((job.finished_at - job.started_at).total_seconds())}"
+    sentences = [f"Done{took}."]
+    if failed := job.asked - job.ok:
+        sentences.append(f"{count(failed, 'answer')} without a usable verdict.")
+    if job.waiting:
+        sentences.append(f"{count(job.waiting, 'answer')} not reached, because the filter no longer selects them.")
+    return " ".join(sentences)
+
+
+_MISSING = "judge_again_missing"
+
+
+def say_missing(response_id: int, sentence: str) -> None:
+    """Remember why an answer could not be judged again with the last settings; the form of this answer says it."""
+    st.session_state[_MISSING] = (response_id, sentence)
+
+
+def missing_words(response_id: int | None) -> str | None:
+    """Return why the form opened for an answer: what its last settings miss. None if nobody asked with a key."""
+    missing: tuple[int | None, str | None] = st.session_state.get(_MISSING, (None, None))
+    missing_for, sentence = missing
+    if missing_for != response_id:
+        st.session_state.pop(_MISSING, None)
+        return None
+    return sentence
 
 
 class RejudgeAddress(NamedTuple):
@@ -439,23 +491,14 @@ def _answer(response_id: int) -> None:
 def _judge() -> JobJudge | None:
     """Return the chosen judge; None if the person may not define a judge and no stored version can judge again."""
     with reading() as connection:
-        retired = retired_versions(connection)
-        versions = [
-            version
-            for version in list_versions(connection)
-            if version.kind in KINDS and version.kind in JUDGES and version.id not in retired
-        ]
-        primary = primary_judge(connection)
-        specs = [(version, judge_spec(connection, version)) for version in versions]
-    # Most likely first: versions of the primary judge, newest first, then versions of other judges, newest first.
-    specs.sort(key=lambda version_spec: (version_spec[0].name != primary, -version_spec[0].id))
+        usable = usable_versions(connection)
     known = {
         version.id: KnownJudge(
             " · ".join(filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))),
             spec,
         )
-        for version, spec in specs
-        if spec is not None
+        for version, spec in usable
+        if version.kind in KINDS
     }
     if permitted(Action.CHOOSE_JUDGE):
         return judge_form(known)

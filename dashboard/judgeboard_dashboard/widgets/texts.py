@@ -36,7 +36,8 @@ WHY_DIFFERS = {
 }
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
-RULES_HELP = "The rules that flagged the answer, the worst flag first. +2: two more rules"
+WORST_HELP = "Worst first: by severity (1 to 0), which follows from the rule of the flag and from its score."
+RULES_HELP = f"The rules that flagged the answer, the worst flag first. +2: two more rules. {WORST_HELP}"
 count = counted
 
 

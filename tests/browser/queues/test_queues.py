@@ -219,6 +219,25 @@ def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, si
         assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
 
 
+def test_esc_and_a_decision_leave_the_reason_to_skip(reviewer, site) -> None:
+    page = reviewer("Mara")
+    opened(page, site.queue(2))
+    reason = page.locator('[class*="st-key-reason_"] input')
+    before, first = len(site.reviews()), row(page)
+    page.keyboard.press("j")
+    expect(reason).to_be_focused()
+    page.keyboard.type("no, I can")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Confirm").or_(page.get_by_role("button", name="Yes"))).to_be_visible()
+    expect(reason).to_have_count(0)
+    page.keyboard.press("j")
+    expect(reason).to_be_focused()
+    page.locator(".jb-head").click()  # the cursor leaves the field, and the form stays
+    page.keyboard.press("y")
+    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+    assert len(site.reviews()) == before + 1
+
+
 def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, site) -> None:
     name = site.queue(4)
     page = reviewer("Holger")

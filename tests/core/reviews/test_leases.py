@@ -85,6 +85,29 @@ def test_late_is_not_too_late_while_nobody_took_it(case) -> None:
     assert case.say(leased, case.mara).state is ItemState.AGREED
 
 
+def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_own(case) -> None:
+    first, second = case.flagged(0.1, 0.2)
+    case.queue("two", needed=2)
+    leased = case.lease(case.mara, "two")
+    assert leased.response_id == first
+    assert skip(case.store, leased.token, case.mara, reason=" Cannot be judged ", now=case.now)
+    assert case.lease(case.jon, "two").response_id == second, "nobody waits for a second review"
+    case.say(case.lease(case.mara, "two"), case.mara, label="hallucinated")
+    progress = case.progress("two")
+    assert (progress.declined, progress.agreed, progress.conflict, progress.finished) == (1, 0, 0, 0)
+    assert [item["state"] for item in case.items()] == ["agreed", "open"]
+    assert [flag["state"] for flag in case.flags()] == ["open", "open"], "a declined flag has no decision"
+
+
+def test_the_review_before_a_decline_counts_alone(case) -> None:
+    case.flagged(0.1)
+    case.queue("two", needed=2)
+    case.review(case.jon, CONFIRM, "two", label="hallucinated")
+    assert skip(case.store, case.lease(case.mara, "two").token, case.mara, reason="cannot be judged", now=case.now)
+    assert case.item_states() == ["agreed"]
+    assert case.take(case.ada, "two") is None
+
+
 def test_what_is_given_back_is_free_at_once_and_what_is_skipped_goes_to_others(case) -> None:
     ids = case.flagged(0.1, 0.2)
     case.queue()

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.queue_filling import count_matching
 from judgeboard.store.strata import DrawPlan, draw_by_stratum
-from judgeboard.store.tables import EVENT, QUEUE
+from judgeboard.store.tables import EVENT, QUEUE, RESPONSE
 from query_plans import statements_of
 
 GOOD = {
@@ -177,7 +178,7 @@ def test_rules_that_do_not_fit_say_why(rules, reason: str) -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_each_preset_makes_a_queue(case, name: str) -> None:
     case.flagged(0.1, 0.9)
-    words, rules = PRESETS[name]
+    words, _, rules = PRESETS[name]
     made = case.queue(**rules)
     assert made.joined == (1 if name == "worst" else 2)
     assert str(made.queue.max_items) in words
@@ -462,3 +463,18 @@ def test_a_blind_queue_names_its_people(case, rules) -> None:
         assign_queue(case.store, "q", by=case.lead, remove=(case.mara,))
     assign_queue(case.store, "q", by=case.lead, add=(case.jon,), remove=(case.mara,))
     assert [person.name for person in case.progress().assigned_to] == ["Jon"]
+
+
+def test_answers_of_the_same_severity_are_reviewed_from_the_oldest_question(case) -> None:
+    """Worst first: by severity, then by the day of the question."""
+    for name, day in (("third", 3), ("first", 1), ("second", 2), ("worst", 9)):
+        [answer] = case.add(name, asked_at=datetime(2026, 2, day, tzinfo=UTC))
+        case.judge(answer, 0.1 if name == "worst" else 0.2)
+    case.queue("worst first", max_items=3)
+    names = {row["id"]: row["external_id"] for row in case.rows(RESPONSE)}
+    leased = []
+    for _ in range(3):
+        item = case.lease(case.mara, "worst first")
+        leased.append(names[item.response_id])
+        case.say(item, case.mara, label="hallucinated")
+    assert leased == ["worst", "first", "second"]

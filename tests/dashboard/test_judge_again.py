@@ -1,0 +1,125 @@
+"""Judging the answer on the screen again: a button and the key F6, with the primary judge's last settings."""
+
+import pytest
+from sqlalchemy import event
+from streamlit.testing.v1 import AppTest
+
+from app_pages import labels, markup, press
+from held_endpoint import HeldEndpoint
+from job_steps import ended, working
+from judgeboard.domain import QueueOrder, Response
+from judgeboard.llm.recording_endpoint import failure, verdict
+from judgeboard.runs.jobs import recent_jobs
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import find_responses
+from judgeboard.store.storing import store_responses
+from judgeboard_dashboard.review.again import last_settings
+from queue_case import queue_case
+
+
+def judged(store: Store, endpoint: HeldEndpoint) -> int:
+    """Store an answer with a verdict of the judge at the endpoint; return its id."""
+    with store.writing() as connection:
+        store_responses(connection, [Response("log", "one", "Which rock?", "Basalt.", ("Granite.",), "QA")])
+    endpoint.reply = verdict(groundedness=0.2, quality=2)
+    judge_pending(store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
+    with store.reading() as connection:
+        return find_responses(connection, "one")[0][0]
+
+
+def worked(page: AppTest, store: Store) -> AppTest:
+    """Let a worker finish the newest job, then draw the page again."""
+    with working(store):
+        ended(store, recent_jobs(store)[0].id)
+    return page.run()
+
+
+def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(page_store, open_page, endpoint) -> None:
+    answer = judged(page_store, endpoint)
+    page = open_page("item", response=answer)
+    assert next(button for button in page.button if button.label == "Judge again").proto.shortcut == "f6"
+    assert "rag v1 (gpt-4o-mini), about $ 0.0" in markup(page)  # the cost is known before the press
+    calls = len(endpoint.server.requests)
+    endpoint.reply = verdict(groundedness=0.9, quality=4)
+    page = press(page, "judge_again")
+    (job,) = recent_jobs(page_store)
+    assert (job.actor, job.where, job.selected) == ("Mara", RowFilter(response_ids=(answer,)), 1)
+    page = press(page, "quality3")  # keys go on working while it runs
+    page = press(page, "judge_again")  # and a second press starts no second job
+    assert len(recent_jobs(page_store)) == 1
+    page = worked(page, page_store)
+    assert len(endpoint.server.requests) == calls + 1
+    assert "<span>Before</span><b>0.20, 2 / 4</b>" in markup(page)
+    assert "<span>Now</span><b>0.90, 4 / 4</b>" in markup(page)
+    assert page.session_state["review_session"].draft(answer).quality == 3
+    assert "job" not in page.query_params
+
+
+def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_page, endpoint) -> None:
+    answer = judged(page_store, endpoint)
+    endpoint.reply = failure(401, "bad key")
+    page = worked(press(open_page("item", response=answer), "judge_again"), page_store)
+    assert "Not judged again: " in markup(page)
+    assert "(HTTP 401)" in markup(page)
+    assert "0.20" in markup(page)
+
+
+def test_a_missing_key_is_said_before_the_press_which_opens_the_form(
+    page_store, open_page, endpoint, monkeypatch
+) -> None:
+    answer = judged(page_store, endpoint)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with page_store.writing() as connection:
+        connection.exec_driver_sql("DROP TRIGGER IF EXISTS run_unchanged")
+        connection.exec_driver_sql(
+            "UPDATE run SET base_url = 'https://api.openai.com/v1', endpoint_host = 'api.openai.com'"
+        )
+    page = open_page("item", response=answer)
+    missing = "rag v1 needs a key for api.openai.com: OPENAI_API_KEY is not set."
+    assert missing in markup(page)
+    page = press(page, "judge_again")
+    assert not recent_jobs(page_store)
+    assert page.query_params["response"] in (str(answer), [str(answer)])
+    assert f"{missing} Choose a judge, or complete its fields, and start the job here." in markup(page)
+    assert "Stop at cost" in [field.label.split(",")[0] for field in page.number_input]
+
+
+def test_imported_verdicts_are_said_to_be_no_judge(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("item", flag=page_rows.flags["plain-01"])
+    missing = "rag cannot judge again: its verdicts were imported, or its versions are retired."
+    assert missing in markup(page)
+    assert missing in markup(press(page, "judge_again"))
+    assert not recent_jobs(sqlite_store)
+
+
+def test_a_blind_queue_offers_it_after_the_grade(open_page, page_store, endpoint) -> None:
+    case = queue_case(page_store)
+    case.flagged(0.1)
+    case.queue(blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
+    page = open_page("item", queue="q")
+    assert "Judge again" not in labels(page)
+    assert "Judge again" in labels(press(page, "confirm_"))
+
+
+def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, endpoint) -> None:
+    judged(page_store, endpoint)
+    case = queue_case(page_store)
+    case.queue(order=QueueOrder.OLDEST, flagged_only=False, max_items=5)
+    page = press(open_page("item", queue="q"), "judge_again")
+    endpoint.reply = verdict(groundedness=0.9, quality=4)
+    page = worked(page, page_store)
+    assert "<span>Now</span><b>0.90, 4 / 4</b>" in markup(page)
+    assert page.query_params["queue"] in ("q", ["q"])
+
+
+@pytest.mark.parametrize("times", [1, 20])
+def test_the_last_settings_cost_one_query_an_item(page_store, endpoint, times: int) -> None:
+    answer = judged(page_store, endpoint)
+    last_settings(page_store, answer)
+    statements: list[str] = []
+    event.listen(page_store.engine, "before_cursor_execute", lambda *sent: statements.append(sent[2]))
+    for _ in range(times):
+        last_settings(page_store, answer)
+    assert len([sql for sql in statements if sql.startswith("SELECT")]) == times
