@@ -102,9 +102,9 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 
 @options.command("judgeboard control-answers judge --judge rag --model gpt-4o-mini", group=control_answers_command)
 @_kinds
-@click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
+@asking.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @asking.stored_judge_options
-def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -> int:
+def judge(kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers, and their originals if this judge has not judged them yet.
 
     Use the options of your `judgeboard judge` command to get the same judge version. To continue an interrupted run,
@@ -114,6 +114,7 @@ def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -
     from judgeboard.methods.control_answers import judge_control_answers
     from judgeboard.runs.judging import make_judge
 
+    kind = asking.chosen_kind(kind, chosen)
     asking.read_few_shot(kind, chosen)
     store = options.open_store()
     last_address = asking.last_address_options(store, partial(make_judge, kind), chosen)

@@ -9,6 +9,8 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
+    chosen_kind,
+    judge_kind,
     last_address_options,
     read_few_shot,
     run_options,
@@ -31,16 +33,13 @@ if TYPE_CHECKING:
 
 @options.command(
     "judgeboard judge --judge lexical",
-    "judgeboard judge --judge rag --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
+    "judgeboard judge --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
     "judgeboard judge --judge rag --model gpt-4o-mini --where query_type=complex --rejudge all --max-cost 5",
     "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
 )
-@click.option(
-    "--judge",
-    "kind",
-    metavar="KIND",
-    help="Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
-    "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline).",
+@judge_kind(
+    "Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
+    "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline)."
 )
 @stored_judge_options
 @click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")
@@ -79,9 +78,7 @@ def judge_command(
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
 
-    if kind is None and jury is None:
-        raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'--judge'", param_type="option")
-    kind = kind or "rag"
+    kind = chosen_kind(kind, chosen, jury=jury is not None)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     read_few_shot(kind, chosen)

@@ -311,12 +311,28 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def same_command(*more: str) -> str:
-    """Return the command that the user typed, with more options, for a message; passwords in it are masked."""
+def same_command(*more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()) -> str:
+    """Return the command that the user typed, with more options, for a message; passwords in it are masked.
+
+    ``instead`` has other words for typed words. ``without`` are options to leave out, with their values.
+    """
     from judgeboard.settings import masked
 
-    words = click.get_current_context().meta.get("words", ())
-    return shlex.join(["judgeboard", *map(masked, words), *more])
+    context = click.get_current_context()
+    flags = {name for option in context.command.params if getattr(option, "is_flag", False) for name in option.opts}
+    dropped, other = {*without}, instead or {}
+    words: list[str] = []
+    typed = iter(context.meta.get("words", ()))
+    for word in typed:
+        name, equals, value = word.partition("=")
+        if name in dropped:
+            if not equals and name not in flags:
+                next(typed, None)  # its value
+        elif equals and name.startswith("-"):  # --to=phoenix
+            words.append(f"{other.get(name, name)}={masked(other.get(value, value))}")
+        else:
+            words.append(masked(other.get(word, word)))
+    return shlex.join(["judgeboard", *words, *more])
 
 
 def completed(commands: str) -> str:

@@ -9,6 +9,8 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
     call_options,
+    chosen_kind,
+    judge_kind,
     last_address_options,
     read_few_shot,
     refuse_given,
@@ -348,11 +350,9 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     "judgeboard anchors judge --judge rag --model gpt-4o-mini --max-cost 0.5",
     group=anchors_command,
 )
-@click.option(
-    "--judge", "kind", metavar="KIND", required=True, help="Kind of judge: rag, rubric, grade, rating or lexical."
-)
+@judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
-def anchors_judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
+def anchors_judge(kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the anchors once more. Only `anchors report` uses these verdicts.
 
     Give the same options with which the judge version judged the log. If a run stops early, repeat the command to
@@ -363,6 +363,7 @@ def anchors_judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.runs import AskMode
 
+    kind = chosen_kind(kind, chosen)
     read_few_shot(kind, chosen)
     store = options.open_store()
     judge = make_judge(kind, **chosen | last_address_options(store, partial(make_judge, kind), chosen))
