@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -11,7 +12,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 from judgeboard.domain import ROLES, Role
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.files import FORMATS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -26,28 +27,40 @@ _ROLE_HELP = "Role of the person. Each role has all permissions of the roles bef
 
 @options.group(
     "judgeboard people add ann@example.org --role lead",
+    "judgeboard people add Mara",
     "judgeboard people role ann@example.org admin",
     "judgeboard people list",
 )
 def people_command() -> None:
-    """Manage the people who may sign in. JUDGEBOARD_ADMIN names the first admin."""
+    """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin."""
 
 
-@options.command("judgeboard people add ann@example.org --role lead", group=people_command, json=False)
-@click.argument("address", metavar="E-MAIL")
-@options.with_default("--role", type=_ROLE, default="reviewer", help=_ROLE_HELP)
+@options.command(
+    "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False)
+@click.argument("address", metavar="E-MAIL|NAME")
+@options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
 def people_add(address: str, role: str) -> None:
-    """Allow the person with this e-mail address to sign in.
+    """Allow the person with this e-mail address to sign in, or add a NAME where nobody signs in.
 
-    The name of a removed person who had entered it on a page adds this person again.
+    A person without an address enters the NAME on the pages. Removed people can be added again.
     """
     from judgeboard.people.permissions import ENTERED, SIGNED_IN
     from judgeboard.people.roster import add_person
 
     origin = SIGNED_IN if "@" in address else ENTERED
-    person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
-    click.echo(
-        f"{person.name} may sign in, as {person.role}" if origin == SIGNED_IN else f"{person.name} was added again"
+    try:
+        person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
+    except NotFound as error:  # people sign in
+        command = options.same_command(instead={address: f"{address.casefold()}@example.org"})
+        raise NotFound(f"{error}, for example: `{command}`") from None
+    signs_in = f"{person.name} may sign in, as {person.role}"
+    options.echo(signs_in if origin == SIGNED_IN else f"{person.name} was added. {comes_words([person.name])}")
+
+
+def comes_words(names: Sequence[str]) -> str:
+    """Return how people without an address open the pages."""
+    return f"To review, {' and '.join(names)} {'opens' if len(names) == 1 else 'open'} the pages and " + (
+        "enters this name." if len(names) == 1 else "enter their names."
     )
 
 
@@ -157,7 +170,7 @@ def people_list() -> None:
         for line in people
     ]
     options.show(
-        {"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add E-MAIL --role admin`"]
+        {"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"]
     )
 
 

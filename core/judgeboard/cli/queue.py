@@ -1,5 +1,6 @@
 """The commands of ``judgeboard queue`` that create, assign, close, list, export and merge queues."""
 
+import difflib
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -19,7 +20,9 @@ from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
+    from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
+    from judgeboard.store.reviewers import Reviewer
 
 
 def _share(name: str, words: str) -> Callable[[options.F], options.F]:
@@ -105,8 +108,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "assigned",
     metavar="NAMES",
     help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue must name "
-    "them, and hides its answers from them until they have reviewed them. Only a blind queue accepts new names; for "
-    "other queues, use `queue assign`.",
+    "them, and hides its answers from them until they have reviewed them. Where nobody signs in, new names are invited.",
 )
 @options.with_default(
     "--grades",
@@ -174,7 +176,6 @@ def create(
     """
     from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema
-    from judgeboard.people.roster import people_named
     from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import NoPeople, QueueRules, check_people, create_queue, orders_of, unknown_values
 
@@ -202,10 +203,8 @@ def create(
     if assigned:
         options.reviewer(store)  # stores this user, who may be in --assign
     try:
-        people = people_named(store, options.listed(assigned or ""), new=queue_rules.blind)
+        people, invited = _people(store, options.listed(assigned or ""))
         check_people(queue_rules, people)
-    except NotFound as error:
-        raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     except NoPeople as error:
         command = options.same_command("--assign", options.actor())
         raise BadInput(f"{error}, for example to yourself: `{command}`") from error
@@ -219,12 +218,49 @@ def create(
     for sentence in warnings:
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
-    names = {"assigned_to": [person.name for person in people]}
-    yours = [f"{name} is assigned to you. To add people: `judgeboard queue assign`"] if is_yours else []
-    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours])
+    names = {"assigned_to": [person.name for person in people], "invited": invited}
+    yours = [f"{name} is assigned to you. To add people: `judgeboard queue assign {shlex.quote(name)} NAMES`"] if is_yours else []
+    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)
+
+
+def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
+    """Return the people with these names, and the names of those who were unknown and are invited.
+
+    Raises NotFound, with the command that adds them, for unknown people where people sign in.
+    """
+    from judgeboard.people.roster import list_people, people_named
+    from judgeboard.store.reviewers import people_sign_in
+
+    with store.reading() as connection:
+        known, sign_in = {line.person.id for line in list_people(connection)}, people_sign_in(connection)
+    people = []
+    for name in names:
+        new = not sign_in or name.casefold().startswith("cli:")
+        try:
+            people += people_named(store, [name], new=new, by=options.actor())
+        except NotFound as error:
+            if "`" in str(error):  # an address, with the command that adds it
+                raise
+            raise NotFound(f"{error}. To add a person: `judgeboard people add ann@example.org`") from None
+    people = list(dict.fromkeys(people))
+    return people, [person.name for person in people if person.id not in known and person.origin != "cli"]
+
+
+def _invited_lines(store: "Store", invited: Sequence[str]) -> list[str]:
+    from judgeboard.cli.administration import comes_words
+    from judgeboard.people.roster import list_people
+
+    if not invited:
+        return []
+    with store.reading() as connection:
+        known = {line.person.name for line in list_people(connection)} - {*invited}
+    new = f"{invited[0]} is" if len(invited) == 1 else f"{' and '.join(invited)} are"
+    alike = sorted({each for name in invited for each in difflib.get_close_matches(name, known, n=1)})
+    similar = f" A similar name was known before: {', '.join(alike)}." if alike else ""
+    return [f"{new} new here, and invited. {comes_words(invited)}{similar}"]
 
 
 def _created_lines(created: "CreatedQueue") -> Iterator[str]:
@@ -283,11 +319,13 @@ def assign(name: str, people: str, remove: str | None) -> None:
         raise BadInput("name the people to assign the queue to, or use --remove NAMES")
     store = options.open_store()
     removed_people = people_named(store, removed, new=False)
-    queue = assign_queue(store, name, by=options.actor(), add=people_named(store, add), remove=removed_people)
+    added, invited = _people(store, add)
+    queue = assign_queue(store, name, by=options.actor(), add=added, remove=removed_people)
     with store.reading() as connection:
         names = [person.name for person in assignees(connection, queue.id)]
     options.show(
-        {"queue": queue.name, "assigned_to": names}, [f"{queue.name} is assigned to {', '.join(names) or 'everybody'}"]
+        {"queue": queue.name, "assigned_to": names, "invited": invited},
+        [f"{queue.name} is assigned to {', '.join(names) or 'everybody'}", *_invited_lines(store, invited)],
     )
 
 
