@@ -36,7 +36,8 @@ def people_command() -> None:
 
 
 @options.command(
-    "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False)
+    "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False
+)
 @click.argument("address", metavar="E-MAIL|NAME")
 @options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
 def people_add(address: str, role: str) -> None:
@@ -169,9 +170,7 @@ def people_list() -> None:
         + (f"last seen {line.last_seen:%Y-%m-%d %H:%M} UTC" if line.last_seen else "never seen")
         for line in people
     ]
-    options.show(
-        {"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"]
-    )
+    options.show({"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"])
 
 
 @options.command(

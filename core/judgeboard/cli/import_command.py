@@ -53,7 +53,7 @@ def kind_lines() -> str:
     "judgeboard import --kind grades grades.csv --map-value label:ok=grounded --map-value label:nok=hallucinated",
     "judgeboard import --kind pairs arena.jsonl.gz",
     "judgeboard import undo",
-    cls=options.CommandOfFiles,
+    cls=options.CommandWithArguments,
     json=False,
     help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
 

@@ -1,6 +1,7 @@
 """Options and terminal output that all commands share."""
 
 import getpass
+import itertools
 import math
 import os
 import re
@@ -158,8 +159,11 @@ def group(
     return decorate
 
 
-class CommandOfFiles(click.Group):
-    """A command whose arguments are files, with subcommands: the first word may name one. ./undo is always a file."""
+class CommandWithArguments(click.Group):
+    """A command with arguments and subcommands: the first word may name a subcommand.
+
+    A file with the name of a subcommand is written ./undo.
+    """
 
     allow_interspersed_args = True
 
@@ -291,6 +295,14 @@ def chosen_database() -> str | None:
     return None if context is None else context.meta.get("db")
 
 
+def typed_database() -> str | None:
+    """Return the value of ``--db``, also for a command line that click could not read."""
+    words = list(click.get_current_context().meta.get("words", ()))
+    values = [word.removeprefix("--db=") for word in words if word.startswith("--db=")]
+    values += [after for word, after in itertools.pairwise(words) if word == "--db"]
+    return chosen_database() or (values[-1] if values else None)
+
+
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command; it is closed when the command ends."""
     from judgeboard.store.engine import database_url, open_store
@@ -314,7 +326,8 @@ def as_json() -> bool:
 def same_command(*more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()) -> str:
     """Return the command that the user typed, with more options, for a message; passwords in it are masked.
 
-    ``instead`` has other words for typed words. ``without`` are options to leave out, with their values.
+    ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are options to leave out,
+    with their values.
     """
     from judgeboard.settings import masked
 
@@ -329,9 +342,10 @@ def same_command(*more: str, instead: Mapping[str, str] | None = None, without: 
             if not equals and name not in flags:
                 next(typed, None)  # its value
         elif equals and name.startswith("-"):  # --to=phoenix
-            words.append(f"{other.get(name, name)}={masked(other.get(value, value))}")
+            option, new_value = other.get(name, name), masked(other.get(value, value))
+            words.append(f"{option}={new_value}" if option else new_value)
         else:
-            words.append(masked(other.get(word, word)))
+            words += map(masked, other[word].split() if word in other else [word])
     return shlex.join(["judgeboard", *words, *more])
 
 
@@ -339,7 +353,7 @@ def completed(commands: str) -> str:
     """Return commands of this program, each with the ``--db`` that the user gave."""
     from judgeboard.settings import masked
 
-    db = chosen_database()
+    db = typed_database()
     return with_db(commands, None if db is None else masked(db))
 
 

@@ -108,7 +108,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "assigned",
     metavar="NAMES",
     help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue must name "
-    "them, and hides its answers from them until they have reviewed them. Where nobody signs in, new names are invited.",
+    "them, and hides its answers from them until they have reviewed them. "
+    "New names are invited where nobody signs in.",
 )
 @options.with_default(
     "--grades",
@@ -219,7 +220,11 @@ def create(
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people], "invited": invited}
-    yours = [f"{name} is assigned to you. To add people: `judgeboard queue assign {shlex.quote(name)} NAMES`"] if is_yours else []
+    yours = (
+        [f"{name} is assigned to you. To add people: `judgeboard queue assign {shlex.quote(name)} NAMES`"]
+        if is_yours
+        else []
+    )
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}

@@ -30,15 +30,28 @@ if TYPE_CHECKING:
 
 
 @options.group(
-    "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
+    "judgeboard versions",
+    'judgeboard versions retire "rag v1"',
+    'judgeboard versions restore "rag v1"',
+    invoke_without_command=True,
 )
-def versions_command() -> None:
-    """List, retire and restore judge versions. A version never changes, and its judgments are kept."""
+@click.pass_context
+def versions_command(context: click.Context) -> None:
+    """List, retire and restore judge versions. Without a command, list them.
+
+    A version never changes, and its judgments are kept.
+    """
+    if context.invoked_subcommand is None:
+        _list_versions()
 
 
 @options.command("judgeboard versions list --json", group=versions_command)
 def versions_list() -> None:
     """List all judge versions by name and number."""
+    _list_versions()
+
+
+def _list_versions() -> None:
     from judgeboard.store.judge_versions import list_versions, retired_versions
 
     with options.open_store().reading() as connection:

@@ -215,7 +215,8 @@ def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = 
     a person who enters a new name on a page takes over the imported reviews of the author with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
-    ``by`` is who invites a new person; without it, the person came and is seen now. Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
+    ``by`` is who invites a new person; without it, the person came and is seen now. Raises BadInput if the name is
+    empty, longer than 80 characters or not printable, or no admin added this person.
     """
     tidy = checked_name(name)
     with store.reading() as connection:
@@ -224,7 +225,9 @@ def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = 
     if known is not None:
         return known
     if origin == SIGNED_IN:
-        raise BadInput(f"{tidy} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(tidy)}`")
+        raise BadInput(
+            f"{tidy} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(tidy)}`"
+        )
     with store.writing() as connection:
         lock_names(connection)
         known = find_reviewer(connection, origin, tidy)
@@ -283,11 +286,14 @@ def _person(store: Store, name: str, new: bool, by: Actor | None) -> Reviewer:
                 return known
         people = [] if new else [line.person.name for line in list_people(connection) if line.role is not Role.NONE]
     if "@" in name and "cli" not in origins:
-        add = f"`judgeboard people add {shlex.quote(name)}`"
-        raise NotFound(f"{name} is not a person here. An admin can add them: {add}")
+        raise NotFound(_unknown(name))
     if not new:
         raise NotFound(f"nobody is named {name!r}; known: {some_of(people)}")
     return ensure_reviewer(store, origins[-1], name, by=by)
+
+
+def _unknown(address: str) -> str:
+    return f"{address} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(address)}`"
 
 
 def turn_away(store: Store) -> None:

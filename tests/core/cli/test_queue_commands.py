@@ -119,8 +119,8 @@ def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) ->
 def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1)
     assert (
-        "Marra is new here, and invited. To review, Marra opens the pages and enters this name. A similar name was known "
-        "before: Mara.\n" in typed("lead", "queue", "create", "misspelt", "--assign", "Marra")
+        "Marra is new here, and invited. To review, Marra opens the pages and enters this name. A similar name was "
+        "known before: Mara.\n" in typed("lead", "queue", "create", "misspelt", "--assign", "Marra")
     )
     typed("ann", "queue", "create", "other", "--assign", "cli:ann")
     typed("lead", "queue", "create", "q", "--assign", "mara, cli:ann")
