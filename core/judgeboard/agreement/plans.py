@@ -187,7 +187,7 @@ def plans_for_rate(
     """
     source = LabelledAnswers(connection, version, scores=False)
     if not len(source.answers.response_ids):
-        raise BadInput("a plan needs answers: import some, and judge them")
+        raise BadInput("a plan needs judged answers: `judgeboard judge --judge lexical`")
     pilot = _pilot(source.sample())
     start = LabelPlan(
         "rate",

@@ -12,7 +12,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 from judgeboard.domain import ROLES, Role
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.formats.files import FORMATS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -251,11 +251,12 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
 @click.option(
     "-o",
     "--output",
-    required=True,
     metavar="FILE",
     help="Output file; - for standard output. For `export all`: a folder.",
 )
-def export_command(table: str | None, shape: str | None, where: RowFilter, format_: str | None, output: str) -> None:
+def export_command(
+    table: str | None, shape: str | None, where: RowFilter, format_: str | None, output: str | None
+) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
     A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
@@ -264,17 +265,18 @@ def export_command(table: str | None, shape: str | None, where: RowFilter, forma
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
 
-    if (table is None) == (shape is None):
-        raise click.UsageError("Give either a table to export, or --as with the shape of a dataset.")
+    output = _output_of(table, shape, output)
     if output == "-" and sys.stdout is None:
         raise BadInput("standard output is closed: use -o FILE")
     if shape is not None:
         if format_ is not None:
-            raise click.UsageError("--format is for tables: every dataset has its own format.")
+            command = options.same_command(without=["--format"])
+            raise BadInput(f"--format is for tables, and every dataset has its own format: `{command}`")
         _export_dataset(shape, where, output)
         return
     if where != RowFilter():
-        raise click.UsageError("--where selects the answers of a dataset: add --as.")
+        command = options.same_command("--as", "ragas", instead={str(table): ""})
+        raise BadInput(f"--where selects the answers of a dataset, which needs --as: `{command}`")
     store = options.open_store()
     format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
@@ -291,6 +293,20 @@ def export_command(table: str | None, shape: str | None, where: RowFilter, forma
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+
+
+def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
+    """Return the output; raise BadInput, with the command that works, without it or without one thing to export."""
+    if (table is None) == (shape is None):
+        why = "give either a table to export, or --as with the shape of a dataset"
+        if table is not None:
+            raise BadInput(f"{why}, for example: `{options.same_command(without=['--as'])}`")
+        more = ["responses"] if output else ["responses", "-o", "responses.jsonl"]
+        raise MissingOption(why, *more)
+    if output is not None:
+        return output
+    suggested = table if table == "all" else f"{table or shape}.jsonl"
+    raise MissingOption("name the output file with -o, or write to standard output with -o -", "-o", str(suggested))
 
 
 def _export_dataset(shape: str, where: RowFilter, output: str) -> None:

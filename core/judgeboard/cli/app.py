@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import click
 
-from judgeboard.cli.options import echo, example
-from judgeboard.errors import JudgeboardError
+from judgeboard.cli.options import echo, example, same_command
+from judgeboard.errors import JudgeboardError, MissingOption, UnknownName
 from judgeboard.settings import mask_logs, without_secrets
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
@@ -173,11 +173,31 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
+def _mended(error: Exception) -> str:
+    """Return the end of a message: the typed command as it would have worked."""
+    if isinstance(error, MissingOption) and _takes(error.add[0]):
+        return f", for example: `{same_command(*error.add)}`"
+    if isinstance(error, UnknownName):
+        return f"; for example: `{same_command(instead={error.wanted: error.known})}`"
+    return ""
+
+
+def _takes(word: str) -> bool:
+    """Return whether the typed command has this option; an argument fits every command."""
+    context = click.get_current_context()
+    command: click.Command = root
+    for name in context.meta["words"]:
+        if not isinstance(command, click.Group) or (found := command.get_command(context, name)) is None:
+            break
+        command = found
+    return not word.startswith("-") or any(word in parameter.opts for parameter in command.params)
+
+
 def _failed(error: Exception, *, debug: bool) -> int:
     if debug:
         sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
-        text = " ".join(_words(error).split()) or type(error).__name__
+        text = " ".join((_words(error) + _mended(error)).split()) or type(error).__name__
         hint = "" if isinstance(error, JudgeboardError) else f" ({type(error).__name__}; --debug shows where)"
         echo(f"judgeboard: {without_secrets(text)}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

@@ -142,6 +142,12 @@ def _extra(context: click.Context) -> list[str]:
         return []
 
 
+def other_version(version: str) -> str | None:
+    """Return the title of the judge version to compare with this one; None if there is no other."""
+    others = [title for title in _first(_by_interest, 10) if not title.startswith(version)]
+    return others[0] if others else None
+
+
 def _as_options(context: click.Context) -> str | None:
     """Return the typed command with its extra words as options: a filter, a judge version, a kind of judge."""
     extra = _extra(context)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import asking, options
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -220,11 +220,11 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
     if recorded != (chosen["supreme_version"] is not None):
         raise BadInput("give --recorded and --supreme-version together, or --supreme-model")
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
-        raise BadInput(
-            "the supreme judge needs a model: give --supreme-model NAME, or recorded replies with --replies FILE"
-        )
+        why = "the supreme judge needs a model: give --supreme-model NAME, or recorded replies with --replies FILE"
+        raise MissingOption(why, "--supreme-model", "gpt-4o")
     if chosen["kind"] is not None and chosen["approach"] != "2":
-        raise BadInput("--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself")
+        why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
+        raise MissingOption(why, "--approach", "2")
 
 
 def report_lines(report: "AuditReport") -> Iterator[str]:

@@ -18,7 +18,7 @@ from judgeboard.cli.asking import (
     to_continue,
     warned,
 )
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, money
@@ -118,7 +118,8 @@ def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str
     if len(set(models)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {jury!r}")
     if chosen.get("model"):
-        raise BadInput("--jury already names the models: remove --model")
+        command = options.same_command(without=["--model"])
+        raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
     # One name per member: under a shared name, a later member would become the next version of an earlier one.
     return [chosen | {"model": model, "name": f"{kind} {model}"} for model in models]
 
@@ -214,9 +215,17 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
     Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
     """
     from judgeboard.methods.repeats import repeats_report
+    from judgeboard.store.judge_versions import versions_asked_again
 
     if (judge_version is None) == (name is None):
-        raise BadInput("choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
+        why = "choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions"
+        if name is not None:
+            raise BadInput(f"{why}, for example: `{options.same_command(without=['--judge-version'])}`")
+        with options.open_store().reading() as connection:
+            versions = versions_asked_again(connection)
+        if not versions:
+            raise BadInput("no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`")
+        raise MissingOption(why, "--judge-version", versions[0].title)
     with options.seen(options.open_store()).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name, where=where)
     options.show(report, repeats_lines(report))
@@ -269,7 +278,7 @@ def jury_command(recorded: bool, members: str, unit: str, name: str | None, wher
     from judgeboard.methods.jury import compare_by_jury, judge_by_jury
 
     if not recorded:
-        raise BadInput("add --recorded to combine stored verdicts. To ask a jury: `judgeboard judge --jury M1,M2,M3`")
+        raise MissingOption("to combine stored verdicts, add --recorded", "--recorded")
     store = options.open_store()
     if unit == "pairs":
         pairs = compare_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.queue_reviewing import queue_command
 from judgeboard.domain import QueueOrder
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text
@@ -183,7 +183,7 @@ def create(
     if plan is not None:
         _check_plan(plan, judge_versions, preset, rules["max_items"])
     elif judge_versions:
-        raise BadInput("--judge-version needs --plan")
+        raise MissingOption("--judge-version needs --plan", "--plan", "rate", "--n", "200")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))
     rules |= {
@@ -282,7 +282,7 @@ def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, ma
     if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
         raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
     if max_items is None:
-        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
+        raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
     if preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
         raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
 
@@ -321,7 +321,8 @@ def assign(name: str, people: str, remove: str | None) -> None:
 
     add, removed = options.listed(people), options.listed(remove or "")
     if not add and not removed:
-        raise BadInput("name the people to assign the queue to, or use --remove NAMES")
+        why = "name the people to assign the queue to, or use --remove NAMES"
+        raise MissingOption(why, options.actor())
     store = options.open_store()
     removed_people = people_named(store, removed, new=False)
     added, invited = _people(store, add)

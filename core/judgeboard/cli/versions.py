@@ -1,6 +1,6 @@
 """The commands `versions`, `versus`, `ab`, `align` and `anchors`: which version is better, and does a judge drift?"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
+    EXAMPLE_MODEL,
     call_options,
     chosen_kind,
     judge_kind,
@@ -18,7 +19,7 @@ from judgeboard.cli.asking import (
     stored_judge_options,
 )
 from judgeboard.cli.judge import summary_lines
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     from judgeboard.agreement.versus import compare_versions
 
     if len(judge_versions) != 2:
-        raise BadInput("versus compares two judge versions: give --judge-version twice")
+        raise _one_version(judge_versions)
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, *judge_versions, within=within)
     options.show(result, _version_lines(result))
@@ -159,6 +160,14 @@ def ab_command(a: str, b: str, judge_version: str | None, by: Literal["query_typ
         result = compare_sources(connection, a, b, judge_version=judge_version, by=by, within=within)
     options.show(result, _source_lines(result))
     return result.exit_code
+
+
+def _one_version(given: Sequence[str]) -> BadInput:
+    from judgeboard.cli.corrections import other_version
+
+    other = None if len(given) > 1 else other_version(given[0])
+    why = "versus compares two judge versions: give --judge-version twice"
+    return BadInput(why) if other is None else MissingOption(why, "--judge-version", other)
 
 
 def _version_lines(result: "VersionsCompared") -> Iterator[str]:
@@ -280,7 +289,7 @@ def align_command(
         options.suggest("prompt", accepted.title)
         return 0
     if chosen["model"] is None:
-        raise BadInput("--model is required, except with --accept")
+        raise MissingOption("--model is required, except with --accept", "--model", EXAMPLE_MODEL)
     shared = {name: chosen[name] for name in ("replies", "concurrency", "prices", "timeout_s")}
     model = {name: chosen[name] for name in ("model", "provider", "base_url")} | shared
     store = options.open_store()
