@@ -69,10 +69,10 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed; 2: the
-    run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
+    To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no
+    reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
-    from judgeboard.health.family import selection_warning
+    from judgeboard.health.family import run_warning
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
     from judgeboard.runs.judging import judge_pending, make_judge
@@ -86,13 +86,16 @@ def judge_command(
     described = _jury_members(jury, chosen, kind) if jury else [chosen]
     make = partial(make_judge, kind)
     judges = [make(**each | last_address_options(store, make, each)) for each in described]
-    warnings = warned(selection_warning(store, judge.version.model, where) for judge in judges)
+    warnings: dict[str, list[str]] = {"warnings": []}
 
     def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
         with run_options(chosen["concurrency"], most) as run:
             if repeats:
-                return judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
-            return judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+                summary = judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
+            else:
+                summary = judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+        warnings["warnings"] += warned([run_warning(store, judge.version.model, summary.run_id)])["warnings"]
+        return summary
 
     if jury:
         return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=chosen["name"])

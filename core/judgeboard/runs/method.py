@@ -132,12 +132,12 @@ class RunAccount(AskCounts):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of every command that asks: 0 done, 1 some calls failed, 2 stopped, 130 Ctrl-C."""
+        """The exit code of a command that asks: 0 done, 1 a call failed or no reply is usable, 2 stopped, 130 Ctrl-C."""
         if self.state is RunState.INTERRUPTED or self.why_stopped == INTERRUPTED:
             return CTRL_C
         if self.state is RunState.STOPPED:
             return STOPPED
-        return SOME_FAILED if self.error else DONE
+        return SOME_FAILED if self.error or (self.asked and not self.ok) else DONE
 
 
 def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:

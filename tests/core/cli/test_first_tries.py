@@ -119,12 +119,11 @@ def test_a_refusal_ends_with_the_command_of_this_database(
 def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = {
-        "query": "How long is a rope? " * 20,
-        "answer": "Bananas are yellow.",
-        "passages": ("A rope is 60 m long.",),
-    }
-    answers = [Response(source="log", external_id=f"a{number}", **texts) for number in range(3)]
+    question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
+    answers = [
+        Response(source="log", external_id=f"a{n}", query=question, answer="Bananas are yellow.", passages=passages)
+        for n in range(3)
+    ]
     with sqlite_store.writing() as connection:
         store_responses(connection, answers)
     db = ["--db", address(sqlite_store)]
