@@ -132,7 +132,7 @@ class RunAccount(AskCounts):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command that asks: 0 done, 1 a call failed or no reply is usable, 2 stopped, 130 Ctrl-C."""
+        """The exit code of commands that ask: 0 done, 1 a call failed or no reply is usable, 2 stopped; 130 Ctrl-C."""
         if self.state is RunState.INTERRUPTED or self.why_stopped == INTERRUPTED:
             return CTRL_C
         if self.state is RunState.STOPPED:
