@@ -137,7 +137,8 @@ class RunAccount(AskCounts):
             return CTRL_C
         if self.state is RunState.STOPPED:
             return STOPPED
-        return SOME_FAILED if self.error or (self.asked and not self.ok) else DONE
+        none_usable = self.run_id is not None and self.asked and not self.ok  # a recording without one is no failure
+        return SOME_FAILED if self.error or none_usable else DONE
 
 
 def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:
