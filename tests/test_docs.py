@@ -20,7 +20,7 @@ import yaml
 import judgeboard
 from judgeboard import errors
 from judgeboard.cli.app import root
-from judgeboard.cli.options import CommandOfFiles
+from judgeboard.cli.options import CommandWithArguments
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -97,14 +97,14 @@ def refusal(line: str) -> str | None:
     command: click.Command | None = root
     path: list[str] = []
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        if isinstance(command, CommandOfFiles) and words[0] not in command.commands:
+        if isinstance(command, CommandWithArguments) and words[0] not in command.commands:
             break
         path.append(words.pop(0))
         command = command.get_command(click.Context(command), path[-1])
     if command is None:
         return f"there is no command {' '.join(path)}"
     named_alone = not words and path  # "`judgeboard import` creates a database"
-    if named_alone or (isinstance(command, click.Group) and not isinstance(command, CommandOfFiles)):
+    if named_alone or (isinstance(command, click.Group) and not isinstance(command, CommandWithArguments)):
         return None
     try:
         command.make_context(path[-1], words)

@@ -13,6 +13,15 @@ class BadInput(JudgeboardError):
     """A value, a filter, a file or an option cannot be used."""
 
 
+class MissingOption(BadInput):
+    """An option is missing. ``add`` are the words with which a command line would work."""
+
+    def __init__(self, message: str, *add: str) -> None:
+        """Make the error from its text and these words."""
+        super().__init__(message)
+        self.add = add
+
+
 class AddressUnknown(BadInput):
     """An earlier release stored only the host of the last address of a judge version."""
 
@@ -56,6 +65,15 @@ class DamagedDatabase(JudgeboardError):
 
 class NotFound(JudgeboardError):
     """There is no response, flag, judge version, run or job with this id."""
+
+
+class UnknownName(NotFound):
+    """Nothing has the name ``wanted``. ``known`` is a similar name that exists."""
+
+    def __init__(self, message: str, wanted: str, known: str) -> None:
+        """Make the error from its text and both names."""
+        super().__init__(message)
+        self.wanted, self.known = wanted, known
 
 
 class DecisionRefused(JudgeboardError):

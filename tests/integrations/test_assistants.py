@@ -215,7 +215,7 @@ def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tool
         review(url, len(printed))
         assert open_flags(store) == 0
         for name, address, scores in (("phoenix", in_phoenix_at, in_phoenix), ("mlflow", in_mlflow_at, in_mlflow)):
-            push = ("push", "--to", name, "--address", address, "--db", database)
+            push = ("push", name, "--url", address, "--db", database)
             for row in stored.values():
                 place = (address, row.external_id, row.extra["span_id"])
                 # The tools store spans some time after they took them; what they refused is pushed again.

@@ -193,7 +193,7 @@ def plans_for_rate(
     """
     source = LabelledAnswers(connection, version, scores=False)
     if not len(source.answers.response_ids):
-        raise BadInput("a plan needs answers: import some, and judge them")
+        raise BadInput("a plan needs judged answers: `judgeboard judge --judge lexical`")
     source.check_nothing_hidden("a plan")
     pilot = _pilot(source.sample())
     start = LabelPlan(

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -11,7 +12,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 from judgeboard.domain import ROLES, Role
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.formats.files import FORMATS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -26,28 +27,41 @@ _ROLE_HELP = "Role of the person. Each role has all permissions of the roles bef
 
 @options.group(
     "judgeboard people add ann@example.org --role lead",
+    "judgeboard people add Mara",
     "judgeboard people role ann@example.org admin",
     "judgeboard people list",
 )
 def people_command() -> None:
-    """Manage the people who may sign in. JUDGEBOARD_ADMIN names the first admin."""
+    """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin."""
 
 
-@options.command("judgeboard people add ann@example.org --role lead", group=people_command, json=False)
-@click.argument("address", metavar="E-MAIL")
-@options.with_default("--role", type=_ROLE, default="reviewer", help=_ROLE_HELP)
+@options.command(
+    "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False
+)
+@click.argument("address", metavar="E-MAIL|NAME")
+@options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
 def people_add(address: str, role: str) -> None:
-    """Allow the person with this e-mail address to sign in.
+    """Allow the person with this e-mail address to sign in, or add a NAME where nobody signs in.
 
-    The name of a removed person who had entered it on a page adds this person again.
+    A person without an address enters the NAME on the pages. Removed people can be added again.
     """
     from judgeboard.people.permissions import ENTERED, SIGNED_IN
     from judgeboard.people.roster import add_person
 
     origin = SIGNED_IN if "@" in address else ENTERED
-    person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
-    click.echo(
-        f"{person.name} may sign in, as {person.role}" if origin == SIGNED_IN else f"{person.name} was added again"
+    try:
+        person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
+    except NotFound as error:  # people sign in
+        command = options.same_command(instead={address: f"{address.casefold()}@example.org"})
+        raise NotFound(f"{error}, for example: `{command}`") from None
+    signs_in = f"{person.name} may sign in, as {person.role}"
+    options.echo(signs_in if origin == SIGNED_IN else f"{person.name} was added. {comes_words([person.name])}")
+
+
+def comes_words(names: Sequence[str]) -> str:
+    """Return how people without an address open the pages."""
+    return f"To review, {' and '.join(names)} {'opens' if len(names) == 1 else 'open'} the pages and " + (
+        "enters this name." if len(names) == 1 else "enter their names."
     )
 
 
@@ -156,9 +170,7 @@ def people_list() -> None:
         + (f"last seen {line.last_seen:%Y-%m-%d %H:%M} UTC" if line.last_seen else "never seen")
         for line in people
     ]
-    options.show(
-        {"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add E-MAIL --role admin`"]
-    )
+    options.show({"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"])
 
 
 @options.command(
@@ -239,11 +251,12 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
 @click.option(
     "-o",
     "--output",
-    required=True,
     metavar="FILE",
     help="Output file; - for standard output. For `export all`: a folder.",
 )
-def export_command(table: str | None, shape: str | None, where: RowFilter, format_: str | None, output: str) -> None:
+def export_command(
+    table: str | None, shape: str | None, where: RowFilter, format_: str | None, output: str | None
+) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
     A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
@@ -252,17 +265,18 @@ def export_command(table: str | None, shape: str | None, where: RowFilter, forma
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
 
-    if (table is None) == (shape is None):
-        raise click.UsageError("Give either a table to export, or --as with the shape of a dataset.")
+    output = _output_of(table, shape, output)
     if output == "-" and sys.stdout is None:
         raise BadInput("standard output is closed: use -o FILE")
     if shape is not None:
         if format_ is not None:
-            raise click.UsageError("--format is for tables: every dataset has its own format.")
+            command = options.same_command(without=["--format"])
+            raise BadInput(f"--format is for tables, and every dataset has its own format: `{command}`")
         _export_dataset(shape, where, output)
         return
     if where != RowFilter():
-        raise click.UsageError("--where selects the answers of a dataset: add --as.")
+        command = options.same_command("--as", "ragas", instead={str(table): ""})
+        raise BadInput(f"--where selects the answers of a dataset, which needs --as: `{command}`")
     store = options.open_store()
     format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
@@ -279,6 +293,20 @@ def export_command(table: str | None, shape: str | None, where: RowFilter, forma
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+
+
+def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
+    """Return the output; raise BadInput, with the command that works, without it or without one thing to export."""
+    if (table is None) == (shape is None):
+        why = "give either a table to export, or --as with the shape of a dataset"
+        if table is not None:
+            raise BadInput(f"{why}, for example: `{options.same_command(without=['--as'])}`")
+        more = ["responses"] if output else ["responses", "-o", "responses.jsonl"]
+        raise MissingOption(why, *more)
+    if output is not None:
+        return output
+    suggested = table if table == "all" else f"{table or shape}.jsonl"
+    raise MissingOption("name the output file with -o, or write to standard output with -o -", "-o", str(suggested))
 
 
 def _export_dataset(shape: str, where: RowFilter, output: str) -> None:

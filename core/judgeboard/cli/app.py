@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import click
 
-from judgeboard.cli.options import echo, example
-from judgeboard.errors import JudgeboardError
+from judgeboard.cli.options import echo, example, same_command
+from judgeboard.errors import JudgeboardError, MissingOption, UnknownName
 from judgeboard.settings import mask_logs, without_secrets
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
@@ -110,7 +110,7 @@ class CommandsOnDemand(click.Group):
         "judgeboard quickstart log.jsonl", "judgeboard import log.jsonl", "judgeboard judge --judge lexical"
     ),
 )
-@click.version_option(package_name="judgeboard")
+@click.version_option(package_name="judgeboard", prog_name="judgeboard")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback if an error occurs.")
 def root() -> None:
     """Judgeboard checks an LLM judge against people. To try it with sample data, run: judgeboard demo."""
@@ -132,10 +132,7 @@ def run(arguments: Sequence[str]) -> int:
         except click.ClickException as error:
             if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.info_name in DELETING:
                 error = click.NoSuchOption(error.option_name, ctx=error.ctx)
-            error.show()
-            if isinstance(error, click.MissingParameter) and error.ctx is not None:
-                examples = (error.ctx.command.epilog or "").partition("Example:\n")[2]
-                echo(f"For example: {examples.partition(chr(10))[0].strip()}", err=True)
+            _refused(error, words)
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
             click.echo("stopped", err=True)
@@ -147,6 +144,20 @@ def run(arguments: Sequence[str]) -> int:
         except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
             return _failed(error, debug=debug)
     return result if isinstance(result, int) else 0
+
+
+def _refused(error: click.ClickException, words: Sequence[str]) -> None:
+    """Print why a command line is refused, and the command that would have worked."""
+    from judgeboard.cli.corrections import correction, renamed
+
+    if (instead := renamed(error)) is not None:
+        echo(f"Error: {instead}", err=True)
+    else:
+        error.show()
+    if isinstance(error, click.UsageError) and not DELETING.intersection(words):
+        command = correction(error)
+        if command is not None:
+            echo(f"For example: `{command}`", err=True)
 
 
 def _words(error: Exception) -> str:
@@ -162,11 +173,31 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
+def _mended(error: Exception) -> str:
+    """Return the end of a message: the typed command as it would have worked."""
+    if isinstance(error, MissingOption) and _takes(error.add[0]):
+        return f", for example: `{same_command(*error.add)}`"
+    if isinstance(error, UnknownName):
+        return f"; for example: `{same_command(instead={error.wanted: error.known})}`"
+    return ""
+
+
+def _takes(word: str) -> bool:
+    """Return whether the typed command has this option; an argument fits every command."""
+    context = click.get_current_context()
+    command: click.Command = root
+    for name in context.meta["words"]:
+        if not isinstance(command, click.Group) or (found := command.get_command(context, name)) is None:
+            break
+        command = found
+    return not word.startswith("-") or any(word in parameter.opts for parameter in command.params)
+
+
 def _failed(error: Exception, *, debug: bool) -> int:
     if debug:
         sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
-        text = " ".join(_words(error).split()) or type(error).__name__
+        text = " ".join((_words(error) + _mended(error)).split()) or type(error).__name__
         hint = "" if isinstance(error, JudgeboardError) else f" ({type(error).__name__}; --debug shows where)"
         echo(f"judgeboard: {without_secrets(text)}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

@@ -1,5 +1,6 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
+import difflib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -164,6 +165,41 @@ generator_options: Callable[[F], F] = decorator(
         help="Use recorded answers instead of a model: a JSONL file with response_id and raw.",
     ),
 )
+
+
+EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
+
+
+def judge_kind(help_text: str) -> Callable[[F], F]:
+    """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
+    return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} Default: rag if a model is given.")
+
+
+def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = False) -> str:
+    """Return the kind of judge. Without ``--judge`` it is rag if a model is given, and rubric if also a rubric is.
+
+    A model in the environment is not enough: it is easily forgotten, and its calls cost money. A jury has models.
+
+    Raises:
+        BadInput: The kind is unknown, or neither it nor a model is given.
+    """
+    from judgeboard.judges.kinds import JUDGES
+    from judgeboard.settings import load_settings
+
+    if kind is None and (jury or chosen.get("model") or chosen.get("replies")):
+        return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"
+    if kind is None:
+        for_a_model = any(chosen.get(name) for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain"))
+        likely = ("--judge", "rag" if load_settings().model else "lexical")
+        command = options.same_command(*(("--model", EXAMPLE_MODEL) if for_a_model else likely))
+        raise BadInput(f"choose a judge, or give --model NAME, for example: `{command}`")
+    if kind not in JUDGES:
+        near = difflib.get_close_matches(kind, JUDGES, n=1) or ["rag" if chosen.get("model") else "lexical"]
+        command = options.same_command(instead={kind: near[0]})
+        raise BadInput(
+            f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}, for example: `{command}`"
+        )
+    return kind
 
 
 @contextmanager

@@ -91,9 +91,13 @@ def compare_command(
 
     ways = (source_a is not None or source_b is not None, file is not None, recorded)
     if sum(ways) != 1 or (source_a is None) != (source_b is None):
-        raise BadInput("choose the pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded")
+        why = "choose the pairs: --a SOURCE with --b SOURCE, or --pairs FILE, or --recorded"
+        command = options.same_command(*([] if recorded else ["--recorded"]), without=["--a", "--b", "--pairs"])
+        raise BadInput(f"{why}, for example: `{command}`")
     if judge_version is not None and not recorded:
-        raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
+        why = "--judge-version needs --recorded. To ask a judge, give --model"
+        command = options.same_command("--recorded", without=["--model"])
+        raise BadInput(f"{why}, for example: `{command}`")
     if recorded:
         nobody_asked(context, "domain", "source")
     if file is not None:
@@ -258,11 +262,15 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     if context.invoked_subcommand is not None:
         return None
     if recorded == (chosen["pairs"] is not None):
-        raise BadInput("give --pairs FILE to ask a judge, or --recorded to measure stored samples")
+        why = "give --pairs FILE to ask a judge, or --recorded to measure stored samples"
+        command = options.same_command(*([] if recorded else ["--recorded"]), without=["--pairs"])
+        raise BadInput(f"{why}, for example: `{command}`")
     if recorded:
         nobody_asked(context, "limit", "yes")
     elif chosen["judge_version"] is not None:
-        raise BadInput("--judge-version needs --recorded. To ask a judge, give --model.")
+        why = "--judge-version needs --recorded. To ask a judge, give --model"
+        command = options.same_command("--recorded", without=["--model"])
+        raise BadInput(f"{why}, for example: `{command}`")
     else:
         check_pairs(chosen["pairs"], chosen["source"])
     store = options.open_store(create=not recorded)

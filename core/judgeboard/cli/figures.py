@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import as_utc, counted, utc_day
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def agreement_command(
     from judgeboard.store.filters import RowFilter, describe
 
     if epsilon is not None and not alt_test:
-        raise BadInput("--epsilon needs --alt-test")
+        raise MissingOption("--epsilon needs --alt-test", "--alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     if schema is not None:
         of_schema = {name: chosen.pop(name) for name in ("small", "implied_labels", "where")}

@@ -1,26 +1,53 @@
 """The commands `flag` and `checks`: apply the flag rules, and define deterministic checks of logged answers."""
 
+import os
+import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.errors import BadInput
-from judgeboard.text import counted
+from judgeboard.errors import BadInput, MissingOption
+from judgeboard.reports.output import to_plain
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted, shortened
+
+if TYPE_CHECKING:
+    from judgeboard.store.listing import LinePage
+    from judgeboard.store.open_flags import QueueLine
+
+SHOWN = 50  # answers that are listed by default
 
 
-@options.command("judgeboard flag", json=False)
+@options.command("judgeboard flag", "judgeboard flag --list --where rule=low_groundedness --limit 20")
 @click.option("--yes", is_flag=True, help="Skip the confirmation before open flags are superseded.")
-def flag_command(*, yes: bool) -> None:
+@click.option(
+    "--list",
+    "listed",
+    is_flag=True,
+    help="List the answers with open flags, the worst first. Changes nothing. With JUDGEBOARD_URL, the address of the "
+    "pages, each line has the address of the answer.",
+)
+@options.where
+@click.option("--limit", type=click.IntRange(1, 10_000), help="With --list: maximum number of answers (default: 50).")
+def flag_command(*, yes: bool, listed: bool, where: RowFilter, limit: int | None) -> None:
     """Apply the flag rules to all answers again.
 
     Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
     flags are kept. An open flag is superseded if its reason no longer holds; the command asks first. If you change the
-    threshold back and run it again, these flags are raised again.
+    threshold back and run it again, these flags are raised again. --where selects answers of --list only.
     """
     from judgeboard.people.roster import flags_to_supersede, raise_flags
+    from judgeboard.store.overview import count_open_flags
 
+    if listed:
+        _list_flags(where, limit or SHOWN)
+        return
+    if where != RowFilter() or limit is not None:
+        raise MissingOption("--where and --limit select answers to list: add --list", "--list")
     store = options.open_store()
     if not yes and (superseded := flags_to_supersede(store)):
         question = f"{counted(superseded, 'open flag')} would be superseded: the reason no longer holds."
@@ -35,12 +62,40 @@ def flag_command(*, yes: bool) -> None:
         )
     others = summary.responses - summary.logged
     more = f" and {others:,} of pairs, suites, control answers or attempts" if others else ""
-    click.echo(
-        f"{counted(summary.logged, 'answer')} of the log{more}: "
-        f"{counted(summary.raised, 'flag')} raised, {summary.superseded:,} superseded"
+    with options.seen(store).reading() as connection:
+        is_open = count_open_flags(connection)
+    line = (
+        f"{counted(summary.logged, 'answer')} of the log{more}: {counted(summary.raised, 'new flag')}, "
+        f"{summary.superseded:,} superseded, {is_open:,} open"
     )
+    options.show(summary, [line, *(["To list the flagged answers: `judgeboard flag --list`"] if is_open else [])])
     queue = ("queue", "create", "flagged", "--where", "state=open")
     options.suggest(*(queue if summary.responses else options.FIRST_STEP))
+
+
+def _list_flags(where: RowFilter, limit: int) -> None:
+    from judgeboard.store.open_flags import queue_page
+
+    with options.seen(options.open_store()).reading() as connection:
+        page = queue_page(connection, where, limit=limit)
+    address = (os.environ.get("JUDGEBOARD_URL") or "").rstrip("/")
+    pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
+    none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
+    flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
+    options.show({"flags": flags, "total": page.total}, _flag_lines(page, pages) if page.lines else none, verbatim=True)
+    if page.total > len(page.lines) and not options.as_json():
+        click.echo(f"{page.total - len(page.lines):,} more: add --limit {page.total}", err=True)
+
+
+def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) -> Iterator[str]:
+    width = shutil.get_terminal_size().columns
+    for line in page.lines:
+        scores = {"groundedness": line.groundedness, "quality": line.quality}
+        words = ", ".join(f"{name} {value:.3g}" for name, value in scores.items() if value is not None) or "no score"
+        yield shortened(f"{line.external_id}  {words}  {' '.join((line.question or '').split())}", width)
+        yield f"    {' '.join(line.why)}"
+        if pages[line.flag_id]:
+            yield f"    {pages[line.flag_id]}"
 
 
 @options.group("judgeboard checks set examples/checks.yaml", "judgeboard flag", "judgeboard checks list")

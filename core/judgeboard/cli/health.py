@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import asking, options
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -102,9 +102,9 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 
 @options.command("judgeboard control-answers judge --judge rag --model gpt-4o-mini", group=control_answers_command)
 @_kinds
-@click.option("--judge", "kind", required=True, metavar="KIND", help="Kind of judge: rag, lexical, …")
+@asking.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @asking.stored_judge_options
-def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -> int:
+def judge(kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers, and their originals if this judge has not judged them yet.
 
     Use the options of your `judgeboard judge` command to get the same judge version. To continue an interrupted run,
@@ -114,6 +114,7 @@ def judge(kinds: str | None, kind: str, max_cost: float | None, **chosen: Any) -
     from judgeboard.methods.control_answers import judge_control_answers
     from judgeboard.runs.judging import make_judge
 
+    kind = asking.chosen_kind(kind, chosen)
     asking.read_few_shot(kind, chosen)
     store = options.open_store()
     last_address = asking.last_address_options(store, partial(make_judge, kind), chosen)
@@ -221,11 +222,11 @@ def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
     if recorded != (chosen["supreme_version"] is not None):
         raise BadInput("give --recorded and --supreme-version together, or --supreme-model")
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
-        raise BadInput(
-            "the supreme judge needs a model: give --supreme-model NAME, or recorded replies with --replies FILE"
-        )
+        why = "the supreme judge needs a model: give --supreme-model NAME, or recorded replies with --replies FILE"
+        raise MissingOption(why, "--supreme-model", "gpt-4o")
     if chosen["kind"] is not None and chosen["approach"] != "2":
-        raise BadInput("--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself")
+        why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
+        raise MissingOption(why, "--approach", "2")
 
 
 def report_lines(report: "AuditReport") -> Iterator[str]:

@@ -65,7 +65,7 @@ def kind_lines() -> str:
     "judgeboard import --kind grades grades.csv --map-value label:ok=grounded --map-value label:nok=hallucinated",
     "judgeboard import --kind pairs arena.jsonl.gz",
     "judgeboard import undo",
-    cls=options.CommandOfFiles,
+    cls=options.CommandWithArguments,
     json=False,
     help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
 
@@ -295,7 +295,7 @@ def _column_lines(question: "Question") -> list[str]:
 def _command(file: str, *more: str) -> str:
     """Return the command that the user typed for this file alone, with more options."""
     others = {*click.get_current_context().params.get("files", ())} - {file}
-    return f"  {options.same_command(*more, without=others)}"
+    return f"  {options.same_command(*more, instead=dict.fromkeys(others, ''))}"
 
 
 def summary_lines(summary: "ImportSummary") -> list[str]:

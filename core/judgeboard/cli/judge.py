@@ -9,6 +9,8 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
+    chosen_kind,
+    judge_kind,
     last_address_options,
     prompt_warning,
     read_few_shot,
@@ -17,7 +19,7 @@ from judgeboard.cli.asking import (
     to_continue,
     warned,
 )
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, money
@@ -32,16 +34,13 @@ if TYPE_CHECKING:
 
 @options.command(
     "judgeboard judge --judge lexical",
-    "judgeboard judge --judge rag --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
+    "judgeboard judge --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
     "judgeboard judge --judge rag --model gpt-4o-mini --where query_type=complex --rejudge all --max-cost 5",
     "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
 )
-@click.option(
-    "--judge",
-    "kind",
-    metavar="KIND",
-    help="Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
-    "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline).",
+@judge_kind(
+    "Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
+    "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline)."
 )
 @stored_judge_options
 @click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")
@@ -71,18 +70,16 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed; 2: the
-    run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
+    To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no
+    reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
-    from judgeboard.health.family import selection_warning
+    from judgeboard.health.family import run_warning
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
 
-    if kind is None and jury is None:
-        raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'--judge'", param_type="option")
-    kind = kind or "rag"
+    kind = chosen_kind(kind, chosen, jury=jury is not None)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     read_few_shot(kind, chosen)
@@ -90,14 +87,16 @@ def judge_command(
     described = _jury_members(jury, chosen, kind) if jury else [chosen]
     make = partial(make_judge, kind)
     judges = [make(**each | last_address_options(store, make, each)) for each in described]
-    families = [selection_warning(store, judge.version.model, where) for judge in judges]
-    warnings = warned([*families, prompt_warning(judges[0])])  # all members of a jury have the same prompt
+    warnings = warned([prompt_warning(judges[0])])  # all members of a jury have the same prompt
 
     def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
         with run_options(chosen["concurrency"], most) as run:
             if repeats:
-                return judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
-            return judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+                summary = judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
+            else:
+                summary = judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
+        warnings["warnings"] += warned([run_warning(store, judge.version.model, summary.run_id)])["warnings"]
+        return summary
 
     if jury:
         return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=chosen["name"])
@@ -123,7 +122,8 @@ def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str
     if len(set(models)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {jury!r}")
     if chosen.get("model"):
-        raise BadInput("--jury already names the models: remove --model")
+        command = options.same_command(without=["--model"])
+        raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
     # One name per member: under a shared name, a later member would become the next version of an earlier one.
     return [chosen | {"model": model, "name": f"{kind} {model}"} for model in models]
 
@@ -219,9 +219,17 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
     Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
     """
     from judgeboard.methods.repeats import repeats_report
+    from judgeboard.store.judge_versions import versions_asked_again
 
     if (judge_version is None) == (name is None):
-        raise BadInput("choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions")
+        why = "choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions"
+        if name is not None:
+            raise BadInput(f"{why}, for example: `{options.same_command(without=['--judge-version'])}`")
+        with options.open_store().reading() as connection:
+            versions = versions_asked_again(connection)
+        if not versions:
+            raise BadInput("no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`")
+        raise MissingOption(why, "--judge-version", versions[0].title)
     with options.seen(options.open_store()).reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name, where=where)
     options.show(report, repeats_lines(report))
@@ -274,7 +282,7 @@ def jury_command(recorded: bool, members: str, unit: str, name: str | None, wher
     from judgeboard.methods.jury import compare_by_jury, judge_by_jury
 
     if not recorded:
-        raise BadInput("add --recorded to combine stored verdicts. To ask a jury: `judgeboard judge --jury M1,M2,M3`")
+        raise MissingOption("to combine stored verdicts, add --recorded", "--recorded")
     store = options.open_store()
     if unit == "pairs":
         pairs = compare_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())

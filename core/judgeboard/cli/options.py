@@ -1,13 +1,14 @@
 """Options and terminal output that all commands share."""
 
 import getpass
+import itertools
 import math
 import os
 import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -158,8 +159,11 @@ def group(
     return decorate
 
 
-class CommandOfFiles(click.Group):
-    """A command whose arguments are files, with subcommands: the first word may name one. ./undo is always a file."""
+class CommandWithArguments(click.Group):
+    """A command with arguments and subcommands: the first word may name a subcommand.
+
+    A file with the name of a subcommand is written ./undo.
+    """
 
     allow_interspersed_args = True
 
@@ -291,6 +295,14 @@ def chosen_database() -> str | None:
     return None if context is None else context.meta.get("db")
 
 
+def typed_database() -> str | None:
+    """Return the value of ``--db``, also for a command line that click could not read."""
+    words = list(click.get_current_context().meta.get("words", ()))
+    values = [word.removeprefix("--db=") for word in words if word.startswith("--db=")]
+    values += [after for word, after in itertools.pairwise(words) if word == "--db"]
+    return chosen_database() or (values[-1] if values else None)
+
+
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command; it is closed when the command ends."""
     from judgeboard.store.engine import database_url, open_store
@@ -311,22 +323,37 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def same_command(*more: str, without: Collection[str] = ()) -> str:
+def same_command(*more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()) -> str:
     """Return the command that the user typed, with more options, for a message; passwords in it are masked.
 
-    Words ``without`` are left out, for example other files.
+    ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are options to leave out,
+    with their values.
     """
     from judgeboard.settings import masked
 
-    words = [word for word in click.get_current_context().meta.get("words", ()) if word not in without]
-    return shlex.join(["judgeboard", *map(masked, words), *more])
+    context = click.get_current_context()
+    flags = {name for option in context.command.params if getattr(option, "is_flag", False) for name in option.opts}
+    dropped, other = {*without}, instead or {}
+    words: list[str] = []
+    typed = iter(context.meta.get("words", ()))
+    for word in typed:
+        name, equals, value = word.partition("=")
+        if name in dropped:
+            if not equals and name not in flags:
+                next(typed, None)  # its value
+        elif equals and name.startswith("-"):  # --to=phoenix
+            option, new_value = other.get(name, name), masked(other.get(value, value))
+            words.append(f"{option}={new_value}" if option else new_value)
+        else:
+            words += map(masked, other[word].split() if word in other else [word])
+    return shlex.join(["judgeboard", *words, *more])
 
 
 def completed(commands: str) -> str:
     """Return commands of this program, each with the ``--db`` that the user gave."""
     from judgeboard.settings import masked
 
-    db = chosen_database()
+    db = typed_database()
     return with_db(commands, None if db is None else masked(db))
 
 

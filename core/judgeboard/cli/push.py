@@ -35,6 +35,9 @@ def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple
     return tuple(kinds)
 
 
+_url = click.option(
+    "--url", "address", metavar="URL", help="Address of the tool (default: its own environment variable)."
+)
 _chosen = options.decorator(
     options.with_default(
         "--what",
@@ -53,18 +56,18 @@ _chosen = options.decorator(
     ),
     click.option("--source", metavar="NAME", help="Only answers of this source (default: all sources)."),
     click.option("--with-notes", is_flag=True, help="Also send reviewers' notes and corrected answers."),
-    click.option("--address", metavar="URL", help="Address of the tool (default: its own environment variable)."),
+    _url,
 )
 
 
 @options.group(
-    "judgeboard push --to phoenix",
-    "judgeboard push --to mlflow --what judgments,gold --since 2026-11-01",
-    "judgeboard push add --to langfuse --every 60s",
+    "judgeboard push phoenix --url http://localhost:6006",
+    "judgeboard push mlflow --what judgments,gold --since 2026-11-01",
+    "judgeboard push add langfuse --every 60s",
     "judgeboard push",
-    invoke_without_command=True,
+    cls=options.CommandWithArguments,
 )
-@click.option("--to", type=click.Choice(TARGETS), help="Tool that gets the scores (default: show what each tool has).")
+@click.argument("tool", type=click.Choice(TARGETS), required=False)
 @_chosen
 @click.option(
     "--every",
@@ -72,9 +75,8 @@ _chosen = options.decorator(
     callback=_as_seconds,
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
-@click.pass_context
-def push_command(context: click.Context, /, to: str | None, every: float | None, **chosen: Any) -> int:
-    """Send judgments, reviews and gold labels to the tool that has the traces.
+def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
+    """Send judgments, reviews and gold labels to the tool that has the traces. Without a tool, show what each has.
 
     Sends only what the tool has not got yet. A changed review or a new judgment overwrites the earlier one. Imported
     reviews are not sent. An answer is found by its trace id: its external id, or metadata.trace_id and
@@ -87,9 +89,7 @@ def push_command(context: click.Context, /, to: str | None, every: float | None,
 
     Exit code 1: the tool refused items, or did not answer. The next push sends them again.
     """
-    if context.invoked_subcommand is not None:
-        return 0
-    if to is None:
+    if tool is None:
         return _show_states()
     from judgeboard.targets.push import REFUSED_AGAIN_S, push
 
@@ -99,7 +99,7 @@ def push_command(context: click.Context, /, to: str | None, every: float | None,
         with options.progress("pushed") as update:
             result = push(
                 store,
-                to,
+                tool,
                 **_arguments(chosen),
                 refused_again_s=refused_again_s,
                 seen=options.seen(store),
@@ -136,17 +136,17 @@ def _show_states() -> int:
     for state in states:
         refused = f", {state.refused:,} refused (last: {state.error})" if state.refused else ""
         lines.append(f"{state.target}  {state.what}: {state.sent:,} sent{refused}, last on {state.last_at:%d %b %Y}")
-    options.show({"targets": states}, lines or ["Nothing was sent yet. To send scores: `judgeboard push --to phoenix`"])
+    options.show({"targets": states}, lines or ["Nothing was sent yet. To send scores: `judgeboard push phoenix`"])
     return 0
 
 
 @options.command(
-    "judgeboard push add --to phoenix",
-    "judgeboard push add --to langfuse --what reviews,gold --every 5m --name team",
-    "judgeboard push add --to mlflow --source shop --with-notes",
+    "judgeboard push add phoenix",
+    "judgeboard push add langfuse --what reviews,gold --every 5m --name team",
+    "judgeboard push add mlflow --source shop --with-notes",
     group=push_command,
 )
-@click.option("--to", type=click.Choice(TARGETS), required=True, help="Tool that gets the scores.")
+@click.argument("tool", type=click.Choice(TARGETS))
 @click.option("--name", help="Name of the push target (default: the name of the tool).")
 @_chosen
 @options.with_default(
@@ -156,7 +156,7 @@ def _show_states() -> int:
     callback=_as_seconds,
     help="Time between two pushes, such as 60s or 5m.",
 )
-def add(to: str, name: str | None, every: float, **chosen: Any) -> None:
+def add(tool: str, name: str | None, every: float, **chosen: Any) -> None:
     """Add a push target: workers push to it again and again.
 
     `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored.
@@ -165,7 +165,7 @@ def add(to: str, name: str | None, every: float, **chosen: Any) -> None:
     from judgeboard.targets.push import add_target, target_progress
 
     store = options.open_store()
-    added = add_target(store, to, name=name, every_s=every, actor=options.actor(), **_arguments(chosen))
+    added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **_arguments(chosen))
     targets = [target for target in target_progress(store) if target.name == added]
     options.show(targets[0], target_lines(targets))
     options.suggest("serve")
@@ -177,7 +177,7 @@ def list_() -> None:
     from judgeboard.targets.push import target_progress
 
     targets = target_progress(options.open_store())
-    none = ["There are no push targets yet. To add one: `judgeboard push add --to TOOL`"]
+    none = ["There are no push targets yet. To add one: `judgeboard push add TOOL`"]
     options.show({"targets": targets}, target_lines(targets) if targets else none)
 
 
@@ -223,7 +223,7 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
     "judgeboard pull langfuse --source shop",
 )
 @click.argument("tool", type=click.Choice(TOOLS))
-@click.option("--url", metavar="URL", help="Address of the tool (default: its own environment variable).")
+@_url
 @click.option(
     "--project",
     metavar="NAME",
@@ -239,7 +239,7 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
 )
 @click.option("--source", metavar="NAME", help="Source of the answers (default: TOOL:PROJECT).")
 def pull_command(
-    tool: str, url: str | None, project: str | None, since: datetime | None, again: float, source: str | None
+    tool: str, address: str | None, project: str | None, since: datetime | None, again: float, source: str | None
 ) -> int:
     """Import traces of another tool as answers, with its scores and annotations as verdicts and grades.
 
@@ -261,7 +261,7 @@ def pull_command(
             since=since,
             again_s=again,
             source=source,
-            address=url,
+            address=address,
             actor=options.actor(),
             progress=lambda traces: update(completed=traces),
         )

@@ -1,5 +1,6 @@
 """The commands of ``judgeboard queue`` that create, assign, close, list, export and merge queues."""
 
+import difflib
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -12,14 +13,16 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.queue_reviewing import queue_command
 from judgeboard.domain import QueueOrder
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
+    from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
+    from judgeboard.store.reviewers import Reviewer
 
 
 def _share(name: str, words: str) -> Callable[[options.F], options.F]:
@@ -105,8 +108,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "assigned",
     metavar="NAMES",
     help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue must name "
-    "them, and hides its answers from them until they have reviewed them. Only a blind queue accepts new names; for "
-    "other queues, use `queue assign`.",
+    "them, and hides its answers from them until they have reviewed them. "
+    "New names are invited where nobody signs in.",
 )
 @options.with_default(
     "--grades",
@@ -174,14 +177,13 @@ def create(
     """
     from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema
-    from judgeboard.people.roster import people_named
     from judgeboard.reviews.label_schemas import add_schema
     from judgeboard.reviews.queues import NoPeople, QueueRules, check_people, create_queue, orders_of, unknown_values
 
     if plan is not None:
         _check_plan(plan, judge_versions, preset, rules["max_items"])
     elif judge_versions:
-        raise BadInput("--judge-version needs --plan")
+        raise MissingOption("--judge-version needs --plan", "--plan", "rate", "--n", "200")
     for grades in ("grades", "optional_grades"):
         rules[grades] = tuple(options.listed(rules[grades]))
     rules |= {
@@ -202,10 +204,8 @@ def create(
     if assigned:
         options.reviewer(store)  # stores this user, who may be in --assign
     try:
-        people = people_named(store, options.listed(assigned or ""), new=queue_rules.blind)
+        people, invited = _people(store, options.listed(assigned or ""))
         check_people(queue_rules, people)
-    except NotFound as error:
-        raise NotFound(f"{error}. To assign new people, use `judgeboard queue assign`") from error
     except NoPeople as error:
         command = options.same_command("--assign", options.actor())
         raise BadInput(f"{error}, for example to yourself: `{command}`") from error
@@ -219,13 +219,51 @@ def create(
     for sentence in warnings:
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
-    names = {"assigned_to": [person.name for person in people]}
+    names = {"assigned_to": [person.name for person in people], "invited": invited}
     words = f"{name} is assigned to you: its answers are hidden from you until you have reviewed them."
-    yours = [f"{words} To assign it to others instead: `--assign NAMES`"] if is_yours else []
-    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours])
+    adding = f"`judgeboard queue assign {shlex.quote(name)} NAMES`"
+    yours = [f"{words} To add people: {adding}"] if is_yours else []
+    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
         options.suggest("queue", "show" if others else "next", created.queue.name)
+
+
+def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
+    """Return the people with these names, and the names of those who were unknown and are invited.
+
+    Raises NotFound, with the command that adds them, for unknown people where people sign in.
+    """
+    from judgeboard.people.roster import list_people, people_named
+    from judgeboard.store.reviewers import people_sign_in
+
+    with store.reading() as connection:
+        known, sign_in = {line.person.id for line in list_people(connection)}, people_sign_in(connection)
+    people = []
+    for name in names:
+        new = not sign_in or name.casefold().startswith("cli:")
+        try:
+            people += people_named(store, [name], new=new, by=options.actor())
+        except NotFound as error:
+            if "`" in str(error):  # an address, with the command that adds it
+                raise
+            raise NotFound(f"{error}. To add a person: `judgeboard people add ann@example.org`") from None
+    people = list(dict.fromkeys(people))
+    return people, [person.name for person in people if person.id not in known and person.origin != "cli"]
+
+
+def _invited_lines(store: "Store", invited: Sequence[str]) -> list[str]:
+    from judgeboard.cli.administration import comes_words
+    from judgeboard.people.roster import list_people
+
+    if not invited:
+        return []
+    with store.reading() as connection:
+        known = {line.person.name for line in list_people(connection)} - {*invited}
+    new = f"{invited[0]} is" if len(invited) == 1 else f"{' and '.join(invited)} are"
+    alike = sorted({each for name in invited for each in difflib.get_close_matches(name, known, n=1)})
+    similar = f" A similar name was known before: {', '.join(alike)}." if alike else ""
+    return [f"{new} new here, and invited. {comes_words(invited)}{similar}"]
 
 
 def _created_lines(created: "CreatedQueue") -> Iterator[str]:
@@ -242,7 +280,7 @@ def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, ma
     if len(judge_versions) != 2 if plan == "judges" else len(judge_versions) > 1:
         raise BadInput("--plan judges needs --judge-version twice, and --plan rate takes one")
     if max_items is None:
-        raise BadInput("--plan needs the number of answers: add --n, for example --n 200")
+        raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
     if preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
         raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
 
@@ -281,14 +319,17 @@ def assign(name: str, people: str, remove: str | None) -> None:
 
     add, removed = options.listed(people), options.listed(remove or "")
     if not add and not removed:
-        raise BadInput("name the people to assign the queue to, or use --remove NAMES")
+        why = "name the people to assign the queue to, or use --remove NAMES"
+        raise MissingOption(why, options.actor())
     store = options.open_store()
     removed_people = people_named(store, removed, new=False)
-    queue = assign_queue(store, name, by=options.actor(), add=people_named(store, add), remove=removed_people)
+    added, invited = _people(store, add)
+    queue = assign_queue(store, name, by=options.actor(), add=added, remove=removed_people)
     with store.reading() as connection:
         names = [person.name for person in assignees(connection, queue.id)]
     options.show(
-        {"queue": queue.name, "assigned_to": names}, [f"{queue.name} is assigned to {', '.join(names) or 'everybody'}"]
+        {"queue": queue.name, "assigned_to": names, "invited": invited},
+        [f"{queue.name} is assigned to {', '.join(names) or 'everybody'}", *_invited_lines(store, invited)],
     )
 
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import address_options, address_unknown, confirm_host, yes_option
+from judgeboard.cli.asking import (
+    address_options,
+    address_unknown,
+    chosen_kind,
+    confirm_host,
+    judge_kind,
+    yes_option,
+)
 from judgeboard.cli.options import FiniteRange
 from judgeboard.domain import RuleState
 from judgeboard.errors import AddressUnknown, BadInput, OtherHost
@@ -37,7 +44,7 @@ def rules_command() -> None:
     group=rules_command,
 )
 @click.argument("rule", metavar="NAME")
-@click.option("--judge", "kind", metavar="KIND", help="Kind of judge: rag, rubric, grade, rating or lexical.")
+@judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @options.judge_version(help="Stored judge version, instead of --judge: name (newest), 'name v3' or fingerprint.")
 @options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
 @click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).")
@@ -92,8 +99,11 @@ def add(
     from judgeboard.runs.judging_rules import add_rule, rule_progress, sampling_rates
     from judgeboard.store.judge_versions import get_version
 
-    if (kind is None) == (judge_version is None):
-        raise BadInput("choose the judge: --judge KIND, or --judge-version NAME|FINGERPRINT")
+    if judge_version is None:
+        kind = chosen_kind(kind, chosen)
+    elif kind is not None:
+        command = options.same_command(without=["--judge"])
+        raise BadInput(f"--judge and --judge-version both choose the judge: remove one, for example: `{command}`")
     judge = {key: value for key, value in chosen.items() if value is not None}
     store = options.open_store(create=True)
     if judge_version is None:

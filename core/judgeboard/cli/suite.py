@@ -78,7 +78,7 @@ def run(
     0: pass; 1: a case fails a check, or the average is below the threshold or worse than the baseline; 2: not measured,
     or stopped; 130: Ctrl-C.
     """
-    from judgeboard.errors import BadInput
+    from judgeboard.errors import MissingOption
     from judgeboard.methods.suite_file import read_suite
     from judgeboard.methods.suite_results import require_writable
     from judgeboard.methods.suite_run import make_candidate, run_suite
@@ -91,7 +91,8 @@ def run(
         suite = replace(suite, max_drop=max_drop)
     candidate = candidate or suite.candidate
     if candidate is None:
-        raise BadInput("no candidate: give --candidate model:NAME, python:module:function or source:NAME")
+        why = "no candidate: give --candidate model:NAME, python:module:function or source:NAME"
+        raise MissingOption(why, "--candidate", "model:gpt-4o-mini")
     address = {key: chosen[key] for key in ("provider", "concurrency", "timeout_s", "prices")}
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     store = options.open_store(create=True)

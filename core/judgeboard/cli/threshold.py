@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -56,7 +56,11 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 
     given = {aim: value for aim, value in aims.items() if value is not None}
     if len(given) != 1:
-        raise BadInput("give exactly one of --recall, --precision and --cost")
+        why = "give exactly one of --recall, --precision and --cost"
+        if not given:
+            raise MissingOption(why, "--recall", "0.9")
+        surplus = [f"--{aim}" for aim in list(given)[1:]]
+        raise BadInput(f"{why}, for example: `{options.same_command(without=surplus)}`")
     ((aim, value),) = given.items()
     goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims
     with options.seen(options.open_store()).reading() as connection:

@@ -1,6 +1,6 @@
 """The commands `versions`, `versus`, `ab`, `align` and `anchors`: which version is better, and does a judge drift?"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,7 +8,10 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
+    EXAMPLE_MODEL,
     call_options,
+    chosen_kind,
+    judge_kind,
     last_address_options,
     read_few_shot,
     refuse_given,
@@ -16,7 +19,7 @@ from judgeboard.cli.asking import (
     stored_judge_options,
 )
 from judgeboard.cli.judge import summary_lines
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
@@ -28,15 +31,28 @@ if TYPE_CHECKING:
 
 
 @options.group(
-    "judgeboard versions list", 'judgeboard versions retire "rag v1"', 'judgeboard versions restore "rag v1"'
+    "judgeboard versions",
+    'judgeboard versions retire "rag v1"',
+    'judgeboard versions restore "rag v1"',
+    invoke_without_command=True,
 )
-def versions_command() -> None:
-    """List, retire and restore judge versions. A version never changes, and its judgments are kept."""
+@click.pass_context
+def versions_command(context: click.Context) -> None:
+    """List, retire and restore judge versions. Without a command, list them.
+
+    A version never changes, and its judgments are kept.
+    """
+    if context.invoked_subcommand is None:
+        _list_versions()
 
 
 @options.command("judgeboard versions list --json", group=versions_command)
 def versions_list() -> None:
     """List all judge versions by name and number."""
+    _list_versions()
+
+
+def _list_versions() -> None:
     from judgeboard.store.judge_versions import list_versions, retired_versions
 
     with options.open_store().reading() as connection:
@@ -104,7 +120,7 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
     from judgeboard.agreement.versus import compare_versions
 
     if len(judge_versions) != 2:
-        raise BadInput("versus compares two judge versions: give --judge-version twice")
+        raise _one_version(judge_versions)
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, *judge_versions, within=within)
     options.show(result, _version_lines(result))
@@ -144,6 +160,14 @@ def ab_command(a: str, b: str, judge_version: str | None, by: Literal["query_typ
         result = compare_sources(connection, a, b, judge_version=judge_version, by=by, within=within)
     options.show(result, _source_lines(result))
     return result.exit_code
+
+
+def _one_version(given: Sequence[str]) -> BadInput:
+    from judgeboard.cli.corrections import other_version
+
+    other = None if len(given) > 1 else other_version(given[0])
+    why = "versus compares two judge versions: give --judge-version twice"
+    return BadInput(why) if other is None else MissingOption(why, "--judge-version", other)
 
 
 def _version_lines(result: "VersionsCompared") -> Iterator[str]:
@@ -265,7 +289,7 @@ def align_command(
         options.suggest("prompt", accepted.title)
         return 0
     if chosen["model"] is None:
-        raise BadInput("--model is required, except with --accept")
+        raise MissingOption("--model is required, except with --accept", "--model", EXAMPLE_MODEL)
     shared = {name: chosen[name] for name in ("replies", "concurrency", "prices", "timeout_s")}
     model = {name: chosen[name] for name in ("model", "provider", "base_url")} | shared
     store = options.open_store()
@@ -348,11 +372,9 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     "judgeboard anchors judge --judge rag --model gpt-4o-mini --max-cost 0.5",
     group=anchors_command,
 )
-@click.option(
-    "--judge", "kind", metavar="KIND", required=True, help="Kind of judge: rag, rubric, grade, rating or lexical."
-)
+@judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
-def anchors_judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
+def anchors_judge(kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the anchors once more. Only `anchors report` uses these verdicts.
 
     Give the same options with which the judge version judged the log. If a run stops early, repeat the command to
@@ -363,6 +385,7 @@ def anchors_judge(kind: str, max_cost: float | None, **chosen: Any) -> int:
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.runs import AskMode
 
+    kind = chosen_kind(kind, chosen)
     read_few_shot(kind, chosen)
     store = options.open_store()
     judge = make_judge(kind, **chosen | last_address_options(store, partial(make_judge, kind), chosen))

@@ -24,7 +24,7 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import difference_of_means
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.health import selected_generators
+from judgeboard.store.health import generators_of_run, selected_generators
 from judgeboard.text import counted
 
 MOST_NAMED = 3
@@ -107,6 +107,15 @@ def selection_warning(store: Readable, judge_model: str | None, where: RowFilter
         return None
     with store.reading() as connection:
         return family_warning(judge_model, selected_generators(connection, where or RowFilter()))
+
+
+def run_warning(store: Readable, judge_model: str | None, run_id: int | None) -> str | None:
+    """Return `family_warning` for the answers that a run judged; None if it judged none."""
+    if judge_model is None or run_id is None:
+        return None
+    with store.reading() as connection:
+        generators = generators_of_run(connection, run_id)
+    return family_warning(judge_model, generators) if generators else None
 
 
 def self_enhancement(record: JudgeRecord) -> Check:

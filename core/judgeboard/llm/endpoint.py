@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.llm.anthropic_provider import ANTHROPIC
 from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.openai_provider import OPENAI
@@ -189,10 +189,12 @@ def model_endpoint(
     if replies is not None:
         return ModelEndpoint(RecordedChat(read_replies(replies)), model or "recorded")
     if not model:
-        raise BadInput(f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)")
+        message = f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)"
+        raise MissingOption(message, "--model", "gpt-4o-mini")
     chosen = choose_provider(provider, model=model, base_url=base_url)
     if not base_url and not options.get("api_key"):
-        raise BadInput(f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)")
+        message = f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)"
+        raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")
     address = base_url or chosen.base_url

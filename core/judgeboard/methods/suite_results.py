@@ -302,23 +302,34 @@ def require_writable(path: Path) -> None:
 def write_junit(result: SuiteResult, path: Path) -> None:
     """Write a suite run as JUnit XML: a failed case is a failure; a case without a score is an error.
 
-    The gate is a test case too. So a build that reads only this file fails whenever the command fails.
+    The counts are those of the cases. If the gate does not pass although no case fails, it is a test suite of its own:
+    so a build that reads only this file fails whenever the command fails.
     """
-    failed = len(result.failures) + (result.gate.code == 1)
-    errors = result.unmeasured + (result.gate.code == 2)
+    failed, errors = len(result.failures), result.unmeasured
+    alone = bool(result.gate.code) and not failed and not errors
     name = _xml(result.suite)
-    counts = {"tests": str(len(result.cases) + 1), "failures": str(failed), "errors": str(errors), "skipped": "0"}
-    root = ET.Element("testsuites", {"name": "judgeboard", **counts})
-    suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
+    of_cases = _counts(len(result.cases), failed, errors)
+    of_gate = _counts(1, int(result.gate.code == 1), int(result.gate.code == 2))
+    root = ET.Element("testsuites", {"name": "judgeboard", **(of_gate if alone else of_cases)})
+    if alone:
+        root.set("tests", str(len(result.cases) + 1))
+    suite = ET.SubElement(root, "testsuite", {"name": name, **of_cases})
+    reasons = _xml("; ".join(result.gate.reasons))
+    properties = ET.SubElement(suite, "properties")
+    ET.SubElement(properties, "property", {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")})
     for case in result.cases:
         _add_case(suite, name, case)
-    last = ET.SubElement(suite, "testcase", {"classname": name, "name": "gate"})
-    if result.gate.code:
+    if alone:
+        gate = ET.SubElement(root, "testsuite", {"name": "gate", **of_gate})
+        case_element = ET.SubElement(gate, "testcase", {"classname": name, "name": "gate"})
         kind = "failure" if result.gate.code == 1 else "error"
-        reasons = _xml("; ".join(result.gate.reasons))
-        ET.SubElement(last, kind, {"message": reasons, "type": result.gate.state})
+        ET.SubElement(case_element, kind, {"message": reasons, "type": result.gate.state})
     ET.indent(root)
     write_whole(path, lambda stream: stream.write(ET.tostring(root, encoding="utf-8", xml_declaration=True)))
+
+
+def _counts(tests: int, failures: int, errors: int) -> dict[str, str]:
+    return {"tests": str(tests), "failures": str(failures), "errors": str(errors), "skipped": "0"}
 
 
 def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:

@@ -1,6 +1,7 @@
 """People who sign in or enter a name, and changes for leads and admins only: settings, judge versions, flags."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,22 +64,26 @@ class PersonLine:
 def add_person(store: Store, address: str, role: Role, actor: Actor, *, origin: str = SIGNED_IN) -> Reviewer:
     """Add a person who signs in with this e-mail address. A removed person can be added again.
 
-    With the origin ``page``, ``address`` is the name of a removed person who entered it on a page. Such people have all
+    With the origin ``page``, ``address`` is a name that the person enters on the pages. Such people have all
     permissions where nobody signs in, whatever their role.
 
     Raises:
         BadInput: The e-mail address or the role is not valid, or the person was added already.
-        NotFound: Nobody entered this name on a page.
+        NotFound: People sign in, and nobody entered this name on a page before.
     """
     name, new_role = checked_address(address) if origin == SIGNED_IN else checked_name(address), _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         reviewers_of(connection, SIGNED_IN, lock=True)
+        lock_names(connection)
         known = find_reviewer(connection, origin, name)
-        if known is None and origin != SIGNED_IN:
+        if known is None and origin != SIGNED_IN and people_sign_in(connection):
             raise NotFound(f"nobody entered the name {name} on a page: give the e-mail address to sign in with")
         if known is not None and role_of(known) is not Role.NONE:
+            if origin != SIGNED_IN:
+                raise BadInput(f"{known.name} was added already: they enter this name on the pages")
             raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
-        person = known or store_reviewer(connection, origin, name, role=new_role)
+        imported = take_up_imports(connection, name) if known is None and origin == ENTERED else None
+        person = known or imported or store_reviewer(connection, origin, name, role=new_role)
         change_reviewer(connection, person.id, role=new_role)
         _record(connection, "add_person", actor, person, role=new_role)
     return Reviewer(person.id, origin, person.name, new_role)
@@ -203,14 +208,15 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
 
 
-def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
+def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = None) -> Reviewer:
     """Return the reviewer with this name and origin. A new one is stored.
 
     Names that differ only in case are one person; if several are stored, the exact match is used. Without sign-in,
     a person who enters a new name on a page takes over the imported reviews of the author with that name.
 
     The ``origin`` is ``page`` (typed on a page), ``cli`` (then the name is ``cli:USER``), ``import`` or ``oidc``.
-    Raises BadInput if the name is empty, longer than 80 characters or not printable, or no admin added this person.
+    ``by`` is who invites a new person; without it, the person came and is seen now. Raises BadInput if the name is
+    empty, longer than 80 characters or not printable, or no admin added this person.
     """
     tidy = checked_name(name)
     with store.reading() as connection:
@@ -219,15 +225,20 @@ def ensure_reviewer(store: Store, origin: str, name: str) -> Reviewer:
     if known is not None:
         return known
     if origin == SIGNED_IN:
-        raise BadInput(f"{tidy} is not a person here: an admin can add them (`judgeboard people add`)")
+        raise BadInput(
+            f"{tidy} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(tidy)}`"
+        )
     with store.writing() as connection:
         lock_names(connection)
         known = find_reviewer(connection, origin, tidy)
         if known is None:
             author = take_up_imports(connection, tidy) if imported else None
-            details = {"origin": origin} | ({} if author is None else {"person": author.id})
-            record_event(connection, "first_seen", tidy, details=details)
             known = author or store_reviewer(connection, origin, tidy)
+            if by is None:
+                details = {"origin": origin} | ({} if author is None else {"person": author.id})
+                record_event(connection, "first_seen", tidy, details=details)
+            else:
+                _record(connection, "add_person", by, known, role=role_of(known))
     return known
 
 
@@ -254,17 +265,19 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
     return target or own
 
 
-def people_named(store: Store, names: Sequence[str], *, new: bool = True) -> list[Reviewer]:
+def people_named(store: Store, names: Sequence[str], *, new: bool = True, by: Actor | None = None) -> list[Reviewer]:
     """Return the people with these names, without repeats. If ``new``, unknown names without sign-in are stored.
+
+    ``by`` is who names them; without it, a new person counts as seen now.
 
     Raises:
         NotFound: No admin added a person with this address, or, without ``new``, nobody has this name.
         BadInput: A name is empty, longer than 80 characters or not printable.
     """
-    return list(dict.fromkeys(_person(store, checked_name(name), new) for name in names))
+    return list(dict.fromkeys(_person(store, checked_name(name), new, by) for name in names))
 
 
-def _person(store: Store, name: str, new: bool) -> Reviewer:
+def _person(store: Store, name: str, new: bool, by: Actor | None) -> Reviewer:
     origins = ("cli",) if name.casefold().startswith("cli:") else (SIGNED_IN, ENTERED)
     with store.reading() as connection:
         for origin in origins:
@@ -273,10 +286,14 @@ def _person(store: Store, name: str, new: bool) -> Reviewer:
                 return known
         people = [] if new else [line.person.name for line in list_people(connection) if line.role is not Role.NONE]
     if "@" in name and "cli" not in origins:
-        raise NotFound(f"{name} is not a person here: an admin can add them (`judgeboard people add`)")
+        raise NotFound(_unknown(name))
     if not new:
         raise NotFound(f"nobody is named {name!r}; known: {some_of(people)}")
-    return ensure_reviewer(store, origins[-1], name)
+    return ensure_reviewer(store, origins[-1], name, by=by)
+
+
+def _unknown(address: str) -> str:
+    return f"{address} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(address)}`"
 
 
 def turn_away(store: Store) -> None:

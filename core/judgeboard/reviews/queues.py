@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingOption
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
@@ -156,7 +156,7 @@ class QueueRules:
         if self.subject == "pairs":
             raise BadInput("pairs have no flags: leave out the choice of flagged answers")
         if self.max_items is None and not self.training:
-            raise BadInput("a queue of all answers needs a number of items, for example --limit 200")
+            raise MissingOption("a queue of all answers needs a number of items: give --limit", "--limit", "200")
         if self.sampling_rate:
             raise BadInput("only a queue of flagged answers can have a share of randomly sampled answers")
         if self.order is QueueOrder.SEVERITY:

@@ -132,12 +132,13 @@ class RunAccount(AskCounts):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of every command that asks: 0 done, 1 some calls failed, 2 stopped, 130 Ctrl-C."""
+        """The exit code of commands that ask: 0 done, 1 a call failed or no reply is usable, 2 stopped; 130 Ctrl-C."""
         if self.state is RunState.INTERRUPTED or self.why_stopped == INTERRUPTED:
             return CTRL_C
         if self.state is RunState.STOPPED:
             return STOPPED
-        return SOME_FAILED if self.error else DONE
+        none_usable = self.run_id is not None and self.asked and not self.ok  # a recording without one is no failure
+        return SOME_FAILED if self.error or none_usable else DONE
 
 
 def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:

@@ -104,6 +104,12 @@ def _by_model(connection: Connection, query: Select[Any]) -> Counter[str | None]
     return Counter(dict(connection.execute(counted).all()))
 
 
+def generators_of_run(connection: Connection, run_id: int) -> dict[str | None, int]:
+    """Return the number of answers that a run judged, by generator model (None: unknown)."""
+    judged = select(JUDGMENT.c.response_id).where(JUDGMENT.c.run_id == run_id)
+    return _by_model(connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(judged)))
+
+
 def selected_generators(connection: Connection, where: RowFilter) -> dict[str | None, int]:
     """Return the number of the 1,000 newest answers that a filter selects, by generator model (None: unknown)."""
     newest = select(RESPONSE.c.generator_model).where(*response_conditions(connection, where))

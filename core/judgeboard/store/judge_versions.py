@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 
 from judgeboard.domain import RECORDED, JudgeVersion
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, NotFound, UnknownName
 from judgeboard.store.events import record_event
 from judgeboard.store.statements import columns_of, insert_or_skip
 from judgeboard.store.tables import EVENT, JUDGMENT, RUN, SETTING, VERSION
@@ -31,7 +31,7 @@ def closest(which: str, versions: Sequence["StoredVersion"]) -> str:
 def closest_of_all(which: str, versions: Sequence["StoredVersion"]) -> str:
     """Return the available versions as text: those with a similar name, otherwise the first of all versions."""
     if not versions:
-        return "no judge has judged yet"
+        return "no judge has judged yet: `judgeboard judge --judge lexical`"
     # Imported judges come last: one file may have hundreds.
     asked_first = sorted(versions, key=lambda version: version.kind == RECORDED)
     close = _closest_names(which, list(dict.fromkeys(version.name for version in asked_first)))
@@ -133,7 +133,7 @@ def get_version(connection: Connection, which: int | str) -> StoredVersion:
     addressed = [version for version in versions if len(which) >= 8 and version.fingerprint.startswith(which)]
     if len(addressed) == 1:
         return addressed[0]
-    raise NotFound(f"no judge version {which!r}; {closest_of_all(which, versions)}")
+    raise _not_known(f"no judge version {which!r}; {closest_of_all(which, versions)}", which, versions)
 
 
 def choose_version(
@@ -155,7 +155,13 @@ def not_found(
     """Return the error of `choose_version`, with the usable versions, or all if there are none."""
     name = str(which)
     available = f"{did}: {closest(name, usable)}" if usable else closest_of_all(name, list_versions(connection))
-    return NotFound(f"no {what} {which!r}; {available}")
+    versions = usable or list_versions(connection)
+    return _not_known(f"no {what} {which!r}; {available}", name, versions)
+
+
+def _not_known(message: str, wanted: str, versions: Sequence[StoredVersion]) -> NotFound:
+    close = _closest_names(wanted, [version.name for version in versions])
+    return UnknownName(message, wanted, close[0]) if close else NotFound(message)
 
 
 def versions_asked_again(connection: Connection) -> list[StoredVersion]:

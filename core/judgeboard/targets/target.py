@@ -75,7 +75,7 @@ class Target:
         values = (address, *(environment.get(name) for name in self.address), self.default_address)
         found = next((value for value in values if value), None)
         if found is None:
-            raise BadInput(f"no address of {self.name}: set {self.address[0]}, or give --address URL")
+            raise BadInput(f"no address of {self.name}: set {self.address[0]}, or give --url URL")
         if not is_address(found) or "@" in found:
             raise BadInput(f"the address of {self.name} must be http:// or https://, not {masked(found)!r}")
         return found.rstrip("/")

@@ -143,7 +143,7 @@ def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -
         with store().reading() as connection:
             drawn = draw_plan(connection, RowFilter())
         rules = QueueRules(name, max_items=plan.more, **PLANNED)
-        assigned = people_named(store(), people)
+        assigned = people_named(store(), people, by=reviewer)
         created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
         st.session_state[CREATED] = (
             f"Created “{created.queue.name}” with {count(created.joined, 'answer')}. Agreement shows the share of bad "

@@ -241,7 +241,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
         )
         if st.button("Save", key="queue_assign_save", disabled=set(wanted) == set(now), wrap=False):
             with saving():
-                people = people_named(store(), wanted, new=not sign_in().asked)
+                people = people_named(store(), wanted, new=not sign_in().asked, by=reviewer)
                 removed = [person for person in progress.assigned_to if person not in people]
                 assign_queue(store(), queue.name, by=reviewer, add=people, remove=removed)
         with st.popover("Close", icon=":material/lock:"):
@@ -564,7 +564,7 @@ def _grades(values: dict[str, Any]) -> str | None:
 def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None) -> None:
     with saving("Not created"):
         rules = QueueRules(**values)
-        assigned = people_named(store(), people, new=not sign_in().asked)
+        assigned = people_named(store(), people, new=not sign_in().asked, by=reviewer)
         created = create_queue(store(), rules, by=reviewer, assigned=assigned, schema=schema)
         items = count(created.joined, "pair" if rules.subject == PAIRS else "answer")
         sample = f" ({created.sampled:,} randomly sampled)" if created.sampled else ""

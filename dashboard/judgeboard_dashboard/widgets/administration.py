@@ -76,7 +76,7 @@ def people() -> None:
             if sign_in().asked and any(line.person.origin == IMPORTED for line in lines):
                 caption(ANNOTATORS)
         else:
-            empty("No people yet.", "`judgeboard people add E-MAIL --role admin`")
+            empty("No people yet.", "`judgeboard people add NAME`")
     with right:
         heading("Manage people")
         if not permitted(Action.MANAGE_PEOPLE):

@@ -50,7 +50,7 @@ def test_a_push_sends_nothing_that_its_user_reviews_blind(
     with FakeLangfuse() as tool:
         for name, key in tool.environment.items():
             monkeypatch.setenv(name, key)
-        assert run(["push", "--to", "langfuse", "--with-notes", "--address", tool.address, "--db", db]) == 0
+        assert run(["push", "langfuse", "--with-notes", "--url", tool.address, "--db", db]) == 0
         sent = json.dumps([request.body for request in tool.requests])
     assert "plain-reasoning" in sent
     assert "mark-" not in sent

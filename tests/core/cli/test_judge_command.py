@@ -69,12 +69,12 @@ def test_json_stands_alone_on_standard_output(
     assert output.get("jury", {}).keys() >= {"items"} or "--jury" not in more
 
 
-def test_an_error_is_1_and_what_no_verdict_could_be_read_from_is_not(
+def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_answers(sqlite_store, 6)
     unusable = {1: completion("hm"), 2: completion(None, refusal="no")}
-    assert judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2")[0] == 0
+    assert judge(sqlite_store, by_number(unusable), "--where", "id=1", "--where", "id=2")[0] == 1
     assert "2 asked = 0 ok + 1 unparsable + 1 refused + 0 error" in capsys.readouterr().out
     too_long = failure(400, "maximum context length is 10 tokens")
     assert judge(sqlite_store, by_number({4: too_long}))[0] == 1
@@ -390,7 +390,7 @@ def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> No
             endpoint.release()
             shown += "".join(drawn)
     os.close(ours)
-    assert process.returncode == 0
+    assert process.returncode == 1  # no reply was usable
     assert "30/30" in shown
 
 

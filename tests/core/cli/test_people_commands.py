@@ -53,13 +53,31 @@ def test_a_name_from_before_sign_in_is_removed_and_added_again(
     assert run(["people", "list", *db]) == 0
     assert "Mara  page  none" in capsys.readouterr().out
     assert run(["people", "add", "Mara", *db]) == 0
-    assert "Mara was added again" in capsys.readouterr().out
+    assert "Mara was added. To review, Mara opens the pages and enters this name." in capsys.readouterr().out
+
+
+def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", address(sqlite_store)]
+    store_answers(sqlite_store, 1)
+    assert run(["people", "add", "Mara", *db]) == 0
+    assert run(["queue", "create", "q", "--all-answers", "--limit", "5", "--assign", "mara,ben", "--json", *db]) == 0
+    created = json.loads(capsys.readouterr().out.partition("name.\n")[2])
+    assert (created["assigned_to"], created["invited"]) == (["Mara", "ben"], ["ben"])
+    assert run(["people", "list", *db]) == 0
+    assert "Mara  page  admin  never seen\nben  page  admin  never seen\n" in capsys.readouterr().out
+    assert run(["people", "add", "ann@example.org", *db]) == 0
+    assert run(["people", "add", "Kim", *db]) == 2
+    assert "for example: `judgeboard people add kim@example.org --db" in capsys.readouterr().err
+    assert run(["queue", "assign", "q", "Kim", *db]) == 2
+    assert "nobody is named 'Kim'; known:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["people", "add", "ann"], "e-mail"),
+        (["people", "add", " "], "needs a name"),
         (["people", "remove", "eve@example.org"], "no person was added with the address eve@example.org"),
         (["people", "add", "ann@example.org", "--role", "boss"], "reviewer"),
         (["versions", "retire", "rag v9"], "rag v9"),

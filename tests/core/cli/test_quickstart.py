@@ -117,7 +117,7 @@ def test_each_command_names_the_next_which_can_be_typed(
     assert "next: " not in capsys.readouterr().err
 
 
-def test_a_judge_of_the_generators_own_family_is_warned_of_before_it_is_asked(
+def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that_it_judged(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_answers(sqlite_store, 3, generator_model="gpt-4o")
@@ -129,6 +129,10 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_before_it_is_asked(
         sentence = "gpt-4o-mini (OpenAI) judges its own family: 75 % of 4 answers."
         assert f"warning: {sentence}" in warned.err
         assert json.loads(warned.out)["warnings"][0].startswith(sentence)
+        assert run([*command, "--model", "gpt-4o-mini", "--name", "two", "--limit", "2"]) == 0
+        assert "judges its own family: 100 % of 2 answers." in json.loads(capsys.readouterr().out)["warnings"][0]
+        assert run([*command, "--model", "gpt-4o-mini"]) == 0
+        assert json.loads(capsys.readouterr().out)["warnings"] == [], "no answer was judged"
         for several in (["--model", "gpt-4o-mini", "--repeats", "2"], ["--jury", "gpt-4o-mini,qwen3"]):
             assert run([*command, *several]) == 0
             (several_warning,) = json.loads(capsys.readouterr().out)["warnings"]

@@ -44,6 +44,6 @@ def test_a_stored_judge_version_is_used_and_wrong_words_are_refused(
     capsys.readouterr()
     added = json.loads(said(capsys, sqlite_store, "add", "again", "--judge-version", "lexical", "--json", "--existing"))
     assert (added["judge"], added["waiting"]) == ("lexical v1", 0)
-    assert "choose the judge" in said(capsys, sqlite_store, "add", "x", code=2)
+    assert "choose a judge" in said(capsys, sqlite_store, "add", "x", code=2)
     assert "is not a number" in said(capsys, sqlite_store, "add", "x", "--judge", "lexical", "--rate", "QA=", code=2)
     assert "no judging rule 'x'; known: again" in said(capsys, sqlite_store, "pause", "x", code=2)

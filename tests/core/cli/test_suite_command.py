@@ -151,12 +151,13 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
     (listed,) = root
     assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", 'a < b & "c"')
     counts = {name: int(listed.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": 4, "failures": 1, "errors": 2, "skipped": 0}
+    assert counts == {"tests": 3, "failures": 1, "errors": 1, "skipped": 0}
     assert counts["tests"] == len(listed.findall("testcase"))
     assert counts["failures"] == len(listed.findall("testcase/failure"))
     assert counts["errors"] == len(listed.findall("testcase/error"))
-    names = [one.get("name") for one in listed]
-    assert names == ["1: number-0 <script>]]>", "2: number-1", "3: number-2 \ufffd\ufffd", "gate"]
+    names = [one.get("name") for one in listed.findall("testcase")]
+    assert names == ["1: number-0 <script>]]>", "2: number-1", "3: number-2 \ufffd\ufffd"]
+    assert listed[0][0].get("value", "").startswith("not_measured: ")
     assert "check equals: the answer is a different text" in (listed.findtext("testcase/failure") or "")
 
 
@@ -302,4 +303,19 @@ def test_a_check_that_every_case_fails_fails_command_json_and_junit_file(
     result = said(capsys)
     assert (result["passed"], result["gate"]["state"], result["cases"][0]["passed"]) == (False, "fail", False)
     names = [one.get("name") for one in ET.fromstring(report.read_bytes())[0] if one.find("failure") is not None]
-    assert names == ["1: number-1", "gate"]
+    assert names == ["1: number-1"]
+
+
+def test_a_gate_that_fails_without_a_failing_case_fails_the_junit_file_apart_from_the_cases(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    file, report = tmp_path / "suite.yaml", tmp_path / "junit.xml"
+    file.write_text(f"name: house\n{RUBRIC}cases:\n" + "".join(f"- {{query: 'number-{n}'}}\n" for n in range(20)))
+    candidate = ("--candidate", "model:candidate")
+    assert ran(sqlite_store, playing({}, dict.fromkeys(range(20), scored(5, 5))), file, *candidate) == 0
+    worse = playing({}, dict.fromkeys(range(20), scored(4, 4)))
+    assert ran(sqlite_store, worse, file, *candidate, "--baseline", "latest", "--junit", str(report)) == 1
+    root = ET.fromstring(report.read_bytes())
+    suites = [(one.get("name"), one.get("tests"), one.get("failures")) for one in root]
+    assert suites == [("house", "20", "0"), ("gate", "1", "1")]
+    assert (root.get("tests"), root.get("failures")) == ("21", "1")

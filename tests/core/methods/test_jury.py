@@ -298,7 +298,7 @@ def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_t
         (["judge", "--jury", "m1,m2", "--model", "m3"], "remove --model"),
         (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
         (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
-        (["judge"], "Missing option '--judge'.\nFor example: judgeboard judge --judge lexical"),
+        (["judge"], "choose a judge, or give --model NAME, for example: `judgeboard judge "),
         (["jury", "--members", "a,b"], "add --recorded"),
         (["jury", "--recorded", "--members", "a,b"], "no judge version 'a'"),
     ],

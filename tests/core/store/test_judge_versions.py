@@ -122,7 +122,7 @@ def test_the_closest_stand_first_and_the_others_after_them(case) -> None:
     versions = [case.version(name) for name in ("nli", "GPT-4", "gpt-4 turbo", "rag")]
     assert closest("gpt4", versions) == "GPT-4 v1, gpt-4 turbo v1, nli v1, rag v1"
     assert closest_of_all("gpt4", versions) == "known: GPT-4 v1, gpt-4 turbo v1"
-    assert closest_of_all("gpt4", []) == "no judge has judged yet"
+    assert closest_of_all("gpt4", []) == "no judge has judged yet: `judgeboard judge --judge lexical`"
 
 
 def judged_twice(store: Store) -> None:

@@ -337,7 +337,7 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(
     assert tuple(TARGETS) == NAMES
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
         monkeypatch.setenv("PHOENIX_API_KEY", "key")
-        to_phoenix = ("push", "--to", "phoenix", "--address", tool.address, *database)
+        to_phoenix = ("push", "phoenix", "--url", tool.address, *database)
         assert run([*to_phoenix, "--what", "reviews,gold"]) == 0
         assert run([*to_phoenix, "--json"]) == 1
         sent, refused = capsys.readouterr().out.split("\n", 1)

@@ -112,7 +112,7 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
         with sqlite_log.store.reading() as connection:
             (target,) = list_targets(connection)
         database = str(sqlite_log.store.engine.url.database)
-        command = [sys.executable, "-c", PUSH, "--db", database, "--to", "phoenix", "--address", tool.address]
+        command = [sys.executable, "-c", PUSH, "phoenix", "--db", database, "--url", tool.address]
         with sqlite_log.store.writing() as connection:  # what a worker does before it pushes
             assert claim_target(connection, target, "killed", datetime.now(UTC))
         with subprocess.Popen(command) as process:
@@ -135,7 +135,7 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
 def test_the_commands_add_list_and_change_targets(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     judged(sqlite_log, TRACES[:1])
     database = ("--db", str(sqlite_log.store.engine.url.database))
-    add: Any = ("push", "add", "--to", "mlflow", "--address", "http://localhost:5000", "--every")
+    add: Any = ("push", "add", "mlflow", "--url", "http://localhost:5000", "--every")
     assert run([*add, "5m", "--what", "gold", "--source", "log", *database]) == 0
     assert run([*add, "soon", *database]) == 2
     assert state(sqlite_log).every_s == 300

@@ -18,7 +18,7 @@ from judgeboard.traces.attributes import as_text, first, first_scalar
 from judgeboard.traces.spans import LogRecord, Span
 
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
-BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push --to otlp` sends
+BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push otlp` sends
 _LABELS = frozenset({"grounded", "hallucinated"})
 _UNSPECIFIED = "unspecified"
 _NANOSECONDS, _MICROSECONDS = 10**17, 10**14  # later than any time in the next smaller unit

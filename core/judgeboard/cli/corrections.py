@@ -1,0 +1,200 @@
+"""The command that would have worked, for a command line that click refuses."""
+
+import difflib
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import EXAMPLE_MODEL
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+# Old names of options: the new one, or "" where an argument takes the value.
+_RENAMED = {
+    "push": {"--to": "", "--address": "--url"},
+    "push add": {"--to": "", "--address": "--url"},
+    "pull": {"--address": "--url"},
+    "health": {"--fail": "--gate"},
+}
+
+
+def correction(error: click.UsageError) -> str | None:
+    """Return the command that would have worked; None if nothing is known that works.
+
+    It keeps what the user typed. Names come from the database if it has any, otherwise from the example in the help.
+    """
+    context = error.ctx
+    if context is None:
+        return None
+    with context:
+        if isinstance(error, click.NoSuchOption):
+            mended = _other_option(context, error.option_name, error.possibilities or ())
+        elif isinstance(error, click.NoSuchCommand):
+            near = error.possibilities
+            mended = options.same_command(instead={error.command_name: near[0]}) if near else None
+        elif isinstance(error, click.MissingParameter) and error.param is not None:
+            mended = _with_value(context, error.param)
+        elif isinstance(error, click.BadParameter) and isinstance(getattr(error.param, "type", None), click.Choice):
+            mended = _nearest_choice(context, error.param)
+        elif type(error) is click.UsageError and "unexpected extra argument" in error.message:
+            mended = _as_options(context)
+        else:
+            mended = None
+    return mended or _example(context)
+
+
+def renamed(error: click.ClickException) -> str | None:
+    """Return what to write instead of an option with an old name, or None if the error is another one."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return None
+    new = _RENAMED.get(_path(error.ctx), {}).get(error.option_name)
+    if new is None:
+        return None
+    return (
+        f"{error.option_name} is called {new} here." if new else f"Leave out {error.option_name}: TOOL is an argument."
+    )
+
+
+def _path(context: click.Context) -> str:
+    names: list[str] = []
+    while context.parent is not None and context.parent.command is not context.command:
+        names.insert(0, context.info_name or "")
+        context = context.parent
+    return " ".join(names)
+
+
+def _example(context: click.Context) -> str | None:
+    """Return the first example in the help of a command."""
+    if not _path(context):
+        return None
+    examples = [line.strip() for line in (context.command.epilog or "").partition("Example:\n")[2].splitlines()]
+    return examples[0] if examples else None
+
+
+def _commands(context: click.Context) -> Sequence[str]:
+    return context.command.list_commands(context) if isinstance(context.command, click.Group) else ()
+
+
+def _has(context: click.Context, option: str) -> bool:
+    return any(option in parameter.opts for parameter in context.command.params)
+
+
+def _other_option(context: click.Context, wrong: str, possible: Sequence[str]) -> str | None:
+    if wrong in (old := _RENAMED.get(_path(context), {})):
+        return options.same_command(*_missing_versions(context), instead=old)
+    if "list" in _commands(context) and not _has(context, "--json"):
+        name = context.info_name or ""
+        return options.same_command(instead={name: f"{name} list"})
+    possible = [name for name in possible if name != "--help"]
+    return options.same_command(instead={wrong: possible[0]}) if possible else None
+
+
+def _with_value(context: click.Context, missing: click.Parameter) -> str | None:
+    """Return the typed command with a value for a missing argument or option."""
+    if missing.name in {"judge_version", "judge_versions"}:
+        extra = [] if "--supreme-version" in context.meta["words"] else _extra(context)
+        versions = _missing_versions(context, *extra)
+        return options.same_command(*versions, instead=dict.fromkeys(extra, "")) if versions else None
+    if _path(context) in {"queue next", "queue show"}:
+        name = _first(_open_queues, 1)
+        return options.same_command(*name) if name else None
+    return None
+
+
+def _missing_versions(context: click.Context, *given: str) -> list[str]:
+    """Return the options that choose the judge versions which a command needs; ``given`` are names that were typed."""
+    words, path = context.meta.get("words", ()), _path(context)
+    if "--judge-version" in words or not _has(context, "--judge-version"):
+        return []
+    count = 2 if path == "versus" or (path == "audit" and not {"--supreme-model", "--replies"} & {*words}) else 1
+    usable = _alignable if path == "align" else _by_interest
+    known = [title for title in _first(usable, count + len(given)) if not title.startswith(tuple(given or "\0"))]
+    titles = [*given, *known][: max(count, len(given))]
+    if len(titles) < count:
+        return []
+    if path == "audit" and count == 2:
+        return ["--judge-version", titles[0], "--recorded", "--supreme-version", titles[1]]
+    model = ["--model", EXAMPLE_MODEL] if path == "align" and "--model" not in words else []
+    return [word for title in titles for word in ("--judge-version", title)] + model
+
+
+def _nearest_choice(context: click.Context, param: click.Parameter | None) -> str | None:
+    """Return the typed command with the choice that is most similar to a wrong one."""
+    choices = {str(choice): str(choice) for choice in getattr(getattr(param, "type", None), "choices", ())}
+    for word in context.meta.get("words", ()):
+        near = difflib.get_close_matches(word.casefold(), choices, n=1)
+        if word not in choices and near:
+            return options.same_command(instead={word: near[0]})
+    return None
+
+
+def _extra(context: click.Context) -> list[str]:
+    """Return the words that the user typed after the last argument of the command."""
+    words = list(context.meta.get("words", ()))
+    for name in _path(context).split():
+        words = words[words.index(name) + 1 :] if name in words else words
+    try:
+        return context.command.make_parser(context).parse_args(words)[1]
+    except click.UsageError:
+        return []
+
+
+def other_version(version: str) -> str | None:
+    """Return the title of the judge version to compare with this one; None if there is no other."""
+    others = [title for title in _first(_by_interest, 10) if not title.startswith(version)]
+    return others[0] if others else None
+
+
+def _as_options(context: click.Context) -> str | None:
+    """Return the typed command with its extra words as options: a filter, a judge version, a kind of judge."""
+    extra = _extra(context)
+    more: list[str] = []
+    for word in extra:
+        is_condition = "=" in word and _has(context, "--where")
+        option = "--where" if is_condition else "--judge-version" if _has(context, "--judge-version") else "--judge"
+        if not _has(context, option):
+            return None
+        more += [option, word]
+    return options.same_command(*more, instead=dict.fromkeys(extra, "")) if extra else None
+
+
+def _first(names: Callable[["Connection"], list[str]], count: int) -> list[str]:
+    """Return the first names in the database that the user chose; none if it cannot be read."""
+    from judgeboard.errors import JudgeboardError
+    from judgeboard.store.engine import open_store
+
+    try:
+        store = open_store(options.typed_database())
+    except JudgeboardError:
+        return []
+    try:
+        with store.reading() as connection:
+            return names(connection)[:count]
+    finally:
+        store.close()
+
+
+def _by_interest(connection: "Connection", kinds: Collection[str] = ()) -> list[str]:
+    """Return the titles of the judge versions: first the primary judge, then those with the most judgments."""
+    from judgeboard.store.judge_versions import list_versions
+    from judgeboard.store.overview import count_judgments
+    from judgeboard.store.settings import primary_judge
+
+    primary = primary_judge(connection)
+    counts = {id_: sum(each.by_status.values()) for id_, each in count_judgments(connection).items()}
+    versions = list_versions(connection)
+    versions.sort(key=lambda version: (version.name != primary, -counts.get(version.id, 0), -version.id))
+    return [version.title for version in versions if not kinds or version.kind in kinds]
+
+
+def _alignable(connection: "Connection") -> list[str]:
+    return _by_interest(connection, ("rag", "grade"))
+
+
+def _open_queues(connection: "Connection") -> list[str]:
+    from judgeboard.store.queues import list_queues
+
+    return [queue.name for queue in list_queues(connection, only_open=True)]

@@ -1,0 +1,171 @@
+"""The first tries of a new user: what is understood, and which command a refusal ends with."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.domain import Response
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
+from judgeboard.store.engine import Store
+from judgeboard.store.overview import count_open_flags
+from judgeboard.store.storing import store_responses
+from judging_log import address, store_answers
+
+
+def last_command(text: str) -> list[str]:
+    """Return the words of the last command of a message."""
+    command = re.findall(r"judgeboard [^`\n]+", text)[-1]
+    return shlex.split(command)[1:]
+
+
+@pytest.mark.parametrize("command", [["judge"], ["rules", "add", "live"]])
+def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    store_answers(sqlite_store, 2)
+    with RecordingEndpoint(always(verdict())) as endpoint:
+        words = ["--model", "m1", "--base-url", endpoint.base_url, "--db", address(sqlite_store), "--json"]
+        assert run([*command, *words]) == 0
+    assert json.loads(capsys.readouterr().out)["judge"] == "rag v1"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["judge"], ["judge", "--judge", "lexical"]),
+        (["judge", "--judge", "lexicl"], ["judge", "--judge", "lexical"]),
+        (["judge", "--judge=lexicl"], ["judge", "--judge=lexical"]),
+        (["rules", "add", "live"], ["rules", "add", "live", "--judge", "lexical"]),
+        (["judge", "--claims"], ["judge", "--claims", "--model", "gpt-4o-mini"]),
+    ],
+)
+def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], command: list[str]
+) -> None:
+    db = ["--db", address(sqlite_store)]
+    assert run([*words[:1], *db, *words[1:]] if len(words) == 1 else [*words, *db]) == 2
+    suggested = last_command(capsys.readouterr().err)
+    assert sorted(suggested) == sorted([*command, *db])
+    if "lexical" in str(command):
+        store_answers(sqlite_store, 1)
+        assert run(suggested) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["push", "--to", "phoenix", "--address", "http://x"], ["push", "phoenix", "--url", "http://x"]),
+        (["push", "--to=phoenix"], ["push", "phoenix"]),
+        (["push", "add", "--to", "mlflow"], ["push", "add", "mlflow"]),
+        (["push", "phonix"], ["push", "phoenix"]),
+        (["queue", "ls"], ["queue", "list"]),
+        (["queue", "create", "q", "rule=low_quality"], ["queue", "create", "q", "--where", "rule=low_quality"]),
+        (["agreement", "--judge", "lexical"], ["agreement", "--judge-version", "lexical"]),
+        (["jugde"], ["judge"]),
+        (["rules"], ["rules", "list"]),
+        (["judge", "lexical"], ["judge", "--judge", "lexical"]),
+        (["health"], ["health", "--judge-version", "lexical v1"]),
+        (["health", "lexical"], ["health", "--judge-version", "lexical"]),
+        (["health", "--fail"], ["health", "--gate", "--judge-version", "lexical v1"]),
+        (["versus"], ["versus", "--judge-version", "lexical v1", "--judge-version", "other v1"]),
+        (["versus", "lexical"], ["versus", "--judge-version", "lexical", "--judge-version", "other v1"]),
+        (["queue", "next"], ["queue", "next", "legal"]),
+        (
+            ["versus", "--judge-version", "lexical"],
+            ["versus", *("--judge-version", "lexical", "--judge-version", "other v1")],
+        ),
+        (["health", "--judge-version", "lexicl"], ["health", "--judge-version", "lexical"]),
+        (["repeats"], ["judge", "--judge", "lexical", "--repeats", "3"]),
+        (["export"], ["export", "responses", "-o", "responses.jsonl"]),
+        (["export", "flags"], ["export", "flags", "-o", "flags.jsonl"]),
+        (
+            ["export", "flags", "-o", "-", "--where", "text=a"],
+            ["export", "-o", "-", "--where", "text=a", "--as", "ragas"],
+        ),
+        (["compare", "--a", "shop"], ["compare", "--recorded"]),
+        (["threshold"], ["threshold", "--recall", "0.9"]),
+        (["jury", "--members", "lexical,other"], ["jury", "--members", "lexical,other", "--recorded"]),
+        (["queue", "create", "q", "--plan", "rate"], ["queue", "create", "q", "--plan", "rate", "--n", "200"]),
+        (["queue", "create", "q", "--all-answers"], ["queue", "create", "q", "--all-answers", "--limit", "200"]),
+        (["judge", "--judge", "rag"], ["judge", "--judge", "rag", "--model", "gpt-4o-mini"]),
+        (
+            ["judge", "--model", "m"],
+            ["judge", "--model", "m", "--base-url", "http://localhost:8000/v1"],
+        ),
+        (["audit", "--judge-version", "lexical"], ["audit", "--judge-version", "lexical", "--supreme-model", "gpt-4o"]),
+    ],
+)
+def test_a_refusal_ends_with_the_command_of_this_database(
+    sqlite_store: Store,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    command: list[str],
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    store_answers(sqlite_store, 2)
+    db = ["--db", address(sqlite_store)]
+    for name in ("lexical", "other"):
+        assert run(["judge", "--judge", "lexical", "--name", name, *db]) == 0
+    assert run(["queue", "create", "legal", *db]) == 0
+    capsys.readouterr()
+    assert run([*words, *db]) == 2
+    assert sorted(last_command(capsys.readouterr().err)) == sorted([*command, *db])
+
+
+def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
+    answers = [
+        Response(source="log", external_id=f"a{n}", query=question, answer="Bananas are yellow.", passages=passages)
+        for n in range(3)
+    ]
+    with sqlite_store.writing() as connection:
+        store_responses(connection, answers)
+    db = ["--db", address(sqlite_store)]
+    assert run(["judge", "--judge", "lexical", *db]) == 0
+    capsys.readouterr()
+    assert run(["flag", *db]) == 0
+    shown = capsys.readouterr().out
+    with sqlite_store.reading() as connection:
+        assert f"0 new flags, 0 superseded, {count_open_flags(connection):,} open\n" in shown
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("JUDGEBOARD_URL", "http://pages.example/")
+    assert run([*last_command(shown), "--where", "rule=low_groundedness", "--limit", "2"]) == 0
+    output = capsys.readouterr()
+    lines = output.out.splitlines()
+    assert lines[0].startswith("a0  groundedness 0, quality ")
+    assert max(map(len, lines[::3])) <= 60
+    assert "is below 0.5." in lines[1]
+    assert (lines[2].partition("?flag=")[0].strip(), len(lines)) == ("http://pages.example/item", 6)
+    assert output.err == "1 more: add --limit 3\n"
+    assert run(["flag", "--list", "--where", "id=a1", "--json", *db]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(flag["external_id"], listed["total"]) for flag in listed["flags"]] == [("a1", 1)]
+    assert run(["flag", "--limit", "3", *db]) == 2
+    assert last_command(capsys.readouterr().err) == ["flag", "--limit", "3", *db, "--list"]
+
+
+def test_versions_alone_lists_them_and_the_version_names_the_program(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 1)
+    db = ["--db", address(sqlite_store)]
+    assert run(["judge", "--judge", "lexical", *db]) == 0
+    capsys.readouterr()
+    assert run(["versions", *db]) == 0
+    assert capsys.readouterr().out == "lexical v1  lexical  –\n"
+    assert run(["versions", "--json", *db]) == 0
+    assert [version["name"] for version in json.loads(capsys.readouterr().out)["versions"]] == ["lexical"]
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("judgeboard, version ")
+
+
+def test_no_refusal_suggests_a_command_that_deletes(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["forget"], ["forget", "--al"], ["forgett"]):
+        run(words)
+        assert "For example" not in capsys.readouterr().err
