@@ -3,13 +3,26 @@
 from collections.abc import Iterator
 
 from judgeboard.agreement.rates import ALL, RateResult
+from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.stats.rates import UNLABELLED
 from judgeboard.text import counted
 
 _SHOWN = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
+GAP = f"\N{EN DASH} means: {UNLABELLED}."
 NOT_WEIGHTED = "Labels alone: not weighted. Kinds of answers that people label more often count more."
+
+
+def is_gap(estimate: Estimate) -> bool:
+    """Return whether an estimate is not available because a part of its answers has no label that counts."""
+    return estimate.value is None and estimate.reason == UNLABELLED
+
+
+def unless_gap(estimate: Estimate) -> Estimate | None:
+    """Return the estimate for a cell of a table, None (a dash) for a gap, which `GAP` below the table explains."""
+    return None if is_gap(estimate) else estimate
 
 
 def rate_table(result: RateResult, title: str = "Answers of") -> Table:
@@ -29,7 +42,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     rows = (
         (
             "all answers" if each.name == ALL else each.name,
-            each.estimate,
+            unless_gap(each.estimate),
             each.n_labelled,
             each.n_answers,
             each.judge_share,
@@ -46,9 +59,13 @@ _LATER = {False: "before the sample was drawn", True: "after it"}
 
 
 def rate_notes(result: RateResult) -> tuple[str, ...]:
-    """Return what the columns *Judge alone* and *Labels alone* leave out."""
-    of_judge = () if result.judge_share is None else (JUDGE_ALONE,)
-    return (*of_judge, NOT_WEIGHTED) if _is_weighted(result) else of_judge
+    """Return what a dash means, and what the columns *Judge alone* and *Labels alone* leave out."""
+    notes = {
+        GAP: any(is_gap(each.estimate) for each in (*result.slices, result)),
+        JUDGE_ALONE: result.judge_share is not None,
+        NOT_WEIGHTED: _is_weighted(result),
+    }
+    return tuple(note for note, applies in notes.items() if applies)
 
 
 def _is_weighted(result: RateResult) -> bool:
@@ -97,7 +114,11 @@ def agreement_table(result: RateResult) -> Table:
         each = result.in_all_answers[name]
         column = share if STATISTICS[name].share else plain
         rows.append(
-            (STATISTICS[name].name, *(cell_text(one, column) for one in (each, result.in_graded_answers[name])))
+            (
+                STATISTICS[name].name,
+                cell_text(unless_gap(each), column),
+                cell_text(result.in_graded_answers[name], column),
+            )
         )
     if result.people_alpha.value is not None:
         rows.append(("Alpha among people", "", cell_text(result.people_alpha, plain)))
@@ -121,3 +142,5 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     if result.in_all_answers and result.in_graded_answers["agreement"].n:
         yield ""
         yield from text_lines(agreement_table(result))
+        if GAP not in rate_notes(result) and any(map(is_gap, result.in_all_answers.values())):
+            yield GAP
