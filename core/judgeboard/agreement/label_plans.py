@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.all_answers import ToLabel
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
-from judgeboard.agreement.versus import too_few_words
+from judgeboard.agreement.versus import queue_of_differing, too_few_words
 from judgeboard.domain import Label
 from judgeboard.stats.estimates import percent, two_decimals
 from judgeboard.stats.rates import Target
@@ -325,7 +325,8 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
     if not plan.more or plan.shows_nothing:
         return words
     queue = (
-        f"A queue of the other {counted(plan.more, 'answer')} on which they differ (`--plan judges --n {plan.more}`)"
+        f"A queue of the other {counted(plan.more, 'answer')} on which they differ "
+        f"(`{queue_of_differing(plan.judges, plan.more)}`)"
     )
     return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 

@@ -237,7 +237,7 @@ def compare_verdicts(
     left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras": chosen}
     only = [labelled[differ & called_bad[which]] for which in (0, 1)]
     free = int(differ.sum()) - (0 if chances is None else int(chances.of_differing.is_sampled.sum()))
-    to_label = _to_label(titles, free) if has_gap or (differ.any() and not counts.n) else None
+    to_label = queue_of_differing(titles, min(free, _TO_LABEL)) if has_gap or (differ.any() and not counts.n) else None
     made = VersionsCompared(
         first=titles[0],
         second=titles[1],
@@ -260,10 +260,10 @@ def compare_verdicts(
     return replace(made, sentence=" ".join(_sentences(made, only, logged)))
 
 
-def _to_label(titles: tuple[str, str], unlabelled: int) -> str:
-    """Return the command of a queue with a random sample of the answers on which both differ."""
+def queue_of_differing(titles: Sequence[str], n: int) -> str:
+    """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ."""
     named = (word for title in titles for word in ("--judge-version", title))
-    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(min(unlabelled, _TO_LABEL)), *named)
+    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(n), *named)
     return f"judgeboard {shlex.join(words)}"
 
 

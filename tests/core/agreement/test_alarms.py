@@ -390,7 +390,9 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["watch", *db]) == 1
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
+    assert "After you know the cause: `judgeboard watch --acknowledge 1 --db " in out
     assert "New alarm 1: The share of bad answers rose in about the week of 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))

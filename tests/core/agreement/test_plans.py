@@ -110,7 +110,9 @@ class TestRagtruth:
         assert (far.enough, far.by_lot > 2_344, far.labels) == (False, True, 241)
         assert f"about {far.by_lot:,} answers that both versions judged are needed" in far.sentences[0]
         assert "there are only 1,344." in far.sentences[0]
-        assert f"A queue of the other {far.more} answers on which they differ (`--plan judges --n" in far.sentences[0]
+        named = f"--judge-version '{far.judges[0]}' --judge-version '{far.judges[1]}'"
+        command = f"judgeboard queue create judges --plan judges --n {far.more} {named}"
+        assert f"A queue of the other {far.more} answers on which they differ (`{command}`)" in far.sentences[0]
         assert "label only these" not in " ".join(far.sentences)
 
     def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
