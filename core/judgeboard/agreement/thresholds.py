@@ -577,7 +577,7 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
         return _joined(words, now and f"Today, {now}.")
     more = labels_missing(needed, half.n, counting.n)
     answers = answers_to_sample(sample, of_goal, more, strata, query_type)
-    return _joined(words, queue_words(sample, answers, things, of_goal.n - counting.n))
+    return _joined(words, queue_words(sample, answers, of_goal.n - counting.n))
 
 
 def _curve(grid: FloatArray, labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:

@@ -137,12 +137,15 @@ def calibrate_command(judge_version: str | None, **how: Any) -> None:
 def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.thresholds import threshold_notes, thresholds_table
+    from judgeboard.stats.estimates import percent_as_given
 
     yield f"{result.judge_version}, {result.goal.words}"
     for each in result.thresholds:
         yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
         if each.on_average is not None:
-            yield f"  without a guarantee: below {each.on_average:g} reaches this recall on average over sets of labels"
+            recall = percent_as_given(result.goal.value)
+            reaches = f"below {each.on_average:g} reaches {recall} on average, but with other labels it may not"
+            yield f"  without a guarantee: {reaches}"
     table = thresholds_table(result)
     if table.rows:
         yield ""
@@ -161,8 +164,8 @@ def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
     if None in advised:
         superseded = flags_to_supersede(store, low_groundedness=advised[None])
     else:
-        by_type: dict[str | None, float | None] = {**result.in_force.by_type, **advised}
-        texts = tuple(f"{query_type}={value}" for query_type, value in by_type.items())
+        others = {name: value for name, value in result.in_force.by_type.items() if name not in advised}
+        texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
         superseded = flags_to_supersede(store, low_groundedness_by_type=texts)
     if not superseded:
         yield f"{NEXT} Then run `judgeboard flag`."

@@ -1,8 +1,11 @@
 """A rate of all answers as tables, and as lines for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import get_args
 
+from judgeboard.agreement.all_answers import other_verdicts
 from judgeboard.agreement.rates import ALL, RateResult
+from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
@@ -32,7 +35,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     columns = (
         Column(title),
         Column("Bad answers" if is_label else f"Mean {result.grade}", estimate),
-        Column("Labels", "count"),
+        Column(_labels_title(result, *result.slices), "count"),
         Column("Answers", "count"),
         Column("Judge alone", estimate),
         Column("Verdicts", "count"),
@@ -53,6 +56,17 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
         for each in (*result.slices, result)
     )
     return Table(columns, tuple(rows))
+
+
+def _labels_title(*results: RateResult) -> str:
+    return "Labels that count" if any(each.extras for each in results) else "Labels"
+
+
+def _verdict_words(verdicts: Sequence[JudgeVerdict]) -> str:
+    """Return "bad", "good or none", or "any" for all verdicts."""
+    if len(verdicts) == len(get_args(JudgeVerdict)):
+        return "any"
+    return " or ".join("none" if each == "unusable" else each for each in verdicts)
 
 
 _LATER = {False: "before the sample was drawn", True: "after it"}
@@ -79,16 +93,19 @@ def strata_table(result: RateResult) -> Table:
         Column("Flagged"),
         Column("Judge"),
         Column("Answers", "count"),
-        Column("Labels", "count"),
+        Column(_labels_title(result), "count"),
         Column("Bad", "count"),
     )
     later = any(each.is_later for each in result.strata)
-    split = {each.picked for each in result.strata if each.verdict}
+    named = {
+        picked: {each.verdict for each in result.strata if each.picked == picked and each.verdict}
+        for picked in get_args(Picked)
+    }
     rows = (
         (
             _LATER[each.is_later] if later else None,
             each.picked,
-            each.verdict or ("other" if each.picked in split else "any"),
+            _verdict_words((each.verdict,) if each.verdict else other_verdicts(named[each.picked])),
             each.N,
             each.n,
             each.k,
