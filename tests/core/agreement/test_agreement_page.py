@@ -256,7 +256,7 @@ def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(30)
     judged(log, version, ids, wrong=6)
     words = text(page(log), "not_conclusive")
-    assert words.startswith("With n = 30, kappa lies between 0.2")
+    assert words.startswith("The 95 % interval of kappa is 0.2")
     assert words.endswith("more graded answers would narrow the interval to ±0.1.")
 
 

@@ -74,7 +74,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         "It rose by 40 points [31, 49]."
     )
     assert result.promise == (
-        "If nothing changes, `watch` raises on average at most 3 false alarms a year: one for each figure."
+        "If nothing changes, expect at most 3 false alarms a year (one per figure)."
     )
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
@@ -323,8 +323,8 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("list", 312),
     }
     assert result.promise == (
-        "If nothing changes, `watch` raises on average at most 3 false alarms a year for all answers, and 3 a year for "
-        "all query types together: one for each figure."
+        "If nothing changes, expect at most 3 false alarms a year for all answers (one per figure), and at most 3 for "
+        "all query types together."
     )
     shown_first = [alarm.query_type for alarm in result.alarms]
     assert shown_first == ["All answers", *shown_first[1:]]

@@ -20,6 +20,7 @@ from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -214,6 +215,20 @@ def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> 
         case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)
 
 
+def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_log: GradedLog) -> None:
+    ids = judged(sqlite_log, [0.1] * 10 + [0.9] * 20)
+    sqlite_log.review_all(ids[3:28], label=GOOD)  # chosen by people, so these labels do not count
+    lead = ensure_reviewer(sqlite_log.store, "page", "Lena")
+    with sqlite_log.store.reading() as connection:
+        plan = draw_plan(connection, RowFilter())
+    created = create_queue(
+        sqlite_log.store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan
+    )
+    assert created.again_sentence == (
+        "25 of the 30 have a label already; it does not count, so they are labelled again."
+    )
+
+
 def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
@@ -310,7 +325,7 @@ def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
         for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
     )
     titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
-    assert titles == ["not flagged, other verdicts", "not flagged, judged bad", "flagged"]
+    assert titles == ["not flagged, judged good or no usable verdict", "not flagged, judged bad", "flagged"]
 
 
 def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(
