@@ -73,9 +73,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
         "It rose by 40 points [31, 49]."
     )
-    assert result.promise == (
-        "If nothing changes, expect at most 3 false alarms a year (one per figure)."
-    )
+    assert result.promise == ("If nothing changes, expect at most 3 false alarms a year (one per figure).")
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
