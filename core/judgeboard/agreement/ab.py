@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.samples import LabelledAnswers, scored_version
 from judgeboard.agreement.versus import start_words
 from judgeboard.domain import Estimate
@@ -29,6 +28,7 @@ from judgeboard.stats.paired import (
 )
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.significance import holm
+from judgeboard.store.flags import reviewed_for_flags
 from judgeboard.store.pairs import same_questions
 from judgeboard.store.strata import BAD, UNUSABLE, picked_answers
 from judgeboard.text import counted
@@ -158,7 +158,7 @@ def _flagged(connection: Connection, a: IntArray, b: IntArray, labelled: BoolArr
     Labels that were made because of a flag say nothing about other questions. Questions with a flagged answer are
     then a stratum of their own.
     """
-    by_flag = flags_worth(connection).picked
+    by_flag = reviewed_for_flags(connection)
     if not (labelled & (among(a, by_flag) | among(b, by_flag))).any():
         return np.zeros(len(a), dtype=np.bool_)
     flagged = picked_answers(connection)

@@ -258,11 +258,10 @@ def promise_words(trend: CorrectedTrend) -> str:
     words = []
     if figures := len({monitor.watched for _, monitor in trend.monitors}):
         has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
-        words.append(
-            f"If nothing changes, `watch` raises on average at most {counted(figures, 'false alarm')} a year"
-            f"{f' for all answers, and {figures} a year for all query types together' if has_types else ''}"
-            f"{': one for each figure' if figures > 1 else ''}."
-        )
+        most = f"If nothing changes, expect at most {counted(figures, 'false alarm')} a year"
+        each = " (one per figure)" if figures > 1 else ""
+        of_types = f", and at most {figures} for all query types together" if has_types else ""
+        words.append(f"{most}{' for all answers' if has_types else ''}{each}{of_types}.")
     if trend.no_judge is not None:
         words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):

@@ -2,8 +2,9 @@
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 from sqlalchemy import Connection
@@ -121,6 +122,12 @@ class ToLabel:
 def all_answers_words(answers: int) -> str:
     """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe."""
     return f"all {counted(answers, 'answer')} with a usable verdict"
+
+
+def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict, ...]:
+    """Return the verdicts in a stratum of several verdicts, if the strata beside it have the ``named`` ones."""
+    verdicts: tuple[JudgeVerdict, ...] = get_args(JudgeVerdict)
+    return tuple(each for each in verdicts if each not in named)
 
 
 def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:

@@ -29,7 +29,7 @@ EXAMPLE = 0.7  # the score that the sentence explains
 
 _FLAT = 1e-6  # a slope below this is 0
 _TOO_SURE = 0.9  # slopes below this are said
-_WORSE = "Do not use a map: with it, the scores predict people worse."
+_WORSE = "Do not use this map ({}): with it, the scores predict people worse."
 _ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
 _MOSTLY_LUCK = 1.5  # times the calibration error of a perfect map, below which the error may be luck
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
@@ -97,30 +97,35 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     if reason is not None:
         return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
     is_worse = (made.brier_change.low or 0) > 0
+    sentence = _worse_sentence(made, how, labels.n) if is_worse else _sentence(made) if np.ptp(scores) else _ONE_SCORE
     meaning = tuple(zip(SHOWN_SCORES, made.score_map(np.array(SHOWN_SCORES)).tolist(), strict=True))
-    better = (
-        f"With {counted(labels.n, 'label')}, platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)."
-    )
+    notes: tuple[str, ...] = ()
+    if how == "isotonic" and labels.n < ISOTONIC_LABELS:
+        platt = calibrate("platt", scores, good, folds, labels.grouping, labels.weights)
+        if platt.brier_after <= made.brier_after:
+            better = f"platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)"
+            notes = (f"With {counted(labels.n, 'label')}, {better}.",)
     return record_of(
         CalibrationResult,
         made,
         judge_version=sample.title,
         how=how,
         n=labels.n,
-        sentence=_worse_sentence(made, labels.n) if is_worse else _sentence(made) if np.ptp(scores) else _ONE_SCORE,
+        sentence=sentence,
         meaning=() if is_worse else meaning,
         is_worse=is_worse,
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
         after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
-        notes=(better,) if how == "isotonic" and labels.n < ISOTONIC_LABELS else (),
+        notes=notes,
         left_out=sample.left_out,
     )
 
 
-def _worse_sentence(made: Calibrated, n: int) -> str:
+def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
     """Return why a map does not help, and how far the scores themselves are from the labels of people."""
     error, by_luck = two_decimals(made.ece_before), two_decimals(made.ece_by_luck)
-    words = f"{_WORSE} On average, a score is {error} away from the share of such answers that people call grounded."
+    away = f"On average, a score is {error} away from the share of such answers that people call grounded."
+    words = f"{_WORSE.format(how)} {away}"
     if made.ece_before < _MOSTLY_LUCK * made.ece_by_luck:
         return f"{words} With {counted(n, 'label')}, luck alone gives about {by_luck}, so a map has little to correct."
     return f"{words} Luck alone gives only about {by_luck}. So the scores are off, but a map of this form does not fit."

@@ -1,64 +1,76 @@
-"""The worth of flags: how often people confirm the flags of a rule, how long this takes, what the rules miss."""
+"""The worth of flags: how many flagged answers are bad, how long a review takes, what the rules miss."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import slices_of_answers
+from judgeboard.agreement.choice import NO_RULE
+from judgeboard.agreement.rates import sample_rate
+from judgeboard.agreement.samples import LabelledAnswers, judging_version
 from judgeboard.domain import Estimate
-from judgeboard.flags.rules import ALWAYS_REVIEW, RANDOM_SAMPLE
-from judgeboard.stats.arrays import IntArray
-from judgeboard.stats.estimates import MIN_PAIRS, too_few, unmeasured
-from judgeboard.stats.intervals import share_intervals
-from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule, random_outcome
-
-UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
-"""Rules that do not select answers by a judgment or user feedback."""
+from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.stats.arrays import BoolArray
+from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule
 
 
 @dataclass(frozen=True, slots=True)
 class FlagWorth:
-    """The decided flags of one rule: the share confirmed, and the median minutes of a review."""
+    """The flags of one rule.
+
+    ``bad`` is the share of bad answers among the answers that the rule flagged. People ``confirmed`` some of the
+    ``decided`` flags. ``minutes`` is the median time of a review.
+    """
 
     rule: str
-    confirmed: Estimate
+    bad: Estimate
+    confirmed: int
+    decided: int
     minutes: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class FlagsWorth:
-    """Every rule with a decided flag, the most decided first.
+    """Every rule that flagged an answer, except the random sample, the most labelled first.
 
-    ``random_bad`` is the share that people confirmed among randomly sampled answers that no other rule flagged.
-    ``picked`` are the responses with a review of a flag of a selective rule.
+    Shares of bad answers are from the labels that count, weighted by stratum, as in a rate: ``flagged`` in all answers
+    that a rule flagged, ``not_flagged`` in those that only the random sample drew or that have no flag.
     """
 
     rules: tuple[FlagWorth, ...]
-    random_bad: Estimate
-    picked: IntArray
+    flagged: Estimate
+    not_flagged: Estimate
 
 
 def flags_worth(connection: Connection) -> FlagsWorth:
-    """Return the worth of each rule's flags, from decided flags and their current reviews."""
-    outcomes = sorted(outcomes_by_rule(connection).items(), key=lambda item: (-item[1][1], item[0]))
-    reviews = flag_reviews(connection)
-    selective = np.array([rule not in UNSELECTIVE for rule in reviews.rules.names], dtype=np.bool_)
-    picked = reviews.response_ids[selective[reviews.rules.codes]]
-    return FlagsWorth(
-        tuple(_worth(rule, *outcome, reviews) for rule, outcome in outcomes),
-        _share_confirmed(*random_outcome(connection)),
-        np.unique(picked),
-    )
+    """Return the worth of each rule's flags, from the answers of the primary judge's newest version."""
+    loaded = _labelled(connection)
+    outcomes, reviews = outcomes_by_rule(connection), flag_reviews(connection)
+    rules = [
+        FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), _minutes(rule, reviews))
+        for rule, flagged in slices_of_answers(connection, loaded, "rule")
+        if rule not in {RANDOM_SAMPLE, NO_RULE}
+    ]
+    rules.sort(key=lambda each: (-each.bad.n, -each.decided, each.rule))
+    return FlagsWorth(tuple(rules), _bad(loaded, loaded.picked), _bad(loaded, ~loaded.picked))
 
 
-def _worth(rule: str, confirmed: int, decided: int, reviews: FlagReviews) -> FlagWorth:
+def flag_precision(connection: Connection) -> Estimate:
+    """Return the share of bad answers among all that a rule flagged, as in `FlagsWorth`, without other figures."""
+    loaded = _labelled(connection)
+    return _bad(loaded, loaded.picked)
+
+
+def _labelled(connection: Connection) -> LabelledAnswers:
+    return LabelledAnswers(connection, judging_version(connection), scores=False)
+
+
+def _bad(loaded: LabelledAnswers, inside: BoolArray) -> Estimate:
+    return sample_rate(loaded.sample(inside))[0]
+
+
+def _minutes(rule: str, reviews: FlagReviews) -> float | None:
     seconds = reviews.seconds[reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)]
     # The median, because a break with an item left open must not count as review time.
-    minutes = round(float(np.median(seconds)) / 60, 6) if seconds.size else None
-    return FlagWorth(rule, _share_confirmed(confirmed, decided), minutes)
-
-
-def _share_confirmed(confirmed: int, decided: int) -> Estimate:
-    if decided < MIN_PAIRS:
-        return unmeasured(decided, too_few(decided) if decided else "none decided")
-    return share_intervals(confirmed, decided)[0]
+    return round(float(np.median(seconds)) / 60, 6) if seconds.size else None

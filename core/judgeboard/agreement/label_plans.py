@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import ToLabel
+from judgeboard.agreement.all_answers import ToLabel, other_verdicts
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
-from judgeboard.agreement.versus import too_few_words
+from judgeboard.agreement.versus import queue_of_differing, too_few_words
 from judgeboard.domain import Label
 from judgeboard.stats.estimates import percent, two_decimals
 from judgeboard.stats.rates import Target
@@ -183,8 +183,9 @@ def stratum_title(stratum: PlannedStratum, strata: Sequence[PlannedStratum]) -> 
     flagged = _FLAGGED[stratum.picked]
     if stratum.verdict is not None:
         return f"{flagged}, {_JUDGED[stratum.verdict]}"
-    split = any(each.picked == stratum.picked and each is not stratum for each in strata)
-    return f"{flagged}, other verdicts" if split else flagged
+    named = {each.verdict for each in strata if each.picked == stratum.picked and each is not stratum}
+    rest = " or ".join(_JUDGED[verdict] for verdict in other_verdicts(named))
+    return f"{flagged}, {rest}" if named and rest else flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +326,8 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
     if not plan.more or plan.shows_nothing:
         return words
     queue = (
-        f"A queue of the other {counted(plan.more, 'answer')} on which they differ (`--plan judges --n {plan.more}`)"
+        f"A queue of the other {counted(plan.more, 'answer')} on which they differ "
+        f"(`{queue_of_differing(plan.judges, plan.more)}`)"
     )
     return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 
@@ -413,8 +415,11 @@ def _of_groups(plan: LabelPlan) -> str | None:
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
         return alike
     correlation = f"a correlation of {two_decimals(plan.correlation)}"
-    taken = f"takes {correlation} from the judge's verdicts" if plan.correlation_from == "verdicts" else ""
-    return f"{alike} Too few labels show how much, so the plan {taken or f'assumes {correlation}'}."
+    few = f"{alike} There are too few labels to measure this."
+    if plan.correlation_from == "verdicts":
+        less = "Labels of one question may be less alike than verdicts, and then fewer labels are enough."
+        return f"{few} The plan takes {correlation} from the judge's verdicts. {less}"
+    return f"{few} The plan assumes {correlation}."
 
 
 def _of_prompts(plan: LabelPlan) -> Iterator[str]:

@@ -11,6 +11,8 @@ from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.strata import LEAST_OF_STRATUM
 from judgeboard.text import counted
 
+_FEW = 0.5  # share of labelled answers
+
 
 def labels_missing(needed: int, choosing: int, counting: int) -> int:
     """Return how many more labels are needed until the half that chooses has ``needed``.
@@ -29,9 +31,12 @@ def more_labels_words(goal: str, needed: int, choosing: int, counting: int, thin
     if choosing >= needed:
         return f"No threshold found: the {counted(choosing, 'label')} that choose do not show {goal}."
     more = labels_missing(needed, choosing, counting)
-    so_far = f"{counting:,} so far" if counting == labelled else f"{counting:,} of {labelled:,} count so far"
+    so_far = f" ({counting:,} so far)"
+    if counting < labelled:
+        can = "can be used to choose a threshold"
+        so_far = f": only {counting:,} of the {labelled:,} labelled {things} {can}"
     thing = things.replace("answers", "answer", 1) if more == 1 else things
-    return f"No threshold found: {goal} needs about {more:,} more labelled {thing} ({so_far})."
+    return f"No threshold found: {goal} needs about {more:,} more labelled {thing}{so_far}."
 
 
 def answers_to_sample(
@@ -63,10 +68,10 @@ def answers_to_sample(
     return enough if counting(enough) - now >= more else None
 
 
-def queue_words(sample: ScoredSample, answers: int | None, things: str, uncounted: int) -> str:
+def queue_words(sample: ScoredSample, answers: int | None, uncounted: int) -> str:
     """Return what to label for a threshold: so many ``answers`` of a planned queue, and which labels do not count.
 
-    ``uncounted`` of the labelled things do not count yet, because such answers are labelled more often.
+    ``uncounted`` labels cannot be used yet, because such answers are labelled more often.
     """
     left = sum(each.answers - each.labelled for each in sample.counts)
     if answers is None:
@@ -77,11 +82,17 @@ def queue_words(sample: ScoredSample, answers: int | None, things: str, uncounte
     command = f"judgeboard queue create threshold --plan rate --n {answers}"
     words = f"Label a random sample of about {counted(answers, 'more answer')}: `{command}`."
     if uncounted:
-        verb, them = ("does", "it counts") if uncounted == 1 else ("do", "more of them count")
-        words += (
-            f" {uncounted:,} of the labelled {things} {verb} not count yet, because such answers are labelled more "
-            f"often than the others. If the others get labels, {them} too."
-        )
+        more = "the other one" if uncounted == 1 else f"more of the other {uncounted:,}"
+        words += f" {_uneven_words(sample)} Label others, and {more} can be used."
     if sample.left_out.get("extras"):
         words += " Labels that are no random sample do not count."
     return words
+
+
+def _uneven_words(sample: ScoredSample) -> str:
+    """Return which answers are labelled more often than others."""
+    labelled = np.isin(sample.judged.response_ids, sample.labels.response_ids)
+    flagged = sample.judged.flagged
+    if flagged.any() and labelled[flagged].all() and labelled[~flagged].mean() < _FEW:
+        return "All answers that the threshold in force flags are labelled, but few others."
+    return "Some kinds of answers are labelled more often than others."

@@ -381,17 +381,17 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
         return
     if in_all is not None and in_all.described is None:
         return  # more of the chosen answers would narrow the wrong figure
-    ends = f"{two_decimals(headline.low)} and {two_decimals(headline.high)}"
-    between, narrower = f"{headline_words(scale)} lies between {ends}", "would narrow the interval to ±0.1"
+    ends = f"{two_decimals(headline.low)} to {two_decimals(headline.high)}"
+    between, narrower = f"The 95 % interval of {headline_words(scale)} is {ends}", "would narrow the interval to ±0.1"
     if in_all is None or not in_all.is_weighted:
         more = f"About {more_pairs(headline):,} more graded {things} {narrower}."
-        yield Note("not_conclusive", f"With n = {headline.n:,}, {between}. {more}")
+        yield Note("not_conclusive", f"{between} (n = {headline.n:,}). {more}")
         return
     of = "a random sample" if in_all.sampled_from == "answers" else f"a random sample of {in_all.sampled_from}"
-    start = f"With n = {headline.n:,}, {between}."
+    start = f"{between} (n = {headline.n:,})."
     sampled = in_all.labels - in_all.complete
     if few_decide := 0 < sampled < in_all.complete:
-        start = f"{between[:1].upper()}{between[1:]}. The width comes mainly from the {sampled:,} labels of {of}."
+        start = f"{between}. The width comes mainly from the {sampled:,} labels of {of}."
     labels = in_all.to_narrow
     if labels is None or not in_all.unlabelled:
         yield Note("not_conclusive", start)

@@ -10,7 +10,6 @@ import numpy as np
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
-from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.measure import agreement_of, slice_of, weighted_labels
 from judgeboard.agreement.notes import nothing_to_compare, other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
@@ -113,7 +112,6 @@ class AgreementPage:
     sentence: str
     notes: tuple[Note, ...]
     same_answers: SameAnswers
-    flags: FlagsWorth
     over_time: tuple[TimePoint, ...] = ()
     without_time: int = 0
     differing: WhyCounts | None = None
@@ -139,7 +137,7 @@ def agreement_page(
         notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
         same = same_answers(ratings, versions)
         sentence = nothing_to_compare(source, None, grade)
-        return AgreementPage(grade, None, choice, None, sentence, notes, same, ratings.flags)
+        return AgreementPage(grade, None, choice, None, sentence, notes, same)
     result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
     pairs = source.pairs(chosen.id, grade)
     timed = pairs.at(pairs.days >= 0)
@@ -151,7 +149,6 @@ def agreement_page(
         result.sentence,
         result.notes,
         same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
-        ratings.flags,
         over_time(timed, source.human),
         pairs.n - timed.n,
         next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)

@@ -207,7 +207,7 @@ class _Measure:
         sample = self.loaded.sample(inside)
         grade = self.loaded.grade
         n_answers, version = round(sample.population.total), self.loaded.version
-        estimate, effect = self._estimate(sample)
+        estimate, effect = sample_rate(sample, self.target)
         is_label = grade == "label"
         between = of_undecided = None
         if is_label and sample.has_gap and not sample.hidden:
@@ -270,19 +270,23 @@ class _Measure:
         alone = judge_alone(population, scored, None, "the logit" if grade == "groundedness" else None, self.target)
         return within_range(alone, *_RANGE_OF_MEAN[grade])
 
-    def _estimate(self, sample: SampledLabels) -> tuple[Estimate, float | None]:
-        population, labels = sample.population, sample.labels
-        groups = len(population.of_labelled)
-        if self.target == "app" and 0 < groups < MIN_PAIRS and population.total and not sample.has_gap:
-            why = f"the labels cover only {counted(groups, 'evidence group')}, and at least {MIN_PAIRS} are needed"
-            return unmeasured(len(labels.values), why), None
-        if self.loaded.grade != "label":
-            share = self.loaded.grade == "groundedness"
-            mean = predicted_mean(population, labels, target=self.target, share=share)
-            return within_range(mean, *_RANGE_OF_MEAN[self.loaded.grade]), None
-        if self.target == "these":
-            return rate(sample.counts, "these"), None
-        return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
+
+def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate, float | None]:
+    """Return the share of bad answers (or the mean grade) in all answers of a sample, and its design effect.
+
+    The labels are weighted by stratum. The design effect is None for means, and for ``these`` answers.
+    """
+    population, labels = sample.population, sample.labels
+    groups = len(population.of_labelled)
+    if target == "app" and 0 < groups < MIN_PAIRS and population.total and not sample.has_gap:
+        why = f"the labels cover only {counted(groups, 'evidence group')}, and at least {MIN_PAIRS} are needed"
+        return unmeasured(len(labels.values), why), None
+    if sample.grade != "label":
+        mean = predicted_mean(population, labels, target=target, share=sample.grade == "groundedness")
+        return within_range(mean, *_RANGE_OF_MEAN[sample.grade]), None
+    if target == "these":
+        return rate(sample.counts, "these"), None
+    return rate(sample.counts, "app", sample.app_effect), round(design_effect(population, labels), 6)
 
 
 def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Estimate:

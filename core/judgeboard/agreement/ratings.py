@@ -21,7 +21,6 @@ from judgeboard.agreement.answer_pairs import (
     person_grades,
 )
 from judgeboard.agreement.choice import By, Unit, slices_of
-from judgeboard.agreement.flag_worth import FlagsWorth, flags_worth
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
@@ -29,6 +28,7 @@ from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, I
 from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import reviewed_for_flags
 from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.label_schemas import classes_of
@@ -206,14 +206,9 @@ class AnswerRatings:
         self.human = source.human
 
     @cached_property
-    def flags(self) -> FlagsWorth:
-        """The decisions on flags."""
-        return flags_worth(self._connection)
-
-    @property
     def picked(self) -> IntArray:
         """Ids, ascending, of answers that people graded on a flag of a selective rule."""
-        return self.flags.picked
+        return reviewed_for_flags(self._connection)
 
     def people(self, scale: Scale | None = None) -> ItemRatings:
         """Return the grade of each person on each answer, on ``scale`` (default: the scale of people)."""

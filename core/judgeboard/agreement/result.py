@@ -50,6 +50,7 @@ _LEFT_OUT = {
     "unsure": "people were unsure",
     "skipped": "people skipped them",
     "extras": "labels that are no random sample",
+    "extras_of_differing": "labels that are no random sample, of the answers on which they differ",
     "without_score": "no score of the judge",
     "more_often_labelled": "labels that do not choose, because such answers are labelled more often",
 }

@@ -244,7 +244,7 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         keep,
         _flags_words(chosen, in_force, counts[-1], change),
         f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
-        _measured_words(chosen),
+        _measured_words(chosen, other),
         verdicts_words(sample, setting, query_type),
     )
     return replace(start, sentence=sentence, low_groundedness=setting)
@@ -393,7 +393,7 @@ def _cheapest(
         sentence = _joined(
             _flags_words(chosen, in_force, start.judged),
             _cost_words(costs, "changes"),
-            _measured_words(chosen),
+            _measured_words(chosen, other),
             verdicts_words(sample, setting, start.query_type),
         )
     else:
@@ -542,17 +542,18 @@ def _flags_words(chosen: AtThreshold, in_force: AtThreshold, judged: int, purpos
     return f"{flag} answers with groundedness below {chosen.low_groundedness:g}: {of_all}{today}."
 
 
-def _measured_words(chosen: AtThreshold) -> str:
+def _measured_words(chosen: AtThreshold, other: ScoredLabels) -> str:
     """Return recall and precision on the labels that were not used to choose; without those that are not known well."""
     shares = (
         (chosen.recall, "bad answers", "were flagged"),
         (chosen.precision, "flagged answers", "were bad"),
     )
+    weighted = ", weighted" if np.ptp(other.weights) else ""
     words = []
     for share, things, verb in shares:
         if share.value is None or share.low is None or share.high is None or share.high - share.low > _WIDEST:
             continue
-        how_many = f"{percent_words(share)} of the {things} (n = {share.n:,})"
+        how_many = f"{percent_words(share)} of the {things} (n = {share.n:,}{weighted})"
         words.append(f"all {counted(share.n, things[:-1])} {verb}" if share.value == 1 else f"{how_many} {verb}")
     n = chosen.flagged.n
     if not words:
@@ -577,7 +578,7 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
         return _joined(words, now and f"Today, {now}.")
     more = labels_missing(needed, half.n, counting.n)
     answers = answers_to_sample(sample, of_goal, more, strata, query_type)
-    return _joined(words, queue_words(sample, answers, things, of_goal.n - counting.n))
+    return _joined(words, queue_words(sample, answers, of_goal.n - counting.n))
 
 
 def _curve(grid: FloatArray, labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:

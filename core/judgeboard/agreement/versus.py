@@ -235,10 +235,10 @@ def compare_verdicts(
     apart = chances is None and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
     reached = conclusion(counts.change, within) if enough else Conclusion.NOT_SHOWN
     chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
-    left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras": chosen}
+    left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras_of_differing": chosen}
     only = [labelled[differ & called_bad[which]] for which in (0, 1)]
     free = int(differ.sum()) - (0 if chances is None else int(chances.of_differing.is_sampled.sum()))
-    to_label = _to_label(titles, free) if has_gap or (differ.any() and not counts.n) else None
+    to_label = queue_of_differing(titles, min(free, _TO_LABEL)) if has_gap or (differ.any() and not counts.n) else None
     made = VersionsCompared(
         first=titles[0],
         second=titles[1],
@@ -261,10 +261,10 @@ def compare_verdicts(
     return replace(made, sentence=" ".join(_sentences(made, only, logged)))
 
 
-def _to_label(titles: tuple[str, str], unlabelled: int) -> str:
-    """Return the command of a queue with a random sample of the answers on which both differ."""
+def queue_of_differing(titles: Sequence[str], n: int) -> str:
+    """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ."""
     named = (word for title in titles for word in ("--judge-version", title))
-    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(min(unlabelled, _TO_LABEL)), *named)
+    words = ("queue", "create", "judges", "--plan", "judges", "--n", str(n), *named)
     return f"judgeboard {shlex.join(words)}"
 
 
@@ -307,11 +307,9 @@ def start_words(reached: Conclusion, first: str, second: str, within: float) -> 
 def too_few_words(answers: int, needed: int, goal: str, logged: int | None = None) -> str:
     """Return that two versions judged fewer ``answers`` than are ``needed`` to show the ``goal``.
 
-    ``logged`` is the number of answers in the log, if it is known.
+    ``logged`` is the number of answers in the log, if it is known; these are enough.
     """
     both_judged = f"about {counted(needed, 'answer')} that both versions judged are needed, and"
-    if logged is not None and logged < needed:
-        return f"This log cannot show {goal}: {both_judged} the log has only {logged:,}."
     if logged is None:
         return f"To show {goal}, {both_judged} there are only {answers:,}."
     return (
@@ -378,16 +376,12 @@ def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
         labels = f"{counted(int(needed), 'label')} of a random sample {'is' if needed == 1 else 'are'}"
         yield f"To show a change of this size, about {labels} needed."
     elif needed < math.inf:
-        change = made.counts.change
-        yield too_few_words(made.answers, int(needed), "a change of this size", logged)
-        yield f"This number rests on the observed change of {points_words(change, sign=True)}, so it is rough."
         if logged is not None and logged < needed:
-            # The error falls with the square root of the number of answers.
-            smallest = round(100 * abs(change.value or 0.0) * math.sqrt(needed / logged))
-            if smallest < 100:
-                points = f"about {counted(max(smallest, 1), 'point')} or more"
-                every = f"If both versions judged all {logged:,} answers and people labelled all of them"
-                yield f"{every}, the log could show a change of {points}."
+            yield from _too_small_a_log(100 * abs(made.counts.change.value or 0.0), int(needed), logged)
+        else:
+            observed = points_words(made.counts.change, sign=True)
+            yield too_few_words(made.answers, int(needed), "a change of this size", logged)
+            yield f"This number rests on the observed change of {observed}, so it is rough."
     if as_good < min(needed, made.answers + 1):
         yield (
             f"If this is the true change, about {counted(int(as_good), 'label')} would show that {made.second} is as "
@@ -395,3 +389,14 @@ def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
         )
     if min(needed, as_good) == math.inf:
         yield "Label answers on which the two differ."
+
+
+def _too_small_a_log(points: float, needed: int, logged: int) -> Iterator[str]:
+    """Yield how many answers a change of so many percentage points needs, and which change the whole log can show."""
+    change = counted(round(points), "point") if points >= 0.5 else "less than 1 point"
+    yield f"A change of {change} needs about {counted(needed, 'answer')} (rough)."
+    # The error falls with the square root of the number of answers.
+    smallest = max(round(points * math.sqrt(needed / logged)), 1)
+    if smallest < 100:
+        least = f"{counted(smallest, 'point')} or more"
+        yield f"Your {logged:,} can show {least}, if both versions judge all and people label all."

@@ -306,7 +306,7 @@ def watch_command(since: datetime | None, acknowledge: int | None, note: str | N
     result = watch(options.open_store(), by=options.actor(), since=first)
     options.show(result, _watch_lines(result))
     if result.new:
-        options.suggest("watch", "--acknowledge", str(result.new[0]), "--note", "WHY")
+        options.suggest("trends", "--corrected")
     return int(bool(result.new))
 
 
@@ -334,3 +334,6 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
     if result.detectors:
         yield from text_lines(detectors_table(result))
         yield DETECTABLE
+    if result.new:
+        command = f"`judgeboard watch --acknowledge {result.new[0]}`"
+        yield f"After you know the cause: {command}, with the cause in quotation marks after --note."

@@ -272,6 +272,8 @@ def _created_lines(created: "CreatedQueue") -> Iterator[str]:
     missing = created.short or (queue.max_items or 0) - created.joined
     short = f"; {missing:,} more were requested, but none are left" if created.joined and missing > 0 else ""
     yield f"{queue.name}: {counted(created.joined, queue.subject.removesuffix('s'))}{sampled}{short}"
+    if created.again_sentence is not None:
+        yield created.again_sentence
     if not created.joined:
         yield _empty_words(queue.plan)
 

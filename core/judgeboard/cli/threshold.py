@@ -1,6 +1,7 @@
 """The commands `threshold`, `stand` and `calibrate`: what a judge's scores are good for."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
     from judgeboard.agreement.calibration import CalibrationResult
     from judgeboard.agreement.confident_verdicts import ConfidentVerdicts
     from judgeboard.agreement.thresholds import ThresholdResult
+    from judgeboard.store.engine import Readable
 
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
 HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
 DEFAULT_JUDGE = "Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge's newest)."
 NEXT = (
     "To use a threshold: page Settings, part Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query types: "
-    "JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3'). Then run `judgeboard flag`."
+    "JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3')."
 )
 REVIEW_THE_REST = (
     "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Settings, or as "
@@ -63,9 +65,10 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
         raise BadInput(f"{why}, for example: `{options.same_command(without=surplus)}`")
     ((aim, value),) = given.items()
     goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims
-    with options.seen(options.open_store()).reading() as connection:
+    store = options.seen(options.open_store())
+    with store.reading() as connection:
         result = measure_threshold(connection, goal, by_query_type=by is not None, judge_version=judge_version)
-    options.show(result, _threshold_lines(result))
+    options.show(result, chain(_threshold_lines(result), _next_lines(store, result)))
 
 
 @options.command(
@@ -138,20 +141,41 @@ def calibrate_command(judge_version: str | None, **how: Any) -> None:
 def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.thresholds import threshold_notes, thresholds_table
+    from judgeboard.stats.estimates import percent_as_given
 
     yield f"{result.judge_version}, {result.goal.words}"
     for each in result.thresholds:
         yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
         if each.on_average is not None:
-            yield f"  without a guarantee: below {each.on_average:g} reaches this recall on average over sets of labels"
+            recall = percent_as_given(result.goal.value)
+            reaches = f"below {each.on_average:g} reaches {recall} on average, but with other labels it may not"
+            yield f"  without a guarantee: {reaches}"
     table = thresholds_table(result)
     if table.rows:
         yield ""
         yield from text_lines(table)
     yield from threshold_notes(result)
     yield from _left_out(result.left_out)
-    if any(each.is_advised for each in result.thresholds):
-        yield NEXT
+
+
+def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
+    """Yield how to use the advised thresholds, and what `judgeboard flag` then changes."""
+    from judgeboard.people.roster import flags_to_supersede
+
+    advised = {each.query_type: each.low_groundedness for each in result.thresholds if each.is_advised}
+    if not advised:
+        return
+    if None in advised:
+        superseded = flags_to_supersede(store, low_groundedness=advised[None])
+    else:
+        others = {name: value for name, value in result.in_force.by_type.items() if name not in advised}
+        texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
+        superseded = flags_to_supersede(store, low_groundedness_by_type=texts)
+    if not superseded:
+        yield f"{NEXT} Then run `judgeboard flag`."
+    else:
+        flags = f"{counted(superseded, 'open flag')}, because {'its' if superseded == 1 else 'their'} reason"
+        yield f"{NEXT} Then run `judgeboard flag --yes`. It supersedes {flags} no longer holds."
 
 
 def _confident_lines(result: "ConfidentVerdicts", *, one_judge: bool) -> Iterator[str]:

@@ -1,6 +1,8 @@
-"""Checks of a judge's calls (unusable verdicts, cost, repeats, order of pairs), and commands that checks suggest."""
+"""Checks of a judge's calls (unusable replies, cost, repeats, order of pairs), and commands that checks suggest."""
 
 import shlex
+
+import numpy as np
 
 from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
@@ -70,7 +72,7 @@ def with_families(record: JudgeRecord) -> str:
 LEAST = 10
 """Minimum number of calls, and of answers with repeats."""
 HARMLESS = 0.05
-"""Maximum share of unusable verdicts. Source: "LLM-as-Judge", AI Engineering Patterns (2026), gate of a suite."""
+"""Maximum share of unusable replies. Source: "LLM-as-Judge", AI Engineering Patterns (2026), gate of a suite."""
 BUDGET = 0.4
 """Above this share of the answers' cost, add a note. Source: "LLM-as-Judge", AI Engineering Patterns (2026)."""
 MOST = 1.0
@@ -78,7 +80,7 @@ MOST = 1.0
 
 
 def unusable(record: JudgeRecord) -> Check:
-    """Warn if significantly more than 5 % of all calls gave no usable verdict."""
+    """Warn if significantly more than 5 % of all replies are unusable. Names answers without groundedness too."""
     asked = sum(record.asked.values())
     if asked < LEAST:
         why = f"Too few calls (n = {asked:,}, at least {LEAST} needed)."
@@ -87,12 +89,26 @@ def unusable(record: JudgeRecord) -> Check:
     without = share_intervals(sum(failed.values()), asked)[0]
     warns = surely_above(without, HARMLESS)
     parts = ", ".join(f"{n:,} {status}" for status, n in sorted(failed.items()))
-    sentence = f"{percent_words(without)} of {counted(asked, 'call')} gave no usable verdict"
+    sentence = f"{sum(failed.values()):,} of {asked:,} replies are unusable"
     sentence += f": {parts}." if parts else "."
     if warns:
         sentence += " Missing verdicts are seldom missing at random."
+    sentence += _without_groundedness(record)
     command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
     return Check("unusable", state_of(warns=warns), without, sentence, command, share=True)
+
+
+def _without_groundedness(record: JudgeRecord) -> str:
+    """Return how many usable replies have no verdict, because they have other scores only; "" if none."""
+    scores = record.scored.scores
+    if not {"groundedness", "label"} <= scores.keys():
+        return ""
+    without = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
+    n = int(without.sum())
+    if n in {0, len(without)}:  # a judge of quality alone gives no groundedness at all
+        return ""
+    have = "has" if n == 1 else "have"
+    return f" {n:,} of {len(without):,} judged answers {have} a usable reply without groundedness, so no verdict."
 
 
 def cost(record: JudgeRecord) -> Check:

@@ -72,7 +72,7 @@ _TITLES = {
     "confidence": "Preference for a confident tone",
     "position": "Position bias in pairs",
     "self_consistency": "Self-consistency",
-    "unusable": "Unusable verdicts",
+    "unusable": "Unusable replies",
 }
 
 # The kind of control answers that a check reads, by the name of the check.

@@ -25,7 +25,7 @@ from judgeboard.people.permissions import (
     role_of,
 )
 from judgeboard.settings import load_settings, variable_of
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import with_open_flags
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
@@ -368,12 +368,15 @@ class FlagSummary:
         return self.superseded_by_rule.total()
 
 
-def flags_to_supersede(store: Store) -> int:
-    """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing."""
+def flags_to_supersede(store: Readable, **changed: Any) -> int:
+    """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing.
+
+    ``changed`` are thresholds by name that take the place of those in force.
+    """
     total, last = 0, 0
     with store.reading() as connection:
         while ids := with_open_flags(connection, after=last, limit=AT_ONCE):
-            total += count_to_supersede(connection, ids)
+            total += count_to_supersede(connection, ids, changed)
             last = ids[-1]
     return total
 

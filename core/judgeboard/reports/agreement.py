@@ -125,9 +125,13 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
 
 
 def to_grade_more(result: AgreementResult) -> str | None:
-    """Return the command that lets people grade the missing items; None if enough are graded, or if no people grade."""
+    """Return the command that lets people grade the missing items.
+
+    These are the answers that figures of all answers need, or else the items up to ten. None if enough are graded, or
+    if no people grade.
+    """
     if result.n >= MIN_PAIRS or result.of not in {"judge", "people"}:
-        return None
+        return None if result.to_label is None else result.to_label.command
     if result.unit == "pairs":
         return "judgeboard serve"
     words = ["judgeboard", "queue", "create", "labels", "--plan", "rate", "--n", str(MIN_PAIRS - result.n)]

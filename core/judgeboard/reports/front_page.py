@@ -118,7 +118,7 @@ def verdict(result: AgreementResult) -> str:
 
 
 def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
-    """Yield three figures: how many answers are poor, then how far the raters agree."""
+    """Yield how many answers are poor; then two figures of how far the raters agree, if these are of all answers."""
     weeks = [estimate for _, estimate in _by_week(log.low)]
     [low] = share_intervals([sum(map(_hits, weeks))], [sum(each.n for each in weeks)])
     if low.value is not None:
@@ -126,12 +126,12 @@ def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         words = f"of the judged answers have a groundedness below {log.low.threshold:g}, as {judge} rates them"
         yield _figure(percent(low.value), words, percent_interval(low), low.n)
     statistics = shown_statistics(result.statistics)
+    if result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN:
+        return  # a figure of the graded answers alone, in large type, would be read as one of all answers
     for name in [name for name in _RATED if name in statistics and statistics[name].value is not None][:2]:
         estimate = statistics[name]
         written, bounds = (percent, percent_interval) if STATISTICS[name].share else (two_decimals, interval)
         words = _RATED[name] if result.of == "judge" else _RATED[name].replace("judge and people", "two raters")
-        if result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN:
-            words = words.replace("of the answers", "of the graded answers")
         yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate.n)
 
 

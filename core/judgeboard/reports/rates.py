@@ -1,15 +1,31 @@
 """A rate of all answers as tables, and as lines for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import get_args
 
+from judgeboard.agreement.all_answers import other_verdicts
 from judgeboard.agreement.rates import ALL, RateResult
+from judgeboard.agreement.samples import JudgeVerdict, Picked
+from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.stats.rates import UNLABELLED
 from judgeboard.text import counted
 
 _SHOWN = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 JUDGE_ALONE = "Judge alone: the interval covers the sampling error, not the judge's errors."
+GAP = f"\N{EN DASH} means: {UNLABELLED}."
 NOT_WEIGHTED = "Labels alone: not weighted. Kinds of answers that people label more often count more."
+
+
+def is_gap(estimate: Estimate) -> bool:
+    """Return whether an estimate is not available because a part of its answers has no label that counts."""
+    return estimate.value is None and estimate.reason == UNLABELLED
+
+
+def unless_gap(estimate: Estimate) -> Estimate | None:
+    """Return the estimate for a cell of a table, None (a dash) for a gap, which `GAP` below the table explains."""
+    return None if is_gap(estimate) else estimate
 
 
 def rate_table(result: RateResult, title: str = "Answers of") -> Table:
@@ -19,7 +35,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     columns = (
         Column(title),
         Column("Bad answers" if is_label else f"Mean {result.grade}", estimate),
-        Column("Labels", "count"),
+        Column(_labels_title(result, *result.slices), "count"),
         Column("Answers", "count"),
         Column("Judge alone", estimate),
         Column("Verdicts", "count"),
@@ -29,7 +45,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     rows = (
         (
             "all answers" if each.name == ALL else each.name,
-            each.estimate,
+            unless_gap(each.estimate),
             each.n_labelled,
             each.n_answers,
             each.judge_share,
@@ -42,13 +58,28 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     return Table(columns, tuple(rows))
 
 
+def _labels_title(*results: RateResult) -> str:
+    return "Labels that count" if any(each.extras for each in results) else "Labels"
+
+
+def _verdict_words(verdicts: Sequence[JudgeVerdict]) -> str:
+    """Return "bad", "good or none", or "any" for all verdicts."""
+    if len(verdicts) == len(get_args(JudgeVerdict)):
+        return "any"
+    return " or ".join("none" if each == "unusable" else each for each in verdicts)
+
+
 _LATER = {False: "before the sample was drawn", True: "after it"}
 
 
 def rate_notes(result: RateResult) -> tuple[str, ...]:
-    """Return what the columns *Judge alone* and *Labels alone* leave out."""
-    of_judge = () if result.judge_share is None else (JUDGE_ALONE,)
-    return (*of_judge, NOT_WEIGHTED) if _is_weighted(result) else of_judge
+    """Return what a dash means, and what the columns *Judge alone* and *Labels alone* leave out."""
+    notes = {
+        GAP: any(is_gap(each.estimate) for each in (*result.slices, result)),
+        JUDGE_ALONE: result.judge_share is not None,
+        NOT_WEIGHTED: _is_weighted(result),
+    }
+    return tuple(note for note, applies in notes.items() if applies)
 
 
 def _is_weighted(result: RateResult) -> bool:
@@ -62,16 +93,19 @@ def strata_table(result: RateResult) -> Table:
         Column("Flagged"),
         Column("Judge"),
         Column("Answers", "count"),
-        Column("Labels", "count"),
+        Column(_labels_title(result), "count"),
         Column("Bad", "count"),
     )
     later = any(each.is_later for each in result.strata)
-    split = {each.picked for each in result.strata if each.verdict}
+    named = {
+        picked: {each.verdict for each in result.strata if each.picked == picked and each.verdict}
+        for picked in get_args(Picked)
+    }
     rows = (
         (
             _LATER[each.is_later] if later else None,
             each.picked,
-            each.verdict or ("other" if each.picked in split else "any"),
+            _verdict_words((each.verdict,) if each.verdict else other_verdicts(named[each.picked])),
             each.N,
             each.n,
             each.k,
@@ -97,7 +131,11 @@ def agreement_table(result: RateResult) -> Table:
         each = result.in_all_answers[name]
         column = share if STATISTICS[name].share else plain
         rows.append(
-            (STATISTICS[name].name, *(cell_text(one, column) for one in (each, result.in_graded_answers[name])))
+            (
+                STATISTICS[name].name,
+                cell_text(unless_gap(each), column),
+                cell_text(result.in_graded_answers[name], column),
+            )
         )
     if result.people_alpha.value is not None:
         rows.append(("Alpha among people", "", cell_text(result.people_alpha, plain)))
@@ -121,3 +159,5 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     if result.in_all_answers and result.in_graded_answers["agreement"].n:
         yield ""
         yield from text_lines(agreement_table(result))
+        if GAP not in rate_notes(result) and any(map(is_gap, result.in_all_answers.values())):
+            yield GAP

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
+import numpy as np
+from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, func, insert, select, update
 
 from judgeboard.domain import JURY, Decision, FlagState, ResponseKind, Stage
 from judgeboard.flags.rule import (
@@ -22,7 +23,7 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import FAILED_CHECK, RANDOM_SAMPLE
+from judgeboard.flags.rules import ALWAYS_REVIEW, FAILED_CHECK, RANDOM_SAMPLE
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
@@ -47,6 +48,8 @@ _SUPREME_REVIEWS = (
 _FLAGS = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
     FLAG.c.response_id.in_(_IDS), FLAG.c.state != FlagState.SUPERSEDED.value
 )
+UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
+"""Rules that do not select answers by a judgment or user feedback."""
 _DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
 SPLIT = "split"  # the error of a jury without a majority
 
@@ -324,7 +327,6 @@ class FlagReviews:
 
 
 _CONFIRMED = func.coalesce(func.sum(case((FLAG.c.state == FlagState.CONFIRMED.value, 1), else_=0)), 0)
-_OTHER = FLAG.alias("other")
 
 
 def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
@@ -333,18 +335,21 @@ def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
     return {rule: (int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)}
 
 
-def random_outcome(connection: Connection) -> tuple[int, int]:
-    """Return how many randomly sampled answers without another flag are confirmed, and how many are decided."""
-    raised = exists(
-        select(_OTHER.c.id).where(
-            _OTHER.c.response_id == FLAG.c.response_id,
-            _OTHER.c.rule != RANDOM_SAMPLE,
-            _OTHER.c.state != FlagState.SUPERSEDED.value,
-        )
-    )
-    drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state.in_(_DECIDED), ~raised
-    confirmed, decided = connection.execute(select(_CONFIRMED, func.count()).where(*drawn)).one()
-    return int(confirmed), decided
+@dataclass(frozen=True, slots=True)
+class DecidedFlags:
+    """The number of decided ``flags`` without the random sample, of those ``confirmed``, and of their ``answers``."""
+
+    confirmed: int
+    flags: int
+    answers: int
+
+
+def decided_flags(connection: Connection) -> DecidedFlags:
+    """Return how many flags people decided. The random sample does not count: its flags report no fault."""
+    counts = _CONFIRMED, func.count(), func.count(FLAG.c.response_id.distinct())
+    query = select(*counts).where(FLAG.c.state.in_(_DECIDED), FLAG.c.rule != RANDOM_SAMPLE)
+    confirmed, flags, answers = connection.execute(query).one()
+    return DecidedFlags(int(confirmed), flags, answers)
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:
@@ -358,6 +363,13 @@ def flag_reviews(connection: Connection) -> FlagReviews:
         .where(is_current(), REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value)),
     )
     return FlagReviews(rules, response_ids, decided == 1, seconds)
+
+
+def reviewed_for_flags(connection: Connection) -> IntArray:
+    """Return the ids, ascending, of answers with a review of a flag of a selective rule."""
+    reviews = flag_reviews(connection)
+    selective = np.array([rule not in UNSELECTIVE for rule in reviews.rules.names], dtype=np.bool_)
+    return np.unique(reviews.response_ids[selective[reviews.rules.codes]])
 
 
 def judged_again(connection: Connection, version_id: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -24,11 +24,9 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage
+from judgeboard.domain import Decision, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
     is_latest_feedback,
@@ -37,7 +35,7 @@ from judgeboard.store.filter_conditions import (
     quality_side_conditions,
 )
 from judgeboard.store.filters import RowFilter, ScoreName
-from judgeboard.store.flags import outcomes_by_rule
+from judgeboard.store.flags import DecidedFlags, decided_flags
 from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
@@ -254,6 +252,15 @@ def _judged(connection: Connection) -> dict[tuple[str, str], int]:
     return counts | {("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)}
 
 
+def _without_verdict(connection: Connection) -> int:
+    """Return the number of judged answers without groundedness and label, 0 if no answer has one of them."""
+    missing = CURRENT.c.groundedness.is_(None) & CURRENT.c.label.is_(None)
+    counters: list[Any] = [func.count(), func.count().filter(missing)]
+    query = select(*counters).where(*of_judge(connection, RowFilter()))
+    judged, without = connection.execute(by_index(query, CURRENT, "ix_current_judgment_score")).one()
+    return int(without) if without < judged else 0
+
+
 def _feedback_sides(connection: Connection) -> dict[str, int]:
     made = select(RESPONSE.c.id).where(_NOT_LOGGED)
     counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
@@ -283,17 +290,17 @@ class LastDecision:
 class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
-    ``flag_precision`` is the share of confirmed among all decided flags, with its interval. It leaves out the random
-    sample, whose flags report no fault; ``decided_rules`` are the rules of these flags. ``judge`` is the name of the
-    primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge
-    side, user side), without empty cells.
+    ``decided_flags`` leaves out the random sample. ``judge`` is the name of the primary judge, None before the first
+    judgment; ``judged`` are its counts. ``without_verdict`` counts the answers whose current judgment has other scores,
+    but neither groundedness nor a label (0 if the judge never gives these). ``quadrant`` counts answers by (judge side,
+    user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
-    flag_precision: Estimate
-    decided_rules: tuple[str, ...]
+    decided_flags: DecidedFlags
     judge: str | None
     judged: tuple[JudgeDay, ...]
+    without_verdict: int
     quadrant: dict[tuple[str, str], int]
     last_decisions: tuple[LastDecision, ...]
 
@@ -315,14 +322,12 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
-    outcomes = {rule: outcome for rule, outcome in outcomes_by_rule(connection).items() if rule != RANDOM_SAMPLE}
-    confirmed, decided = (sum(outcome[place] for outcome in outcomes.values()) for place in (0, 1))
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
-        flag_precision=replace(share_intervals(confirmed, decided)[0], unit="flag"),
-        decided_rules=tuple(sorted(outcomes)),
+        decided_flags=decided_flags(connection),
         judge=judge,
         judged=tuple(judge_days(connection, judge, days)),
+        without_verdict=_without_verdict(connection),
         quadrant=quadrant(connection),
         last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),
     )

@@ -28,10 +28,20 @@ from judgeboard.store.queue_items import (
     unlink_flags,
 )
 from judgeboard.store.queues import ANSWERS, PAIRS, Queue, list_queues
-from judgeboard.store.reviews import lock_free_responses
+from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, any_row, batches, columns_of, listed, record_of, rows_with
 from judgeboard.store.strata import DrawnAnswer
-from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_SCORE, PAIR, QUEUE_ITEM, RESPONSE, REVIEW_SCORE
+from judgeboard.store.tables import (
+    CURRENT,
+    FLAG,
+    JUDGMENT,
+    JUDGMENT_SCORE,
+    PAIR,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+    REVIEW_SCORE,
+)
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)
@@ -53,12 +63,25 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class CreatedQueue:
-    """A new queue: its items (``joined``), randomly sampled items among them, and missing sampled items (``short``)."""
+    """A new queue: its items (``joined``), randomly sampled items among them, and missing sampled items (``short``).
+
+    ``labelled`` items of a planned draw have a label of people already, which is of no random sample.
+    """
 
     queue: Queue
     joined: int
     sampled: int = 0
     short: int = 0
+    labelled: int = 0
+
+    @property
+    def again_sentence(self) -> str | None:
+        """That people label some answers again: "24 of the 52 have a label already; it does not count, so …"."""
+        if not self.labelled:
+            return None
+        has, are = ("has", "it is") if self.labelled == 1 else ("have", "they are")
+        labelled = f"{self.labelled:,} of the {self.joined:,} {has} a label already"
+        return f"{labelled}; it does not count, so {are} labelled again."
 
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
@@ -94,7 +117,12 @@ def add_drawn(connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer]
         for each in drawn
     ]
     insert_items(connection, queue.id, new, now)
-    return CreatedQueue(queue, len(new))
+    return CreatedQueue(queue, len(new), labelled=_count_labelled(connection, list(answers)))
+
+
+def _count_labelled(connection: Connection, response_ids: Sequence[int]) -> int:
+    labelled = REVIEW.c.response_id.in_(listed(connection, response_ids)), REVIEW.c.label.is_not(None), is_current()
+    return int(connection.execute(select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)).scalar_one())
 
 
 def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:

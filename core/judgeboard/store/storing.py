@@ -1,7 +1,7 @@
 """Stores responses and judgments with the flags that they raise, in one transaction; records imports."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -116,10 +116,17 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
     return changes
 
 
-def count_to_supersede(connection: Connection, response_ids: Collection[int]) -> int:
-    """Return how many open flags of these responses `reapply_flags` would supersede. Changes nothing."""
+def count_to_supersede(
+    connection: Connection, response_ids: Collection[int], changed: Mapping[str, Any] | None = None
+) -> int:
+    """Return how many open flags of these responses `reapply_flags` would supersede. Changes nothing.
+
+    ``changed`` are thresholds by name that take the place of those in force.
+    """
+    rules = rules_in_force(connection)
+    rules = rules._replace(thresholds=replace(rules.thresholds, **(changed or {})))
     states = read_states(connection, read_responses(connection, set(response_ids), lock=False))
-    changes = reconciling(connection, states, RULES, rules_in_force(connection))
+    changes = reconciling(connection, states, RULES, rules)
     return sum(len(each.result.to_supersede) for each in changes)
 
 

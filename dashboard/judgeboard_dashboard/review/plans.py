@@ -145,8 +145,7 @@ def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -
         rules = QueueRules(name, max_items=plan.more, **PLANNED)
         assigned = people_named(store(), people, by=reviewer)
         created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
-        st.session_state[CREATED] = (
-            f"Created “{created.queue.name}” with {count(created.joined, 'answer')}. Agreement shows the share of bad "
-            "answers as soon as they are reviewed."
-        )
+        start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
+        shows = "Agreement shows the share of bad answers as soon as they are reviewed."
+        st.session_state[CREATED] = " ".join(filter(None, (start, created.again_sentence, shows)))
         go(show=QUEUES)

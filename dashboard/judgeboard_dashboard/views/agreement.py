@@ -10,6 +10,7 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.choice import AgreementChoice, By, Of
+from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
@@ -34,7 +35,7 @@ from judgeboard.reports.agreement import (
 )
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
-from judgeboard.reports.rates import rate_notes, rate_table
+from judgeboard.reports.rates import GAP, is_gap, rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, RowFilter, describe
@@ -68,7 +69,7 @@ from judgeboard_dashboard.widgets.filters import (
     version_field,
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import bold_numbers, capital, caption, empty, heading, note, sentence
 
@@ -256,7 +257,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
         caption(f"To let people grade them: `{to_grade_more(shown.result)}`")
-        _worth_of_flags(shown)
+        _worth_of_flags()
         return
     figures = AgreementFigures(
         shown, shown.version, shown.result, filters.whose, filters.by, as_tables=filters.as_tables
@@ -277,7 +278,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     with left:
         _versions(shown, filters.whose)
     with right:
-        _worth_of_flags(shown)
+        _worth_of_flags()
     left, right = stacking_columns("figures", [1.35, 1])
     with left:
         _all_figures(figures)
@@ -349,21 +350,25 @@ def _this_page(title: str, grade: GradeName, whose: Whose) -> Rows:
     return Rows("agreement", query)
 
 
-def _worth_of_flags(shown: AgreementPage) -> None:
+def _worth_of_flags() -> None:
     heading("How often flags are right")
-    flags = shown.flags
+    flags = kept_until_new_rows(rate_mark, flags_worth, ("flags_worth",))
     if not flags.rules:
-        caption("No flag is decided yet. Decide some in the queue.")
+        caption("No rule has flagged an answer.")
         return
-    bad = flags.random_bad.value
+    bad = flags.not_flagged.value
+    graded = [responses(RowFilter(rules=(each.rule,), graded=True)) for each in flags.rules]
     table(
         flags_table(flags),
-        [Rows("responses", {"rule": rule.rule, "state": ["confirmed", "dismissed"]}) for rule in flags.rules],
+        [*graded, None, None],
         key="flags",
         under=(
-            "Flags do not show how many bad answers the rules miss: too few of the rule random sample are decided."
+            "Bad answers: from the labels that count, weighted as in `judgeboard rate`.",
+            GAP if any(map(is_gap, [flags.flagged, flags.not_flagged, *(each.bad for each in flags.rules)])) else None,
+            "Confirmed: of the decided flags. People often decide the worst flags first.",
+            "It is not known how many bad answers the rules miss: too few answers that no rule flagged are labelled."
             if bad is None
-            else f"According to people, about {one_in(bad)} of the random answers that no other rule flagged are bad.",
+            else f"According to people, about {one_in(bad)} of the answers that no rule flagged are bad.",
         ),
     )
 

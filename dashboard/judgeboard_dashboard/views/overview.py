@@ -8,17 +8,28 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.agreement.flag_worth import flag_precision
+from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval, too_few
+from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.first_steps import first_steps
+from judgeboard.store.flags import DecidedFlags
 from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import JudgeDay, LastDecision, Overview
 from judgeboard.store.overview import overview as overview_of
+from judgeboard.store.strata import rate_mark
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import as_query, current_reviewer, page, reading, stacking_columns
+from judgeboard_dashboard.session import (
+    as_query,
+    current_reviewer,
+    kept_until_new_rows,
+    page,
+    reading,
+    stacking_columns,
+)
 from judgeboard_dashboard.widgets.filters import table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, queue, responses
@@ -71,7 +82,7 @@ def overview() -> None:
         return
     left_out = f" The queue leaves out {count(done, 'answer')} that you have reviewed." if done else ""
     sentence(decided_words(state, named=reviewer is not None) + left_out, lead=open_flags_words(state))
-    _cards(state)
+    _cards(state, kept_until_new_rows(rate_mark, flag_precision, ("flag_precision",)))
     left, right = stacking_columns("overview", [1.05, 1])
     with left:
         _open_flags(counts)
@@ -81,7 +92,7 @@ def overview() -> None:
         _decisions(state)
 
 
-def _cards(state: Overview) -> None:
+def _cards(state: Overview, precision: Estimate) -> None:
     judged = state.judged_in_all
     cost, cost_per_answer = map(as_label, cost_words(judged))
     with st.container(horizontal=True, key="metrics", gap="small"):
@@ -109,22 +120,19 @@ def _cards(state: Overview) -> None:
         _card(
             "precision",
             "Flag precision",
-            *precision_words(state),
+            *precision_words(precision, state.decided_flags),
             [],
-            leads=(
-                "responses",
-                "Open confirmed answers",
-                {"state": ["confirmed"], "rule": list(state.decided_rules)},
-            ),
-            tip="Share of decided flags that people confirmed, without the random sample, with its 95 % interval.",
+            leads=("agreement", "Open shares by rule", {}),
+            tip="Share of bad answers among the answers that a rule flagged, with its 95 % interval. n counts the "
+            "labels that count. They are weighted as in `judgeboard rate`.",
         )
         _card(
             "usable",
-            "Usable verdicts, 7 days",
-            *usable_words(judged),
+            "Usable replies, 7 days",
+            *usable_words(judged, state.without_verdict),
             [day.ok / day.asked * 100 for day in state.judged if day.asked],
-            leads=("responses", "Open unusable verdicts", {"status": FAILED, "judge": state.judge}),
-            tip=as_label(f"{state.judge}. {usable_help(judged)}"),
+            leads=("responses", "Open unusable replies", {"status": FAILED, "judge": state.judge}),
+            tip=as_label(f"{state.judge}. {usable_help(judged, state.without_verdict)}"),
         )
         _card(
             "cost",
@@ -315,28 +323,42 @@ def average_words(state: Overview) -> str | None:
     return f"{state.today.decided - round(sum(before) / len(before)):+,} vs. daily average"
 
 
-def precision_words(state: Overview) -> tuple[str, str]:
-    """Return the precision of flags and its basis: ("64 %", "n = 611, [60, 68]")."""
-    share = state.flag_precision
-    if share.value is None or share.n < MIN_PAIRS:
-        return "–", too_few(share.n) if share.n else "none decided yet"
-    return percent(share.value), ", ".join(filter(None, (f"n = {share.n:,}", percent_interval(share))))
+def precision_words(precision: Estimate, decided: DecidedFlags) -> tuple[str, str]:
+    """Return the precision of flags and its basis: ("64 %", "n = 611, [60, 68]").
+
+    With too few labels that count, return the decided flags: ("9 of 11", "decided flags confirmed (7 answers)").
+    """
+    if precision.value is not None and precision.n >= MIN_PAIRS:
+        return percent(precision.value), ", ".join(filter(None, (f"n = {precision.n:,}", percent_interval(precision))))
+    if not decided.flags:
+        return "–", "none decided yet"
+    flags = "decided flag" if decided.flags == 1 else "decided flags"
+    return f"{decided.confirmed:,} of {decided.flags:,}", f"{flags} confirmed ({count(decided.answers, 'answer')})"
 
 
-def usable_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the shares of usable and unusable verdicts: ("99 %", "39 of 3,012 unusable")."""
+def usable_words(judged: JudgeDay, without_verdict: int = 0) -> tuple[str, str]:
+    """Return the share of usable replies and the unusable ones: ("99 %", "39 of 3,012 unusable")."""
     if not judged.asked:
         return "–", "no requests in 7 days"
     unusable = judged.asked - judged.ok
-    return percent(judged.ok / judged.asked), f"{unusable:,} of {judged.asked:,} unusable"
+    words = f"{unusable:,} of {judged.asked:,} unusable"
+    if without_verdict:
+        words += f", {count(without_verdict, 'answer')} without groundedness"
+    return percent(judged.ok / judged.asked), words
 
 
-def usable_help(judged: JudgeDay) -> str:
-    """Return the number of requests as a sum over their results."""
-    return (
+def usable_help(judged: JudgeDay, without_verdict: int = 0) -> str:
+    """Return the number of requests as a sum over their results, and what answers without groundedness are."""
+    words = (
         f"Last 7 days: {judged.asked:,} asked = {judged.ok:,} ok + {judged.unparsable:,} unparsable + "
         f"{judged.refused:,} refused + {judged.error:,} error"
     )
+    if without_verdict:
+        words += (
+            f". In the whole log, {count(without_verdict, 'answer')} got a reply without groundedness. Agreement and "
+            "rates count them as answers without a usable verdict"
+        )
+    return words
 
 
 def cost_words(judged: JudgeDay) -> tuple[str, str]:
@@ -355,7 +377,7 @@ def signals_words(counts: Mapping[tuple[str, str], int]) -> str:
     without = sum(n for (judge, _), n in counts.items() if judge == "none")
     words = "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it."
     if without:
-        words += f" The last row has {count(without, 'answer')} without a usable verdict."
+        words += f" The last row has {count(without, 'answer')} without a usable reply of the judge."
     return f"{words} Click a cell to open its answers."
 
 

@@ -35,6 +35,7 @@ from judgeboard.reports.agreement import (
     statistics_table,
 )
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reports.rates import unless_gap
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.estimates import MIN_PAIRS
@@ -350,19 +351,26 @@ def versions_table(same: SameAnswers, grade: GradeName) -> Table:
     return table.without_empty({"Weakest on"})
 
 
-FLAG_COLUMNS: Columns[tuple[str, Estimate, float | None]] = {
+_Flags = tuple[str, Estimate, int | None, int | None, float | None]
+FLAG_COLUMNS: Columns[_Flags] = {
     Column("Rule"): lambda line: line[0],
-    Column("Decided", "count"): lambda line: line[1].n,
-    Column("Confirmed", "share estimate"): lambda line: line[1],
-    Column("Minutes", "number", help="Median minutes per decision"): lambda line: line[2],
+    Column("Labels that count", "count"): lambda line: line[1].n,
+    Column("Bad answers", "share estimate", help="Share of bad answers among the answers that the rule flagged"): (
+        lambda line: unless_gap(line[1])
+    ),
+    Column("Decided flags", "count"): lambda line: line[3],
+    Column("Confirmed", "count", help="Of the flags that people decided"): lambda line: line[2],
+    Column("Minutes", "number", help="Median minutes per decision"): lambda line: line[4],
 }
 
 
 def flags_table(flags: FlagsWorth) -> Table:
-    """Return how many flags of each rule were confirmed. The last row is random samples without another flag."""
-    lines = [(capital(rule_words(each.rule)), each.confirmed, each.minutes) for each in flags.rules]
-    random_samples = [("Random sample, no other rule", flags.random_bad, None)] if flags.random_bad.n else []
-    return Table.of([*lines, *random_samples], FLAG_COLUMNS)
+    """Return how many answers that each rule flagged are bad. The last row has the answers that no rule flagged."""
+    lines: list[_Flags] = [
+        (capital(rule_words(each.rule)), each.bad, each.confirmed, each.decided, each.minutes) for each in flags.rules
+    ]
+    lines.append(("Any rule", flags.flagged, None, None, None))
+    return Table.of([*lines, ("No rule", flags.not_flagged, None, None, None)], FLAG_COLUMNS)
 
 
 _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a crowd"}

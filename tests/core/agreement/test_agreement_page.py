@@ -1,12 +1,15 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.flag_worth import flag_precision, flags_worth
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.page import AgreementPage, agreement_page
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Decision
 from judgeboard.store.judge_versions import StoredVersion
@@ -180,26 +183,43 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
     for index, each in enumerate(ids):
         decision = Decision.CONFIRM if index < 9 else Decision.DISMISS
         log.decide(each, "low_groundedness", decision, seconds=float(30 + index) if index < 11 else 9_000.0, label=BAD)
-    shown = page(log)
-    (worth,) = shown.flags.rules
-    assert (worth.rule, worth.confirmed.n, worth.confirmed.value) == ("low_groundedness", 12, 0.75)
-    assert worth.confirmed.method == "Wilson"
-    assert worth.minutes == pytest.approx(35.5 / 60, abs=1e-6)
-    assert shown.flags.random_bad.value is None
+    with log.store.reading() as connection:
+        worth = flags_worth(connection)
+    (of_rule,) = worth.rules
+    assert (of_rule.rule, of_rule.confirmed, of_rule.decided) == ("low_groundedness", 9, 12)
+    assert (of_rule.bad.value, of_rule.bad.n) == (1, 12), "people labelled all of them bad, also those they dismissed"
+    assert worth.flagged == of_rule.bad
+    assert of_rule.minutes == pytest.approx(35.5 / 60, abs=1e-6)
+    assert worth.not_flagged.value is None
 
 
 @on_sqlite
-def test_the_random_part_counts_answers_that_no_other_rule_raised(log: GradedLog) -> None:
+def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: GradedLog) -> None:
     from judgeboard.store.settings import set_setting
 
     with log.store.writing() as connection:
         set_setting(connection, "random_share", 1, "test")
     version, ids = log.version(), log.answers(14)
-    log.say_all(version, ids[:2], groundedness=0.1)
-    for index, each in enumerate(ids):
-        log.decide(each, "random_sample", Decision.CONFIRM if index < 5 else Decision.DISMISS)
-    bad = page(log).flags.random_bad
-    assert (bad.n, bad.value) == (12, 0.25)
+    log.say(version, {each: {"groundedness": 0.1 if place < 2 else 0.9} for place, each in enumerate(ids)})
+    for place, each in enumerate(ids[:8]):
+        log.decide(each, "random_sample", Decision.CONFIRM, label=BAD if place < 5 else GOOD)
+    log.review_all(ids[8:], label=GOOD)  # a label is enough: nobody has to decide the flag
+    with log.store.reading() as connection:
+        worth = flags_worth(connection)
+    assert (worth.not_flagged.n, worth.not_flagged.value) == (12, 0.25)
+    assert [each.rule for each in worth.rules] == ["low_groundedness"], "the random sample is no reason to look"
+
+
+@on_sqlite
+def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(60)
+    log.say(version, {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)})
+    log.reviews({each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)})
+    with log.store.reading() as connection:
+        worth, precision = flags_worth(connection), flag_precision(connection)
+    rate = next(each for each in measure_rate(log.store, by="rule").slices if each.name == "low_groundedness")
+    assert (rate.value, rate.n_labelled) == (0.5, 20)
+    assert worth.rules[0].bad == precision == replace(rate.estimate, unit=precision.unit)
 
 
 def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
@@ -236,7 +256,7 @@ def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(30)
     judged(log, version, ids, wrong=6)
     words = text(page(log), "not_conclusive")
-    assert words.startswith("With n = 30, kappa lies between 0.2")
+    assert words.startswith("The 95 % interval of kappa is 0.2")
     assert words.endswith("more graded answers would narrow the interval to ±0.1.")
 
 

@@ -73,9 +73,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
         "It rose by 40 points [31, 49]."
     )
-    assert result.promise == (
-        "If nothing changes, `watch` raises on average at most 3 false alarms a year: one for each figure."
-    )
+    assert result.promise == ("If nothing changes, expect at most 3 false alarms a year (one per figure).")
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
@@ -323,8 +321,8 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("list", 312),
     }
     assert result.promise == (
-        "If nothing changes, `watch` raises on average at most 3 false alarms a year for all answers, and 3 a year for "
-        "all query types together: one for each figure."
+        "If nothing changes, expect at most 3 false alarms a year for all answers (one per figure), and at most 3 for "
+        "all query types together."
     )
     shown_first = [alarm.query_type for alarm in result.alarms]
     assert shown_first == ["All answers", *shown_first[1:]]
@@ -390,7 +388,9 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["watch", *db]) == 1
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
+    assert "After you know the cause: `judgeboard watch --acknowledge 1 --db " in out
     assert "New alarm 1: The share of bad answers rose in about the week of 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))

@@ -13,8 +13,8 @@ from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import Reliance, reliance_of
 from judgeboard.domain import FlagState
-from judgeboard.reports.agreement import result_lines
-from judgeboard.reports.front_page import verdict
+from judgeboard.reports.agreement import report_page, result_lines, to_grade_more
+from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.store.tables import FLAG
 
@@ -177,7 +177,7 @@ def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) ->
 
 def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_and_drawn: GradedLog) -> None:
     (note,) = (each for each in measure_agreement(flagged_and_drawn.store).notes if each.code == "not_conclusive")
-    assert note.text.startswith("Kappa lies between "), "the 120 labels are not what decides"
+    assert note.text.startswith("The 95 % interval of kappa is "), "the 120 labels are not what decides"
     assert "The width comes mainly from the 40 labels of a random sample of answers that no rule flagged." in note.text
 
 
@@ -247,8 +247,14 @@ def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_f
 
 def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
     label(sqlite_log, judged[60:100], truth(judged))
-    words = verdict(measure_agreement(sqlite_log.store))
-    assert words.startswith("No verdict on all answers yet. There is no figure of all 240 answers ")
+    result = measure_agreement(sqlite_log.store)
+    assert verdict(result).startswith("No verdict on all answers yet. There is no figure of all 240 answers ")
+    with sqlite_log.store.reading() as connection:
+        page = report_page([result], log_summary(connection, [result]))
+    assert "of the answers get the same grade" not in page, "90 % of the graded answers is no figure of all answers"
+    assert "missed by the judge" not in page
+    assert result.to_label is not None
+    assert to_grade_more(result) == result.to_label.command
 
 
 def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:

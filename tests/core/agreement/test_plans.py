@@ -21,6 +21,7 @@ from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -112,7 +113,9 @@ class TestRagtruth:
         assert (far.enough, far.by_lot > 2_344, far.labels) == (False, True, 241)
         assert f"about {far.by_lot:,} answers that both versions judged are needed" in far.sentences[0]
         assert "there are only 1,344." in far.sentences[0]
-        assert f"A queue of the other {far.more} answers on which they differ (`--plan judges --n" in far.sentences[0]
+        named = f"--judge-version '{far.judges[0]}' --judge-version '{far.judges[1]}'"
+        command = f"judgeboard queue create judges --plan judges --n {far.more} {named}"
+        assert f"A queue of the other {far.more} answers on which they differ (`{command}`)" in far.sentences[0]
         assert "label only these" not in " ".join(far.sentences)
 
     def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
@@ -212,6 +215,20 @@ def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> 
     for _ in range(labels):
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if bad(leased.response_id) else DISMISS)
+
+
+def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_log: GradedLog) -> None:
+    ids = judged(sqlite_log, [0.1] * 10 + [0.9] * 20)
+    sqlite_log.review_all(ids[3:28], label=GOOD)  # chosen by people, so these labels do not count
+    lead = ensure_reviewer(sqlite_log.store, "page", "Lena")
+    with sqlite_log.store.reading() as connection:
+        plan = draw_plan(connection, RowFilter())
+    created = create_queue(
+        sqlite_log.store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan
+    )
+    assert created.again_sentence == (
+        "25 of the 30 have a label already; it does not count, so they are labelled again."
+    )
 
 
 def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> None:
@@ -334,7 +351,7 @@ def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
         for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
     )
     titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
-    assert titles == ["not flagged, other verdicts", "not flagged, judged bad", "flagged"]
+    assert titles == ["not flagged, judged good or no usable verdict", "not flagged, judged bad", "flagged"]
 
 
 def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(

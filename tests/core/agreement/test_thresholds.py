@@ -233,7 +233,7 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert re.search(
         "Of \\d+ labels that were not used to choose it, all \\d+ bad answers were flagged; ", found.sentence
     )
-    needed = re.compile(r"needs about (\d+) more labelled bad answers \((\d+) of (\d+) count so far\)")
+    needed = re.compile(r"needs about (\d+) more labelled bad answers: only (\d+) of the (\d+) labelled bad answers ")
     counting = needed.search(recall.sentence)
     assert counting is not None, recall.sentence
     more, of_all, labelled = map(int, counting.groups())
@@ -294,7 +294,8 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
     advice = re.search("about (\\d+) more answers: `judgeboard queue create threshold --plan rate --n", before.sentence)
     assert more is not None
     assert advice is not None, before.sentence
-    assert "do not count yet, because such answers are labelled more often than the others." in before.sentence
+    uneven = "All answers that the threshold in force flags are labelled, but few others. Label others, and more of "
+    assert uneven in before.sentence
     with log.store.writing() as connection:  # sample as many more of the 600 answers that have no flag
         set_setting(connection, "random_share", 0.1 + int(advice[1]) / 600, "test")
     raise_flags(log.store)
@@ -510,12 +511,15 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
         flat = measure_calibration(connection, judge_version="contrary")
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")
+        steps = measure_calibration(connection, judge_version="harmful", how="isotonic")
     assert worse.sentence == (
-        "Do not use a map: with it, the scores predict people worse. On average, a score is 0.08 away from the share "
-        "of such answers that people call grounded. Luck alone gives only about 0.04. So the scores are off, but a map "
-        "of this form does not fit."
+        "Do not use this map (platt): with it, the scores predict people worse. On average, a score is 0.08 away from "
+        "the share of such answers that people call grounded. Luck alone gives only about 0.04. So the scores are off, "
+        "but a map of this form does not fit."
     )
     assert (worse.is_worse, worse.meaning) == (True, ())
+    assert steps.brier_after < worse.brier_after
+    assert steps.notes == (), "platt was just shown to be worse, so it is not recommended"
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
     assert nothing.confident == 0
     assert nothing.sentence.startswith("No threshold found: ")

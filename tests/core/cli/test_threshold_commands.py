@@ -1,11 +1,14 @@
 """The commands `threshold`, `stand` and `calibrate` in a terminal."""
 
 import json
+import re
 
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.people.roster import raise_flags
+from judgeboard.store.settings import set_setting
 from judging_log import address
 
 
@@ -45,6 +48,23 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     kept = capsys.readouterr().out
     assert "Keep the threshold in force" in kept
     assert ("not shown to be cheaper" in kept, "To use a threshold:" in kept) == (True, False)
+
+
+def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
+    database: str, sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite_log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", 0.9, "test")
+    raise_flags(sqlite_log.store)
+    assert run(["threshold", "--recall", "0.8", "--json", "--db", database]) == 0
+    value = json.loads(capsys.readouterr().out)["thresholds"][0]["low_groundedness"]
+    assert run(["threshold", "--recall", "0.8", "--db", database]) == 0
+    said = re.search(r"Then run `judgeboard flag --yes .*`. It supersedes (\d+) open flags", capsys.readouterr().out)
+    assert said is not None
+    monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", str(value))
+    assert run(["flag", "--yes", "--db", database]) == 0
+    assert f"{said[1]} superseded" in capsys.readouterr().out
+    monkeypatch.delenv("JUDGEBOARD_LOW_GROUNDEDNESS")
 
 
 @pytest.mark.parametrize("words", [["threshold"], ["threshold", "--recall", "0.8", "--cost", "5"]])

@@ -430,9 +430,20 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
 def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
     result = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
     assert (result.state, result.statistic.value) == (State.WARNING, 0.2)
-    assert "20 error, 30 refused, 150 unparsable" in result.sentence
+    assert result.sentence.startswith("200 of 1,000 replies are unusable: 20 error, 30 refused, 150 unparsable.")
     assert check("unusable", asked={"ok": 95, "error": 5}).state is State.OK
     assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
+
+
+def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() -> None:
+    missing = np.array([0.2, 0.9, np.nan])
+    scored = ScoredAnswers({"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
+    sentence = check("unusable", asked={"ok": 12}, scored=scored).sentence
+    assert sentence == (
+        "0 of 12 replies are unusable. 1 of 3 judged answers has a usable reply without groundedness, so no verdict."
+    )
+    never = ScoredAnswers({"groundedness": np.full(3, np.nan), "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
+    assert check("unusable", asked={"ok": 12}, scored=never).sentence == "0 of 12 replies are unusable."
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
@@ -14,6 +13,7 @@ from judgeboard.store import first_steps as steps_module
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.first_steps import FirstSteps, first_steps
+from judgeboard.store.flags import DecidedFlags
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import overview, quadrant
 from judgeboard.store.response_pages import response_page
@@ -74,9 +74,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     assert [day.decided_by_me for day in result.days] == [0, 0, 0, 1, 0, 0, 1]
     assert [day.open_answers for day in result.days] == [2, 3, 3, 1, 1, 2, 1]
     assert (result.today.open_answers, result.today.decided, result.today.decided_by_me) == (1, 1, 1)
-    precision = result.flag_precision
-    assert (precision.value, precision.n, precision.unit) == (pytest.approx(2 / 3), 3, "flag")
-    assert result.decided_rules == ("low_quality",)
+    assert result.decided_flags == DecidedFlags(confirmed=2, flags=3, answers=3)
     assert [one.review_id for one in result.last_decisions] == [done[2].review_id, done[0].review_id]
     assert (result.last_decisions[0].decision, result.last_decisions[0].rules) == ("confirm", ("low_quality",))
 
@@ -123,8 +121,7 @@ def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
         result = overview(connection, None, TODAY)
     assert (result.today.open_answers, result.judge, result.quadrant) == (0, None, {})
-    assert result.flag_precision.value is None
-    assert result.flag_precision.reason
+    assert result.decided_flags == DecidedFlags(0, 0, 0)
     assert result.judged_in_all.asked == 0
 
 

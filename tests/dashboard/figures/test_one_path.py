@@ -19,10 +19,11 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
-from judgeboard.reports.output import Table, text_lines, to_csv, to_plain
+from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_plain
+from judgeboard.reports.rates import is_gap
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.reports.trends import trend_table
-from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
@@ -113,16 +114,17 @@ def number(row: list[Any]) -> tuple[Any, ...]:
 def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
     with log.reading() as connection:
         worth = to_plain(flags_worth(connection))
-    expected = [(each["confirmed"], each["minutes"]) for each in worth["rules"]]
-    if worth["random_bad"]["n"]:
-        expected.append((worth["random_bad"], None))
-    shown = [each.value for each in open_page("agreement").dataframe if "Confirmed" in each.value]
-    assert len(shown) == bool(expected)
-    for (share, minutes), row in zip(expected, shown[0].to_dict("records") if shown else [], strict=True):
+    expected = [(each["bad"], each["confirmed"], each["decided"], each["minutes"]) for each in worth["rules"]]
+    expected += [(worth[name], None, None, None) for name in ("flagged", "not_flagged")]
+    (shown,) = (each.value for each in open_page("agreement").dataframe if "Confirmed" in each.value)
+    for (share, *counts), row in zip(expected, shown.to_dict("records"), strict=True):
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
-        assert row["Decided"] == estimate.n
-        assert row["Confirmed"] == percent_words(estimate)
-        assert known(row["Minutes"]) == minutes
+        assert row["Labels that count"] == estimate.n
+        assert known(row["Bad answers"]) in ({None, UNKNOWN} if is_gap(estimate) else {percent_words(estimate)})
+        assert [known(row[name]) for name in ("Confirmed", "Decided flags", "Minutes")] == counts
+    tile = next(each for each in open_page("overview").metric if each.label == "Flag precision")
+    whole = worth["flagged"]
+    assert tile.value == ("4 of 12" if whole["value"] is None else percent(whole["value"]))
 
 
 def known(value: Any) -> Any:

@@ -10,6 +10,7 @@ from figures_log import HOSTILE, FiguresLog
 from graded_log import GradedLog
 from judgeboard.domain import Estimate
 from judgeboard.store.engine import Store
+from judgeboard.store.flags import DecidedFlags
 from judgeboard.store.overview import DayCounts, JudgeDay, Overview
 from judgeboard.store.tables import FLAG
 from judgeboard_dashboard.views.overview import (
@@ -35,7 +36,7 @@ DAY = date(2026, 3, 9)  # a Monday
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), Estimate(None), (), "rag", (JudgeDay(DAY),), {}, ())
+    return Overview(tuple(days), DecidedFlags(0, 0, 0), "rag", (JudgeDay(DAY),), 0, {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
@@ -68,7 +69,7 @@ def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figu
 def test_judge_health_counts_every_request(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("overview")
     assert [(metric.label, metric.value) for metric in app.metric][3:] == [
-        ("Usable verdicts, 7 days", "100 %"),
+        ("Usable replies, 7 days", "100 %"),
         ("Judge cost, 7 days", "unknown"),
     ]
 
@@ -108,23 +109,23 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags: int, raised: 
     assert pace_words(case(open_flags, decided=(4,) * 7, raised=raised)) == said
 
 
-def test_too_few_decisions_have_no_share() -> None:
-    found = case()
-    assert precision_words(found) == ("–", "none decided yet")
-    assert precision_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few (n = 8, at least 10 needed)")
-    assert precision_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")
+def test_with_too_few_labels_the_precision_of_flags_is_what_people_decided() -> None:
+    assert precision_words(Estimate(None), DecidedFlags(0, 0, 0)) == ("–", "none decided yet")
+    decided = DecidedFlags(confirmed=9, flags=11, answers=7)
+    of_decided = ("9 of 11", "decided flags confirmed (7 answers)")
+    assert precision_words(Estimate(0.5, 0.2, 0.8, n=8), decided) == of_decided
+    assert precision_words(Estimate(None, n=40), decided) == of_decided
+    assert precision_words(Estimate(0.64, 0.6, 0.68, n=611), decided) == ("64 %", "n = 611, [60, 68]")
 
 
 def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14, cost_micro=4_180_000, unpriced=26)
     assert usable_words(judged) == ("99 %", "39 of 3,012 unusable")
     assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
+    assert usable_words(judged, 6) == ("99 %", "39 of 3,012 unusable, 6 answers without groundedness")
+    assert "6 answers got a reply without groundedness" in usable_help(judged, 6)
     assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per answer, 26 unknown")
     assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
     assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99 %"
-
-
-def _with(found: Overview, flag_precision: Estimate) -> Overview:
-    return replace(found, flag_precision=flag_precision)

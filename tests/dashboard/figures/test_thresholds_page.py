@@ -59,7 +59,7 @@ def test_a_map_that_is_worse_than_the_scores_is_not_shown(open_page: OpenPage, s
     log.reviews({each: {"label": BAD if place < 50 else GOOD} for place, each in enumerate(ids)})
     before = len(charts(open_page("judges")))
     app = open_page("judges", calibrate="true")
-    assert any("Do not use a map" in text for text in texts(app, "jb-say"))
+    assert any("Do not use this map (platt)" in text for text in texts(app, "jb-say"))
     assert len(charts(app)) == before + 1, "the scores themselves, and no curve after the map"
     assert "People call grounded" not in shown(app)
     assert "Brier score (lower is better)" in shown(app)
