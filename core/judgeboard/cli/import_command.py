@@ -256,6 +256,8 @@ def _is_readable(file: str, choices: dict[str, Any]) -> bool:
 def question_lines(question: "Question", file: str) -> list[str]:
     """Return what a file leaves open as lines: its columns, each with its likely field, and the command to run."""
     lines = [f"judgeboard: {question.sentence}"]
+    if question.other_step is not None:
+        return lines
     if question.kind_alone is not None:
         return [*lines, "To import them, run:", _command(file, "--kind", question.kind_alone)]
     answers: list[str] = []

@@ -176,6 +176,11 @@ class ImportKind(ABC, Generic[Record]):
         return cls.needed
 
     @classmethod
+    def other_step(cls, fields: Collection[str]) -> str | None:  # noqa: ARG003 - pairs depend on them
+        """Return what to do with a file that has columns for ``fields`` but not for the required ones, if known."""
+        return None
+
+    @classmethod
     def reads_left_over(cls, fields: Collection[str]) -> bool:  # noqa: ARG003 - grades depend on them
         """Whether other columns are read too, in a file with columns for ``fields``."""
         return False

@@ -1,7 +1,7 @@
 """Pairs of answers with people's preferences and judges' verdicts, and files of verdicts on stored pairs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -124,6 +124,12 @@ class PairImport(RecordedImport[ImportedPair]):
     needed = ("question", "answer_a", "answer_b")
     left_over = "kept with the pair"
     brings_answers = True
+
+    @classmethod
+    def other_step(cls, fields: Collection[str]) -> str | None:
+        """Return the command that makes pairs, if the rows are questions with options."""
+        is_question = "options" in fields and not {"answer_a", "answer_b"} & {*fields}
+        return "the rows are questions with options: `judgeboard ssr make-pairs` makes pairs" if is_question else None
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
@@ -266,11 +272,7 @@ def pair_in(
     a, b = cells.text("answer_a"), cells.text("answer_b")
     for name, text in (("answer_a", a), ("answer_b", b)):
         if text is None and (answers or (a, b) != (None, None)):
-            of_question = (a, b) == (None, None) and cells.get("options") is not None
-            hint = (
-                ": the row is a question with options; `judgeboard ssr make-pairs` makes pairs" if of_question else ""
-            )
-            raise Unusable(name, f"no {name.replace('_', ' ')}{hint}")
+            raise Unusable(name, f"no {name.replace('_', ' ')}")
     gold = cells.get("gold")
     return Pair(
         source=cells.name("source") or source,

@@ -26,7 +26,8 @@ class Question:
     columns are read so far. ``proposed``,
     ``{theirs: ours}``, has the likely fields of the other columns. ``other_kind`` is the kind of file that the columns
     belong to, if all its required fields are there. ``dates`` is a column whose dates may have day or month first.
-    ``rows`` are the first rows of the file, at most 3.
+    ``rows`` are the first rows of the file, at most 3. ``other_step`` is what to do with such a file in place of an
+    import.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Question:
     other_kind: str | None
     dates: DatesOfColumn | None
     rows: Sequence[Mapping[str, Any]]
+    other_step: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,6 +59,8 @@ class Question:
     @property
     def sentence(self) -> str:
         """What is not clear, in one sentence."""
+        if self.other_step is not None:
+            return f"{self.file}: {self.other_step}. Nothing was stored."
         if self.kind_alone is not None:
             title = KINDS[self.kind_alone].title.lower()
             return f"{self.file}: the rows look like another kind of file: {title}. Nothing was stored."
@@ -77,7 +81,7 @@ class UnclearFile(BadInput):
         answer = f"It has {names}. Use for example {' '.join(answers)}"
         if question.kind_alone is not None:
             answer = f"To import them, use --kind {question.kind_alone}"
-        super().__init__(f"{question.sentence} {answer}")
+        super().__init__(question.sentence if question.other_step is not None else f"{question.sentence} {answer}")
         self.question = question
 
 
@@ -164,4 +168,5 @@ class FirstRows:
             kind_meant(self._kind, self._taken, self._rows[0]) if missing else None,
             dates,
             self._rows[:3],
+            self._kind.other_step(self._taken) if missing else None,
         )

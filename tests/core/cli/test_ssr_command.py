@@ -245,7 +245,7 @@ def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
     questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
     words = ["ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
     assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
-    assert "the row is a question with options; `judgeboard ssr make-pairs` makes pairs" in capsys.readouterr().err
+    assert "the rows are questions with options: `judgeboard ssr make-pairs` makes pairs" in capsys.readouterr().err
 
 
 def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_listed(
