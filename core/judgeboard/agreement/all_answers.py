@@ -225,7 +225,7 @@ def in_all_answers(
     labelled_shares = None
     if loaded.grade == "label":
         called = sample.judged_bad, sample.judged - sample.judged_bad
-        if all(called) and not sample.hidden:
+        if all(called):
             labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
             labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
         judged = ~np.isnan(sample.all_verdicts)

@@ -441,7 +441,10 @@ def _stopping(plan: LabelPlan) -> str | None:
     if not plan.more or not plan.enough:
         return None
     if plan.question in {"rate", "kappa"}:
-        return "You may look at the figure after every label, and stop when its interval is narrow enough."
+        return (
+            "You may look at the figure after every label, and stop when its interval is narrow enough. The people to "
+            "whom the queue is assigned see it after their last label."
+        )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 
 

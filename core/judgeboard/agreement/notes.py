@@ -437,7 +437,7 @@ def _skewed(
         yield Note(
             "skewed",
             f"Agreement is {percent(agreement)}, but {name} is only {two_decimals(chance_corrected)}, since one "
-            f"category prevails. Gwet's AC1, which depends less on that, is {two_decimals(ac1)}.",
+            f"category prevails among these {things}. Gwet's AC1, which depends less on that, is {two_decimals(ac1)}.",
         )
 
 

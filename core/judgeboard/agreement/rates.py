@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.alarms import alarm_sentence, open_alarms
 from judgeboard.agreement.all_answers import (
     StratumCount,
     ToLabel,
@@ -50,6 +52,7 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
+from judgeboard.trends import ALL_ANSWERS
 
 ALL = "all"
 """The name of the result about all answers that match, beside its slices."""
@@ -185,6 +188,7 @@ def rate_of(
     loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
     measure = _Measure(loaded, target, where or RowFilter())
     result = measure.result(ALL, None)
+    result = replace(result, warnings=(*result.warnings, *_of_alarms(connection, result, measure.where)))
     if labels_from is not None:
         elsewhere = LabelledAnswers(
             connection, version, labels_from, implied_labels=implied_labels, scores=False
@@ -370,6 +374,20 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
         for bad in (0, 1)
     )
     return low or 0.0, high or 0.0
+
+
+def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> Iterator[Note]:
+    """Yield that a rate of all answers is the mean over a change of the share of bad answers, if an alarm found one."""
+    if result.grade != "label" or result.value is None or where != RowFilter():
+        return
+    for alarm in open_alarms(connection):
+        if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS}:
+            start = (date(1970, 1, 1) + timedelta(days=alarm.from_day)).isoformat()
+            yield Note(
+                "alarm",
+                f"Alarm {alarm.id} is open: {alarm_sentence(alarm)} The share above is of the whole time. For the "
+                f"share since then: `judgeboard rate --where from={start}`.",
+            )
 
 
 def _warnings(

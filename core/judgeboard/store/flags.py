@@ -239,7 +239,28 @@ def reconciling(
         flags = stored.get(state.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
         changes.append(Reconciling(state, signals, flags, result))
-    return changes
+    return _with_drawn_kept(connection, changes)
+
+
+def _with_drawn_kept(connection: Connection, changes: list[Reconciling]) -> list[Reconciling]:
+    """Keep the flags of a random sample whose answers people reviewed, also if the share is smaller now.
+
+    Their labels are of a random sample, because these answers were drawn.
+    """
+    gone = {
+        flag.id: each.state.response.id for each in changes for flag in each.superseded if flag.rule == RANDOM_SAMPLE
+    }
+    if not gone:
+        return changes
+    reviewed = REVIEW.c.response_id
+    rows = {*connection.execute(select(reviewed).where(reviewed.in_({*gone.values()})).distinct()).scalars()}
+    kept = {flag_id for flag_id, response_id in gone.items() if response_id in rows}
+    return [
+        each._replace(
+            result=replace(each.result, to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept))
+        )
+        for each in changes
+    ]
 
 
 def update_flags(

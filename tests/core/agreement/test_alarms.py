@@ -19,10 +19,12 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
     window_sentence,
 )
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
 from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import parse_where
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.strata import drawn_answers
@@ -92,6 +94,18 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
 
 
 @on_sqlite
+def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
+    assert not measure_rate(risen).warnings
+    watch(risen, by="test", now=LATER)
+    (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
+    assert note.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
+    assert note.endswith("For the share since then: `judgeboard rate --where from=2024-11-04`.")
+    since = parse_where(["from=2024-11-04"])
+    assert not measure_rate(risen, where=since).warnings, "no note where the figure begins with the change"
+    acknowledge(risen, 1, "a new index", by="library")
+    assert not measure_rate(risen).warnings
+
+
 def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from engines import on_sqlite
+from graded_log import GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import (
     Feedback,
@@ -110,6 +111,18 @@ def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> Non
     assert flags_to_supersede(judged) == 0
     assert run(words) == 0, "nothing is superseded, so nothing is asked"
     assert states(judged) == {"open": 50 * 23, "superseded": 10 * 23}, "taken back with its cause"
+
+
+def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged) -> None:
+    put(judged, "random_share", 0.1)
+    raised = raise_flags(judged).raised
+    with judged.reading() as connection:
+        drawn = list(connection.execute(select(FLAG.c.response_id).where(FLAG.c.rule == "random_sample")).scalars())
+    GradedLog(judged).review_all(drawn[:9], label="grounded")
+    put(judged, "random_share", 0)
+    assert flags_to_supersede(judged) == len(drawn) - 9 == raised - 9
+    assert raise_flags(judged).superseded == raised - 9
+    assert states(judged) == {"open": 1_150 + 9, "superseded": raised - 9}
 
 
 def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
