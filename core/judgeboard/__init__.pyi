@@ -83,6 +83,11 @@ from .methods.self_reference_report import (
     SelfReferenceReport as SelfReferenceReport,
     measure_self_reference as measure_self_reference,
 )
+from .methods.serving import (
+    ServedAnswer as ServedAnswer,
+    serve_answer as serve_answer,
+    serve_answer_blocking as serve_answer_blocking,
+)
 from .methods.suite_file import Case as Case, Suite as Suite, read_suite as read_suite
 from .methods.suite_results import SuiteResult as SuiteResult, suite_result as suite_result
 from .methods.suite_run import run_suite as run_suite, run_suite_async as run_suite_async

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
@@ -37,7 +38,6 @@ from judgeboard.store.runs import run_of_today
 from judgeboard.store.storing import store_responses
 
 SERVE = "serve"  # the kind of a run of answers that are judged, but not reflected on
-SOURCE = "default"  # as for answers that a server receives without a source
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ async def reflect(
     query_type: str = "complex",
     rule: ReflectRule | None = None,
     store: Store | None = None,
-    source: str = SOURCE,
+    source: str = DEFAULT_SOURCE,
     external_id: str | None = None,
     **options: Any,
 ) -> Reflected:
@@ -123,7 +123,7 @@ class LiveAnswer:
     messages: Sequence[Mapping[str, Any]] | None = None
     generate: Chat | Generator | None = None
     rule: ReflectRule = field(default_factory=ReflectRule)
-    source: str = SOURCE
+    source: str = DEFAULT_SOURCE
     generator_model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -137,7 +137,8 @@ class LiveAnswer:
         """
         if options and not isinstance(judge, str):
             raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
-        task = ReflectTask(Origin(self.item, self.source, self._sent), judged=False, run_id=0, model=self._model or "")
+        name = "" if self._generator is None else self._generator.endpoint.model
+        task = ReflectTask(Origin(self.item, self.source, self._sent), judged=False, run_id=0, model=name)
         self._judge = generation.judge_for_call(store, judge, options) if isinstance(judge, str) else judge
         try:
             if (method := self._reflecting) is not None:
@@ -163,8 +164,13 @@ class LiveAnswer:
         return Generator(generation.function_endpoint(self.generate))
 
     @property
-    def _model(self) -> str | None:
-        return None if self._generator is None else self._generator.endpoint.model
+    def model(self) -> str | None:
+        """The model that made the kept answer, if it is known."""
+        return self._generator.endpoint.model if self._replaced and self._generator else self.generator_model
+
+    @property
+    def _replaced(self) -> bool:
+        return bool(self.steps) and self.reflected().kept == "new"
 
     @property
     def _reflecting(self) -> ReflectMethod | None:
@@ -200,33 +206,35 @@ class LiveAnswer:
         Raises BadInput if the store has another answer with this source and id.
         """
         with store.writing() as connection:
-            served = self._served(self.reflected() if self.steps else None)
+            served = self._served()
             stored = store_responses(connection, [served])
             if not stored.new:
                 raise BadInput(f"{self.source} has another answer with the id {served.external_id!r}")
             if self._judge is not None and self.steps:
                 self._store_steps(connection, store, self._judge, served, stored.new[0])
 
-    def _served(self, kept: Reflected | None) -> Response:
-        new = kept is not None and kept.kept == "new"
+    def _served(self) -> Response:
         return Response(
             source=self.source,
             external_id=self.item.external_id,
             query=self.item.query,
-            answer=kept.answer if kept is not None else self.item.answer,
+            answer=self.reflected().answer if self.steps else self.item.answer,
             passages=self.item.passages,
             query_type=self.item.query_type,
-            generator_model=self._model if new else self.generator_model,
-            messages=self._sent if new or self.messages is not None else None,
+            generator_model=self.model,
+            messages=self._sent if self._replaced or self.messages is not None else None,
             asked_at=self.asked_at,
             metadata=dict(self.metadata),
         )
 
-    def _original(self, served_id: int) -> Response:
+    def _original(self, served: Response, served_id: int) -> Response:
         """Return the answer that the reader did not receive, because a second one is better."""
         return replace(
-            self._served(None),
-            external_id=f"{self.item.external_id}~original",
+            served,
+            external_id=f"{served.external_id}~original",
+            answer=self.item.answer,
+            generator_model=self.generator_model,
+            messages=self._sent if self.messages is not None else None,
             metadata={},
             kind=ResponseKind.REGENERATED,
             derived_from=served_id,
@@ -248,8 +256,8 @@ class LiveAnswer:
             method.save(connection, begun, [Answered(Ask(item, 0), verdict, verdict)])
             return
         task = replace(self.steps[0].task, run_id=run.id)
-        if self.reflected().kept == "new":
-            id_ = store_responses(connection, [self._original(id_)]).ids[0]
+        if self._replaced:
+            id_ = store_responses(connection, [self._original(served, id_)]).ids[0]
             task = replace(task, served=served)
         origin = replace(task.origin, item=replace(self.item, response_id=id_))
         task = replace(task, origin=origin)
