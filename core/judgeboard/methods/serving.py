@@ -12,7 +12,7 @@ from judgeboard.client.sending import record as send
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
-from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, WARNING_LINE, Level, annotate
+from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED, WARNING_LINE, Level, annotate
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat, earlier_turns
@@ -22,9 +22,8 @@ from judgeboard.runs.runner import blocking
 from judgeboard.settings import without_secrets
 from judgeboard.store.engine import Store
 
-# The key in the metadata of a served answer, and the names of its values.
-SERVED = "served"
-NOTICE, GROUNDEDNESS, REFLECTION = "notice", "groundedness", "reflection"
+# The metadata of a served answer, beside its notice.
+GROUNDEDNESS, REFLECTION = "groundedness", "reflection"
 
 
 @dataclass(frozen=True, slots=True)

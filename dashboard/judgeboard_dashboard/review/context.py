@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judgeboard.methods.serving import SERVED
+from judgeboard.judges.evidence_alignment import SERVED
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, beginning, tag
 from judgeboard_dashboard.widgets.texts import count
