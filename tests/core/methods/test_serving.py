@@ -180,7 +180,7 @@ def test_the_failed_judgment_of_a_served_answer_is_flagged(store: Store) -> None
         )
     assert (served.text, served.level) == (GOOD, "unmeasured")
     [item] = items(store)
-    assert [flag.rule for flag in item.flags] == ["judge_failed"]
+    assert "judge_failed" in {flag.rule for flag in item.flags}
 
 
 @pytest.mark.parametrize("metadata", [{}, {"served": 3}, {"served": {"notice": ["x"], "groundedness": "high"}}])
