@@ -5,6 +5,10 @@ Judge one answer without a database::
     verdict = judgeboard.judge_blocking(query, answer, passages, judge="rag", model="gpt-4o-mini")
     shown = judgeboard.annotate(answer, verdict.groundedness)
 
+Judge, improve, annotate and record the answer of an assistant in one call that never fails::
+
+    served = await judgeboard.serve_answer(query, answer, passages, judge="rag", model="gpt-4o-mini", store=store)
+
 Judge a whole log::
 
     store = judgeboard.open_store("judgeboard.db", create=True)

@@ -57,6 +57,7 @@ from .methods.control_answers import (
 )
 from .methods.generation import make_generator as make_generator, read_prompts as read_prompts
 from .methods.jury import judge_by_jury as judge_by_jury
+from .methods.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
 from .methods.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
 from .methods.pairwise import (
     compare_pairs as compare_pairs,
@@ -68,10 +69,7 @@ from .methods.pairwise import (
 from .methods.refine import Refined as Refined, Refiner as Refiner, RefineRule as RefineRule, refine as refine
 from .methods.refine_run import refine_pending as refine_pending, refine_pending_async as refine_pending_async
 from .methods.reflect import (
-    Reflected as Reflected,
     ReflectRule as ReflectRule,
-    reflect as reflect,
-    reflect_blocking as reflect_blocking,
     reflect_pending as reflect_pending,
     reflect_pending_async as reflect_pending_async,
 )
@@ -84,6 +82,11 @@ from .methods.self_reference import (
 from .methods.self_reference_report import (
     SelfReferenceReport as SelfReferenceReport,
     measure_self_reference as measure_self_reference,
+)
+from .methods.serving import (
+    ServedAnswer as ServedAnswer,
+    serve_answer as serve_answer,
+    serve_answer_blocking as serve_answer_blocking,
 )
 from .methods.suite_file import Case as Case, Suite as Suite, read_suite as read_suite
 from .methods.suite_results import SuiteResult as SuiteResult, suite_result as suite_result

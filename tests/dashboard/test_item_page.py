@@ -21,6 +21,7 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
+from judgeboard.methods.serving import serve_answer_blocking
 from judgeboard.methods.suite_file import read_suite
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
@@ -543,3 +544,14 @@ def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_f
         "basalt older granite",
         "basalt forms columns",
     ]
+
+
+def test_what_the_reader_of_a_served_answer_saw_is_said(page_rows, open_page, sqlite_store: Store) -> None:
+    bad = "Marble dunes sing about violet engines while nobody in the harbour listens."
+    serve_answer_blocking("How hot?", bad, ["Dyneema melts at 145 degrees."], store=sqlite_store, external_id="served")
+    page = open_page("item", response="served")
+    assert (
+        "The reader saw the disclaimer “❓ Insufficient data for this answer, use with caution” (groundedness 0.00 at "
+        "that time)."
+    ) in shown(page)
+    assert "served.notice" not in shown(page)

@@ -40,6 +40,7 @@ from judgeboard.agreement.result import (
     with_alpha,
 )
 from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.served_notices import labels_by_notice
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
@@ -157,6 +158,8 @@ def agreement_of(
             result = _judges(connection, choice, source)
         else:
             result = _judge(connection, choice, source, of_slices)
+            if isinstance(source, AnswerRatings) and source.grade == "label":
+                result = replace(result, notices=labels_by_notice(source.source))
     return replace(result, where=choice.where.as_dict())
 
 

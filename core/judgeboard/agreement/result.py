@@ -9,6 +9,7 @@ from judgeboard.agreement.all_answers import ToLabel, all_answers_words
 from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
+from judgeboard.agreement.served_notices import NoticeLabels
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
@@ -112,7 +113,8 @@ class AgreementResult:
     ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
     the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
     ``against_gold`` people with gold labels. If these lists are long, ``shortened`` tells what is left out, by name.
-    ``anchoring`` is how far people moved to the judge's verdicts after they saw them, by grade.
+    ``anchoring`` is how far people moved to the judge's verdicts after they saw them, by grade. ``notices`` has the
+    labels of people on served answers, by the notice that the reader saw.
     """
 
     of: Of
@@ -144,6 +146,7 @@ class AgreementResult:
     by: By | None = None
     slices: tuple[AgreementSlice, ...] = ()
     anchoring: Mapping[str, Estimate] = field(default_factory=dict)
+    notices: tuple[NoticeLabels, ...] = ()
     notes: tuple[Note, ...] = ()
 
     @property

@@ -28,6 +28,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
+    from judgeboard.domain import Estimate
     from judgeboard.methods.pair_report import PairReport
     from judgeboard.methods.self_reference_report import SelfReferenceReport
     from judgeboard.methods.self_reference_scores import Tuned
@@ -190,13 +191,18 @@ def _figures(report: "SelfReferenceReport") -> Iterator[str]:
         known = [f", {name} {percent_words(share)}" for name, share in scores_of.items() if share.value is not None]
         yield (
             f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
-            f"{counted(each.n, 'item')}{''.join(known)}"
+            f"{counted(each.n, 'item')}{_of_all(each.share)}{''.join(known)}"
         )
     for level in report.calibration:
         if level.n:
             agree = "agrees" if report.k == 1 else "agree"
             words = f"{counted(level.n, 'item')}, right on {percent_words(level.share)}"
             yield f"{level.agree} of {report.k} {agree}: {words}"
+
+
+def _of_all(share: "Estimate") -> str:
+    """Return the share of a slice in brackets; empty without items."""
+    return "" if share.value is None else f" ({percent_words(share)} of all)"
 
 
 def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:

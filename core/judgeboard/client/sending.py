@@ -372,7 +372,7 @@ def _response(
     known, client = _known(fields, ResponseFields)
     body = {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)} | known | {"query": query, "answer": answer}
     if passages is not None:
-        body["context"] = [_passage(each) for each in ([passages] if isinstance(passages, str) else passages)]
+        body["context"] = [plain_passage(each) for each in ([passages] if isinstance(passages, str) else passages)]
     return body, client
 
 
@@ -392,7 +392,8 @@ def _known(fields: Mapping[str, Any], names: type) -> tuple[dict[str, Any], Clie
     return {name: value for name, value in fields.items() if value is not None and name != "client"}, client
 
 
-def _passage(passage: Any) -> Any:
+def plain_passage(passage: Any) -> Any:
+    """Return a passage of `record` as a text or a mapping: a document of LangChain or a node of LlamaIndex too."""
     if isinstance(passage, str | Mapping):
         return passage
     if hasattr(passage, "page_content"):  # LangChain

@@ -318,9 +318,14 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
         return (_json_text(value),), None
     if not isinstance(value, list):
         raise Unusable("context", f"expected passages, found {json_kind(value)}")
-    passages = [_passage(number, item) for number, item in enumerate(value, start=1)]
-    details = [rest for _, rest in passages]
-    return tuple(text for text, _ in passages), details if any(details) else None
+    return listed_passages(value)
+
+
+def listed_passages(passages: Sequence[Any]) -> tuple[tuple[str, ...], list[dict[str, Any]] | None]:
+    """Return the texts of passages, and the other values of objects. Raises Unusable if one is no text or object."""
+    parsed = [_passage(number, item) for number, item in enumerate(passages, start=1)]
+    details = [rest for _, rest in parsed]
+    return tuple(text for text, _ in parsed), details if any(details) else None
 
 
 def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:

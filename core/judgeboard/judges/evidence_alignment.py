@@ -172,6 +172,8 @@ WARNING_LINE = "⚠️ Some content may go beyond available data"
 DISCLAIMER_LINE = "❓ Insufficient data for this answer, use with caution"
 FULL_FROM = 0.8
 WARNING_FROM = 0.6
+# Where the metadata of a served answer has the level of its notice.
+SERVED, NOTICE = "served", "notice"
 
 
 class Level(StrEnum):

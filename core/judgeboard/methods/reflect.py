@@ -1,13 +1,11 @@
 """Self-reflection: for a bad answer a second one is generated, and the better grounded of the two is kept."""
 
-import asyncio
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
@@ -16,7 +14,6 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
-from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
@@ -27,7 +24,7 @@ from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import Origin, last_logged_id
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_judgments
 
 
 class Outcome(StrEnum):
@@ -76,101 +73,6 @@ def outcome_of(before: float | None, after: float | None) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Reflected:
-    """The kept and the ``other`` answer; ``outcome`` is None if no second answer was made, ``after`` if not judged."""
-
-    answer: str
-    kept: Literal["original", "new"]
-    before: Verdict
-    after: Verdict | None = None
-    outcome: Outcome | None = None
-    other: str | None = None
-    error: str | None = None
-
-
-async def reflect(
-    query: str,
-    answer: str,
-    passages: Sequence[str] | None,
-    messages: Sequence[Mapping[str, Any]] | None = None,
-    *,
-    generate: Chat | Generator,
-    judge: str | Judge = "lexical",
-    query_type: str = "complex",
-    rule: ReflectRule | None = None,
-    store: Store | None = None,
-    **options: Any,
-) -> Reflected:
-    """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
-
-    If the second answer or its judgment fails, the original is kept. Without ``passages`` there is no second answer.
-    Missing ``messages`` are rebuilt from query and passages. ``generate`` is a `Generator` or a sync or async function
-    ``messages → text``. ``judge`` is a kind of judge, with ``options`` (fields of `JudgeOptions`), or a judge object,
-    which the caller closes. With ``store``, a second answer is stored as a run, together with the original and both
-    verdicts; the item page shows them.
-
-    Raises:
-        BadInput: The options of the judge are invalid, or ``messages`` contain no message of the user.
-        EndpointRefused: The judge's endpoint refuses the key, the model or the address.
-    """
-    if options and not isinstance(judge, str):
-        raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
-    asked = generation.rebuilt_messages(query, passages) if messages is None else generation.checked_messages(messages)
-    evidence = None if passages is None else tuple(passages)
-    item = JudgeInput(
-        0, query, answer, evidence, query_type, external_id=uuid.uuid4().hex, turns=earlier_turns(messages)
-    )
-    generator = generate if isinstance(generate, Generator) else Generator(generation.function_endpoint(generate))
-    asked_judge = generation.judge_for_call(store, judge, options) if isinstance(judge, str) else judge
-    method = _ReflectMethod(asked_judge, generator, RowFilter(), rule or ReflectRule(), rebuild_messages=False)
-    task = _Task(Origin(item, generation.SOURCE, asked), judged=False, run_id=0, model=generator.endpoint.model)
-    steps: list[_Step] = []
-
-    async def keep(step: _Step) -> bool:
-        steps.append(step)
-        return True
-
-    try:
-        await method.ask(task, keep)
-    finally:
-        if isinstance(judge, str):
-            await asked_judge.aclose()
-    if store is not None and len(steps) > 1:
-        await asyncio.to_thread(_store_live, store, method, task, steps)
-    return _reflected(answer, steps)
-
-
-reflect_blocking = blocking(reflect)
-
-
-def _reflected(original: str, steps: "list[_Step]") -> Reflected:
-    match [step.result for step in steps]:
-        case [Verdict() as before]:
-            return Reflected(original, "original", before)
-        case [Verdict() as before, Replied() as generated]:
-            outcome = _without_second(generated)
-            return Reflected(original, "original", before, outcome=outcome, error=generated.record.error)
-        case [Verdict() as before, _, _Second(text, after)]:
-            outcome = outcome_of(before.groundedness, after.groundedness)
-            if outcome is Outcome.KEPT_NEW:
-                return Reflected(text, "new", before, after, outcome, other=original)
-            return Reflected(original, "original", before, after, outcome, other=text, error=after.error)
-    raise AssertionError("unreachable: these are all steps")
-
-
-def _store_live(store: Store, method: "_ReflectMethod", task: "_Task", steps: "list[_Step]") -> None:
-    item = task.origin.item
-    with generation.live_run(store, method, method.question(live=item.external_id)) as (connection, begun):
-        original = generation.made_response(
-            task.origin, item.answer, external_id=item.external_id, model=None, messages=task.messages
-        )
-        response_id = store_responses(connection, [original]).new[0]
-        stored = replace(task.origin, item=replace(item, response_id=response_id))
-        stored_task = replace(task, origin=stored, run_id=begun.run.id)
-        method.save(connection, begun, [replace(step, task=stored_task) for step in steps])
-
-
-@dataclass(frozen=True, slots=True)
 class ReflectSummary:
     """The result of a run of self-reflection.
 
@@ -210,7 +112,7 @@ async def reflect_pending_async(
     and generator are skipped, even under another rule. Failed calls are repeated. Both models are closed at the end.
     ``options`` are fields of `RunOptions`.
     """
-    method = _ReflectMethod(
+    method = ReflectMethod(
         judge, generator, where or RowFilter(), rule or ReflectRule(), rebuild_messages=rebuild_messages
     )
     return await run_method(store, method, **options)
@@ -220,8 +122,11 @@ reflect_pending = blocking(reflect_pending_async)
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """One logged answer. ``judged`` means that it is known to be bad; ``new_answer`` is set if it was made before."""
+class ReflectTask:
+    """One answer. ``judged`` means that it is known to be bad; ``new_answer`` is set if it was made before.
+
+    ``served`` is the logged answer if a reader received the new answer instead of the original.
+    """
 
     origin: Origin
     judged: bool
@@ -229,9 +134,11 @@ class _Task:
     model: str
     rebuild_messages: bool = False
     new_answer: str | None = None
+    served: Response | None = None
 
     @property
     def messages(self) -> generation.Messages | None:
+        """The messages for the generator; None if they were not logged and may not be rebuilt."""
         if self.origin.messages is not None:
             return self.origin.messages
         item = self.origin.item
@@ -239,38 +146,47 @@ class _Task:
 
     @property
     def response_id(self) -> int:
+        """The original answer."""
         return self.origin.item.response_id
 
     @property
     def new_id(self) -> str:
+        """The external id of the new answer."""
         return f"{self.origin.item.external_id}~reflect-{self.run_id}"
 
     def response(self, answer: str) -> Response:
+        """Return the response to store for the new answer."""
+        if self.served is not None:
+            return self.served
         return generation.made_response(
             self.origin, answer, external_id=self.new_id, model=self.model, messages=self.messages
         )
 
     def changed(self, generated: Replied[str]) -> str | None:
+        """Return the new answer; None if there is none, or if it repeats the original."""
         text = generated.value
         return None if text is None or text.strip() == self.origin.item.answer.strip() else text
 
 
-class _Second(NamedTuple):
+class SecondAnswer(NamedTuple):
     """The new answer with its verdict."""
 
     text: str
     verdict: Verdict
 
 
-def _without_second(generated: Replied[str]) -> Outcome:
+def outcome_without_second(generated: Replied[str]) -> Outcome:
+    """Return the outcome of a reply of the generator that gives no second answer."""
     return Outcome.NO_ANSWER if generated.value is None else Outcome.IDENTICAL
 
 
 # The result of a step is the verdict on the original, the generator's reply, or the new answer with its verdict.
-_Step = Answered[_Task, Verdict | Replied[str] | _Second]
+ReflectStep = Answered[ReflectTask, Verdict | Replied[str] | SecondAnswer]
 
 
-class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
+class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, ReflectSummary]):
+    """Self-reflection: a verdict on the original if it has none, a second answer and a verdict on it."""
+
     kind = refinements.REFLECT
 
     def __init__(
@@ -283,6 +199,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         )
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
+        """Return the question and the number of answers that wait."""
         selection = self._selection = replace(
             self._selection,
             version_id=version.id,
@@ -294,6 +211,7 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         return (question, count) if count else None
 
     def question(self, **answers: Any) -> dict[str, Any]:
+        """Return the question of a run: generator, rule, and which answers."""
         rebuild_messages = self._selection.rebuild_messages
         rule = asdict(self._rule) | {
             "query_types": list(self._rule.query_types),
@@ -303,20 +221,23 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         return {"method": self.made_by, "rule": rule, **answers}
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        """Return the keys of the answers that wait."""
         return id_keys(begun.store, partial(refinements.unreflected, selection=self._selection_of(begun)))
 
-    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, _Task]:
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, ReflectTask]:
+        """Return the tasks of these keys."""
         selection, model = self._selection_of(begun), self.generator.endpoint.model
         with begun.store.reading() as connection:
             candidates = refinements.reflect_candidates(connection, selection, [key.item_id for key in keys])
         return {
-            TaskKey(each.origin.item.response_id): _Task(
+            TaskKey(each.origin.item.response_id): ReflectTask(
                 each.origin, each.judged, begun.run.id, model, selection.rebuild_messages, each.new_answer
             )
             for each in candidates
         }
 
-    async def ask(self, task: _Task, keep: Keep[_Step]) -> None:
+    async def ask(self, task: ReflectTask, keep: Keep[ReflectStep]) -> None:
+        """Judge the original, generate a second answer if the rule wants it, and judge that."""
         item = task.origin.item
         if not task.judged:
             verdict = await self.judge.judge(item)
@@ -332,9 +253,10 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
             if not await keep(Answered(task, generated, generated.record)) or text is None:
                 return
         verdict = await self.judge.judge(replace(item, answer=text, external_id=task.new_id))
-        await keep(Answered(task, _Second(text, verdict), verdict))
+        await keep(Answered(task, SecondAnswer(text, verdict), verdict))
 
-    def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
+    def save(self, connection: Connection, begun: Begun, steps: list[ReflectStep]) -> None:
+        """Store verdicts, generated answers and outcomes."""
         now, run_id = datetime.now(UTC), begun.run.id
         firsts, generations, seconds = [], [], []
         for step in steps:
@@ -359,8 +281,8 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         before = refinements.judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
-        ended: list[tuple[_Task, Outcome, int | None, int | None]] = [
-            (task, _without_second(generated), None, None)
+        ended: list[tuple[ReflectTask, Outcome, int | None, int | None]] = [
+            (task, outcome_without_second(generated), None, None)
             for task, generated in generations
             if task.changed(generated) is None
         ]
@@ -387,9 +309,11 @@ class _ReflectMethod(generation.GeneratingMethod[_Task, _Step, ReflectSummary]):
         refinements.insert_refinements(connection, run_id, rows, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
+        """Return the number of answers that wait."""
         return refinements.count_waiting(connection, self._selection_of(begun))
 
     def summarise(self, outcome: RunOutcome) -> ReflectSummary:
+        """Return the counts of the run."""
         run = outcome.run
         selection = self._selection if run is None else self._selection_of(Begun(outcome.store, outcome.version, run))
         with outcome.store.reading() as connection:

@@ -190,11 +190,15 @@ class SampleScores:
 
 @dataclass(frozen=True, slots=True)
 class SliceScores:
-    """The items with the gate on or off and a right or wrong majority, scored in conditions A and B."""
+    """The items with the gate on or off and a right or wrong majority, scored in conditions A and B.
+
+    ``share`` is their share of the items of all four slices.
+    """
 
     gate_on: bool
     majority_right: bool
     n: int
+    share: Estimate
     without: Estimate
     always: Estimate
 
@@ -309,11 +313,14 @@ def _mean_chance(chances: FloatArray, groups: Grouping) -> Estimate:
 
 def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
     """Return the four slices; items without a known correct answer are in none."""
+    in_slices = (items.right != UNKNOWN) & items.answered
+    groups = items.grouped(in_slices)
     return tuple(
         SliceScores(
             gate_on=gate_on,
             majority_right=right == RIGHT,
             n=int(rows.sum()),
+            share=share(rows[in_slices], groups),
             without=accuracy(items, items.without, rows),
             always=accuracy(items, items.always, rows),
         )

@@ -30,8 +30,10 @@ from judgeboard.agreement.result import (
     left_out_words,
     shown_statistics,
 )
+from judgeboard.agreement.served_notices import NoticeLabels
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
+from judgeboard.judges.evidence_alignment import Level
 from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
 from judgeboard.reports.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
@@ -48,6 +50,18 @@ OF_NAMES: dict[Of, str] = {
     "people": "People and people",
     "judges": "Judge and judge",
     "repeats": "Judge and its repeats",
+}
+NOTICES_TITLE = "Bad answers by the notice that readers saw"
+NOTICES_WORDS = (
+    "Labels of people on served answers. If many answers without a notice are bad, 0.8 is too low; if few with a "
+    "warning are bad, it is too high. The same holds for 0.6 and the disclaimer. Flagged answers are labelled more "
+    "often."
+)
+_NOTICES = {
+    Level.FULL: "none (groundedness 0.8 or more)",
+    Level.WARNING: "warning (0.6 to below 0.8)",
+    Level.DISCLAIMER: "disclaimer (below 0.6)",
+    Level.UNMEASURED: "none (no groundedness)",
 }
 ANSWERS = "Answers"
 """The title of the column that says which answers figures describe."""
@@ -307,6 +321,18 @@ def anchoring_table(anchoring: Mapping[str, Estimate]) -> Table:
     return Table(columns, tuple((grade, share.n, share) for grade, share in anchoring.items()))
 
 
+def notices_table(notices: Sequence[NoticeLabels]) -> Table:
+    """Return the share of bad answers by the notice that readers saw and by query type."""
+    columns = (
+        Column("Notice"),
+        Column("Query type"),
+        Column("Labels", "count"),
+        Column("Bad answers", "share estimate"),
+    )
+    rows = ((_NOTICES[Level(each.notice)], each.query_type or "all", each.bad.n, each.bad) for each in notices)
+    return Table(columns, tuple(rows))
+
+
 def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     """Yield the report of a result: tables, and texts with their kind (h2, h3, p, note, quiet)."""
     what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
@@ -375,6 +401,7 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     yield "People with themselves", _shortened_words(result, "self_agreement"), persons_table(result.self_agreement)
     yield "People and gold labels", _shortened_words(result, "against_gold"), persons_table(result.against_gold)
     yield "People after they saw the judge", (moved,), anchoring_table(result.anchoring)
+    yield NOTICES_TITLE, (NOTICES_WORDS,), notices_table(result.notices)
 
 
 def _shortened_words(result: AgreementResult, name: str) -> Iterator[str]:

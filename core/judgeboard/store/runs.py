@@ -323,6 +323,35 @@ def import_run_since(connection: Connection, version_id: int, actor: str, since:
     return connection.execute(query).scalar()
 
 
+def run_of_today(
+    connection: Connection,
+    kind: str,
+    version: StoredVersion,
+    question: Mapping[str, Any],
+    *,
+    actor: str,
+    destination: Destination = NOWHERE,
+) -> StoredRun:
+    """Return today's run (UTC) of answers that are judged one by one while they are served; start it if there is none.
+
+    It is done at once, because no answer waits in it. Raises BadInput if the judge version is retired.
+    """
+    refuse_retired(connection, version)
+    now = datetime.now(UTC)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    same = (
+        *(RUN.c.kind == kind, RUN.c.judge_version_id == version.id, RUN.c.actor == actor, RUN.c.started_at >= today),
+        *(RUN.c.state == RunState.DONE.value, RUN.c.endpoint_host == destination.endpoint_host),
+    )
+    for run_id, stored in connection.execute(select(RUN.c.id, RUN.c.filter).where(*same).order_by(RUN.c.id)):
+        if _comparable(stored) == _comparable(question):
+            return get_run(connection, run_id)
+    row = {"kind": kind, "judge_version_id": version.id, "filter": dict(question), "actor": actor, "started_at": now}
+    run = insert_run(connection, row | destination._asdict())
+    finish_run(connection, run.id, RunState.DONE)
+    return get_run(connection, run.id)
+
+
 def finish_run(
     connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from judgeboard.judges.evidence_alignment import SERVED
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, beginning, tag
 from judgeboard_dashboard.widgets.texts import count
@@ -23,7 +24,7 @@ SOURCES = ("url", "uri", "link", "href", "source", "file", "filename", "path", "
 def context_block(item: Item) -> Html | None:
     """Return the panel, None if the log has no context. It is open if the messages contain an earlier answer."""
     turns = list(item.messages or ())
-    values = list(_values({name: value for name, value in item.extra.items() if name != DETAILS}))
+    values = list(_values({name: value for name, value in item.extra.items() if name not in {DETAILS, SERVED}}))
     if item.generator_model:
         values.insert(0, ("model", item.generator_model))
     told = [

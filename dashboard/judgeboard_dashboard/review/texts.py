@@ -12,6 +12,7 @@ from judgeboard.domain import ClaimMark, ClaimStatus
 from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.judges.words import content_words, sentence_spans
+from judgeboard.methods.serving import served_words
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
@@ -75,7 +76,10 @@ def _question(item: Item, link: Html | None, *, whole: bool, about: str | None =
     text = _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question")
     question = tag("div", tag("div", "Question", cls="jb-label"), text)
     aside = tag("span", about) if about else None
-    return join((question, tag("div", cls="jb-rule"), tag("div", "Answer", refusal, link, aside, cls="jb-label")))
+    label = tag("div", "Answer", refusal, link, aside, cls="jb-label")
+    words = served_words(item.extra)
+    served = tag("div", words, cls="jb-cap") if words else None
+    return join((question, tag("div", cls="jb-rule"), label, served))
 
 
 def passage_list(

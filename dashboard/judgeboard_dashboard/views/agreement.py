@@ -20,8 +20,11 @@ from judgeboard.agreement.reliance import reliance_of
 from judgeboard.agreement.result import Note, left_out_sentence
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
+from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import (
+    NOTICES_TITLE,
+    NOTICES_WORDS,
     OF_NAMES,
     all_and_alone,
     alone_title,
@@ -29,6 +32,7 @@ from judgeboard.reports.agreement import (
     figures_file,
     figures_table,
     in_all_title,
+    notices_table,
     report_page,
     report_results,
     to_grade_more,
@@ -286,6 +290,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         if shown.grade == "label":
             figures.over_time()
         _single_people(figures)
+        _notices_of_readers(figures)
 
 
 def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
@@ -415,6 +420,24 @@ def _single_people(figures: AgreementFigures) -> None:
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
     stand_in(test, reliance_of(figures.result), version.id, grade, people, **kept)
     after_they_saw(figures.result.anchoring, figures.page.differing, version.id, whose.where)
+
+
+def _notices_of_readers(figures: AgreementFigures) -> None:
+    """Show how many served answers are bad according to people, if there are labels of any."""
+    if notices := figures.result.notices:
+        heading(NOTICES_TITLE)
+        where = replace(figures.whose.where, graded=True)
+        rows = [
+            responses(
+                replace(
+                    where,
+                    metadata=(*where.metadata, f"{SERVED}.{NOTICE}={each.notice}"),
+                    query_types=where.query_types if each.query_type is None else (each.query_type,),
+                )
+            )
+            for each in notices
+        ]
+        table(notices_table(notices), rows, key="notices", most=len(rows), under=(NOTICES_WORDS,))
 
 
 with page("Agreement"):

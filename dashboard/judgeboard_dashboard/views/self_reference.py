@@ -125,6 +125,7 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     columns: Columns[SliceScores] = {
         Column("Slice", width=190): lambda part: listed_words(part.gate_on, part.majority_right),
         Column(f"{capital(noun(report))}s", "count", width=70): lambda part: part.n,
+        share_column("Share of all"): lambda part: known(part.share),
         share_column(CONDITION_WORDS["A"]): lambda part: known(part.without),
         share_column(CONDITION_WORDS["B"]): lambda part: known(part.always),
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engines import on_sqlite
+from judgeboard.cli.compare import report_lines
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
@@ -83,6 +84,10 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
     assert [each.category for each in report.categories] == ["law", "math"]
     assert report.tuned is not None
     assert not report.tuned.optimistic
+    shares = [each.share.value for each in report.slices]
+    assert shares == pytest.approx([647 / 1400, 246 / 1400, 160 / 1400, 347 / 1400])
+    line = next(line for line in report_lines(report, sweep=False) if line.startswith("gate on, own answer right"))
+    assert line.startswith("gate on, own answer right: 647 items (46 % [")
 
 
 @pytest.mark.shared

@@ -104,7 +104,9 @@ def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list
         ("Gate off, own answer right", 0),
         ("Gate off, own answer wrong", 1),
     ]
-    assert str(rows[0][2]).startswith("25 % [")
+    assert [str(cell).split(" [")[0] for cell in rows[0][2:4]] == ["50 %", "25 %"], (
+        "of all, and right without a reference"
+    )
     assert table_rows(app, "Right if on")[0][:2] == ["geo", 5]
     words = " ".join(texts(app, "jb-cap"))
     assert (

@@ -1,0 +1,174 @@
+"""One call between an assistant and its reader: judge the answer, reflect on it, warn the reader, record it."""
+
+import asyncio
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from judgeboard.client.sending import LOG, Client, plain_passage
+from judgeboard.client.sending import record as send
+from judgeboard.domain import JudgeInput, Verdict
+from judgeboard.imports.kinds import DEFAULT_SOURCE
+from judgeboard.imports.responses import listed_passages
+from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED, WARNING_LINE, Level, annotate
+from judgeboard.judges.judge import Judge
+from judgeboard.llm.asking import Generator
+from judgeboard.llm.chat import Chat, earlier_turns
+from judgeboard.methods.live import LiveAnswer, Reflected
+from judgeboard.methods.reflect import Outcome, ReflectRule
+from judgeboard.runs.runner import blocking
+from judgeboard.settings import without_secrets
+from judgeboard.store.engine import Store
+
+# The metadata of a served answer, beside its notice.
+GROUNDEDNESS, REFLECTION = "groundedness", "reflection"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAnswer:
+    """The ``text`` to show: ``answer`` with its notice, if it has one.
+
+    ``external_id`` is the id for `feedback`. ``reflected`` has the verdicts; it is None if the answer is not judged.
+    """
+
+    text: str
+    answer: str
+    level: Level
+    external_id: str
+    reflected: Reflected | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the answer."""
+        return None if self.reflected is None else self.reflected.verdict
+
+
+async def serve_answer(
+    query: str,
+    answer: str,
+    passages: Iterable[Any] | None = None,
+    messages: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    judge: str | Judge | None = "lexical",
+    generate: Chat | Generator | None = None,
+    rule: ReflectRule | None = None,
+    notice: bool = True,
+    record: bool = True,
+    store: Store | None = None,
+    within_s: float | None = 30.0,
+    query_type: str = "unspecified",
+    source: str | None = None,
+    external_id: str | None = None,
+    generator_model: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    client: Client | None = None,
+    **options: Any,
+) -> ServedAnswer:
+    """Return an answer as its reader should see it, and record it. The assistant never fails because of this call.
+
+    1. ``judge`` judges the answer, as in `judge`. None: it is not judged, so there is neither reflection nor notice.
+    2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`. The default rule wants
+       one for bad answers of the query type ``complex`` only.
+    3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below 0.8 (see `annotate`).
+    4. With ``record``, the answer is recorded: in ``store``, with its verdict, the flags that it raises and the other
+       answer, or without ``store`` on the server, as by `record`. The judging rules of the server judge and flag it.
+
+    If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader gets what there is by
+    then; the logger ``judgeboard`` has the reason. ``passages`` are as in `record`. The notice that the reader saw is
+    stored in the metadata (``served.notice``: full, warning, disclaimer or unmeasured), with ``served.groundedness``
+    and ``served.reflection``.
+    """
+    id_ = external_id or uuid.uuid4().hex
+    listed: list[Any] | None = None
+    live: LiveAnswer | None = None
+    with _logged(f"the answer {id_} is served as it is"):
+        if passages is not None:
+            listed = [passages] if isinstance(passages, str) else list(passages)
+        texts = None if listed is None else listed_passages([plain_passage(each) for each in listed])[0]
+        turns = earlier_turns(messages)
+        item = JudgeInput(0, query, answer, texts, query_type, external_id=id_, turns=turns)
+        live = LiveAnswer(item, messages, generate, rule or ReflectRule(), source or DEFAULT_SOURCE, generator_model)
+        if judge is not None:
+            await asyncio.wait_for(live.ask(judge, store, options), within_s)
+    reflected = live.reflected() if live is not None and live.steps else None
+    served = _annotated(reflected.answer if reflected else answer, id_, reflected, notice=notice)
+    if not record:
+        return served
+    with _logged(f"the answer {id_} was not recorded"):
+        facts = {**(metadata or {}), SERVED: _facts(served, notice=notice)}
+        if store is None:
+            send(
+                query,
+                served.answer,
+                listed,
+                external_id=id_,
+                source=source,
+                query_type=query_type,
+                generator_model=generator_model if live is None else live.model,
+                messages=messages,
+                metadata=facts,
+                client=client,
+            )
+        elif live is not None:
+            live.metadata = facts
+            await asyncio.to_thread(live.store, store)
+    return served
+
+
+serve_answer_blocking = blocking(serve_answer)
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Write an error to the log instead of raising it: the reader waits for the answer."""
+    try:
+        yield
+    except TimeoutError:
+        LOG.warning("%s: there was not enough time", what)
+    except Exception as error:  # noqa: BLE001 - whatever fails in a judge, a model or a database
+        LOG.warning("%s: %s", what, without_secrets(f"{type(error).__name__}: {error}"))
+
+
+def _annotated(answer: str, id_: str, reflected: Reflected | None, *, notice: bool) -> ServedAnswer:
+    annotation = annotate(answer, None if reflected is None else reflected.verdict.groundedness)
+    return ServedAnswer(annotation.text if notice else answer, answer, annotation.level, id_, reflected)
+
+
+def _facts(served: ServedAnswer, *, notice: bool) -> dict[str, Any]:
+    reflected, verdict = served.reflected, served.verdict
+    facts = {
+        NOTICE: served.level.value if notice else None,
+        GROUNDEDNESS: None if verdict is None else verdict.groundedness,
+        REFLECTION: None if reflected is None or reflected.outcome is None else reflected.outcome.value,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+_NOTICES: dict[str, str] = {
+    Level.FULL: "The reader saw no notice",
+    Level.WARNING: f"The reader saw the warning “{WARNING_LINE}”",
+    Level.DISCLAIMER: f"The reader saw the disclaimer “{DISCLAIMER_LINE}”",
+    Level.UNMEASURED: "The reader saw no notice, because no groundedness was available",
+}
+_OUTCOMES: dict[str, str] = {
+    Outcome.KEPT_NEW: "Self-reflection replaced the first answer.",
+    Outcome.KEPT_ORIGINAL: "Self-reflection kept the first answer: the second was not better grounded.",
+    Outcome.SECOND_FAILED: "Self-reflection kept the first answer: the second could not be judged.",
+    Outcome.IDENTICAL: "Self-reflection kept the first answer: the model returned the same text.",
+    Outcome.NO_ANSWER: "Self-reflection kept the first answer: the model gave no second one.",
+}
+
+
+def served_words(metadata: Mapping[str, Any]) -> str | None:
+    """Describe what the reader of an answer saw, from its metadata; None if the answer was not served by this call."""
+    facts = metadata.get(SERVED)
+    if not isinstance(facts, Mapping):
+        return None
+    notice = _NOTICES.get(str(facts.get(NOTICE)))  # another tool may store anything under this name
+    groundedness = facts.get(GROUNDEDNESS)
+    if notice is not None and isinstance(groundedness, int | float):
+        notice += f" (groundedness {groundedness:.2f} at that time)"
+    parts = [None if notice is None else f"{notice}.", _OUTCOMES.get(str(facts.get(REFLECTION)))]
+    return " ".join(part for part in parts if part) or None
