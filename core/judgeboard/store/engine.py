@@ -1,7 +1,9 @@
 """Opens SQLite and PostgreSQL databases and their transactions; SQLite writes one transaction at a time."""
 
 import logging
+import os
 import re
+import shutil
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
@@ -38,12 +40,13 @@ from judgeboard.store.row_filter import prepare_compiler
 
 CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
 _LOCKED = "database is locked"
+_FULL = "database or disk is full"
 _ADVICE = {
     **dict.fromkeys(
         CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
     ),
     _LOCKED: "another process writes to it; try again when it has finished",
-    "database or disk is full": "free some disk space and try again",
+    _FULL: "free some disk space and try again",
 }
 _log = logging.getLogger("judgeboard.store")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -54,13 +57,15 @@ _NO_DAMAGE = {
 _UNDECODABLE = "Could not decode to UTF-8"
 _OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by a wrong type of a value
 LOOK_SECONDS = 5.0  # for damage, after an error that damage may have caused
+ONE_PAGE = 4096  # bytes of a SQLite file without tables
+LEAST_SPACE = 64 * 1024  # bytes on a disk that SQLite needs to open a database
 _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
 
 
 def with_advice(words: str) -> str:
     """Return the message of a driver, with the known remedy in brackets."""
-    advice = _ADVICE["database or disk is full"] if _NO_SPACE in words else _ADVICE.get(words)
+    advice = _ADVICE[_FULL] if _NO_SPACE in words else _ADVICE.get(words)
     return words if advice is None else f"{words} ({advice})"
 
 
@@ -99,6 +104,7 @@ def turns_at(database: str) -> Turns:
 
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
+BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _REVISION = re.compile(r"\d{4}", re.ASCII)
@@ -184,12 +190,21 @@ class Store:
                 raise
             raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *_OF_VALUES) as error:
+            if self.is_sqlite and self._is_full(error):
+                raise OperationalError(None, None, sqlite3.OperationalError(_FULL)) from error
             if not self.is_sqlite or not self._is_damage(error):
                 raise
         else:
             return
         # Without the cause: the message of the driver may have a text of the log, and a traceback would show it.
         raise DamagedDatabase(damaged(self.engine.url)) from None
+
+    def _is_full(self, error: Exception) -> bool:
+        """Return whether a full disk is the cause: SQLite calls it an I/O error if a file beside the database grows."""
+        code = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", 0) & 0xFF
+        if code != sqlite3.SQLITE_IOERR:
+            return False
+        return shutil.disk_usage(Path(str(self.engine.url.database)).resolve().parent).free < LEAST_SPACE
 
     def _is_damage(self, error: Exception) -> bool:
         """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
@@ -256,16 +271,35 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
 
     Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
     """
-    store = Store(connect(database_url(database), create=create))
+    url = database_url(database)
+    is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
+    store = Store(connect(url, create=create))
     try:
         if create and current_revision(store) is None:
             upgrade(store)
         else:
             check_usable(store)
     except BaseException:
+        if is_new:
+            _remove_without_schema(store)
         store.close()
         raise
     return store
+
+
+def _remove_without_schema(store: Store) -> None:
+    """Remove a SQLite file that has no schema, as after a full disk; another process may have given it one."""
+    path = Path(str(store.engine.url.database))
+    files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
+    try:
+        has_schema = current_revision(store) is not None
+    except JudgeboardError:
+        sizes = [file.stat().st_size if file.exists() else 0 for file in files[:2]]
+        has_schema = sizes[0] > ONE_PAGE or sizes[1] > 0
+    if not has_schema:
+        store.engine.dispose()
+        for file in files:
+            file.unlink(missing_ok=True)
 
 
 def check_usable(store: Store) -> None:
@@ -305,6 +339,7 @@ def connect(url: URL, *, create: bool) -> Engine:
         with suppress(OSError):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
             open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    event.listen(engine, "do_connect", _open_sealed)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     prepare_compiler(engine)
@@ -360,11 +395,31 @@ def _reason(error: Exception) -> str:
     return with_advice(masked(lines[0]) if lines else type(error).__name__)
 
 
+def _is_sealed(path: Path) -> bool:
+    """Return whether this user cannot write the file or its folder, and no process has the file open."""
+    effective = os.access in os.supports_effective_ids
+    if not path.exists() or all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent)):
+        return False
+    return not any(path.with_name(f"{path.name}{end}").exists() for end in BESIDE)
+
+
+def _open_sealed(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+    """Open a file that this user cannot write as one that nobody changes.
+
+    Otherwise SQLite creates files beside it to read it: it fails, or the owner of the file cannot write them later.
+    """
+    path = Path(arguments[0])
+    if _is_sealed(path):
+        arguments[0] = f"{path.resolve().as_uri()}?immutable=1"
+        options["uri"] = True
+
+
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
     dbapi_connection.isolation_level = None  # _begin_sqlite starts transactions, not the driver
     cursor = dbapi_connection.cursor()
+    with suppress(sqlite3.OperationalError):  # a read-only copy, made with VACUUM INTO, has no write-ahead log
+        cursor.execute("PRAGMA journal_mode=WAL")
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
         "recursive_triggers=ON",  # otherwise INSERT OR REPLACE deletes rows without firing the guard triggers
