@@ -121,16 +121,15 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
 
 
 def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
-    """Return the counts of a judge, all versions together, on consecutive days; zeros if ``judge`` is None."""
+    """Return the counts of a judge, all versions together, on consecutive days; of all judges if ``judge`` is None."""
     index = _day_index(JUDGMENT.c.created_at, days).label("day_index")
+    versions = select(VERSION.c.id) if judge is None else select(VERSION.c.id).where(VERSION.c.name == judge)
     query = (
         select(
             index, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
         )
-        .where(
-            JUDGMENT.c.judge_version_id.in_(select(VERSION.c.id).where(VERSION.c.name == judge)),
-            JUDGMENT.c.created_at >= _start(days[0]),
-        )
+        # The index begins with the version, so the versions are listed also for all judges.
+        .where(JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(days[0]))
         .group_by(_INDEX, JUDGMENT.c.status)
     )
     counted: list[dict[str, int]] = [{} for _ in days]
@@ -285,8 +284,8 @@ class Overview:
 
     ``flag_precision`` is the share of confirmed among all decided flags, with its interval. It leaves out the random
     sample, whose flags report no fault; ``decided_rules`` are the rules of these flags. ``judge`` is the name of the
-    primary judge, None before the first judgment; ``judged`` are its counts. ``quadrant`` counts answers by (judge
-    side, user side), without empty cells.
+    primary judge, None before the first judgment; ``judged`` are its counts, and ``judged_by_all`` those of all judges.
+    ``quadrant`` counts answers by (judge side, user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
@@ -294,6 +293,7 @@ class Overview:
     decided_rules: tuple[str, ...]
     judge: str | None
     judged: tuple[JudgeDay, ...]
+    judged_by_all: tuple[JudgeDay, ...]
     quadrant: dict[tuple[str, str], int]
     last_decisions: tuple[LastDecision, ...]
 
@@ -302,13 +302,13 @@ class Overview:
         """The counts of the last day."""
         return self.days[-1]
 
-    @property
-    def judged_in_all(self) -> JudgeDay:
-        """The sums of the judge's days, with the last day's date."""
-        costs = [day.cost_micro for day in self.judged if day.cost_micro is not None]
-        names = (*self.judged[-1].by_status, "unpriced")
-        sums = {name: sum(getattr(day, name) for day in self.judged) for name in names}
-        return JudgeDay(day=self.judged[-1].day, cost_micro=sum(costs) if costs else None, **sums)
+
+def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
+    """Return the sums of one or more days, with the last day's date."""
+    costs = [day.cost_micro for day in days if day.cost_micro is not None]
+    names = (*days[-1].by_status, "unpriced")
+    sums = {name: sum(getattr(day, name) for day in days) for name in names}
+    return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
@@ -322,7 +322,8 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
         flag_precision=replace(share_intervals(confirmed, decided)[0], unit="flag"),
         decided_rules=tuple(sorted(outcomes)),
         judge=judge,
-        judged=tuple(judge_days(connection, judge, days)),
+        judged=() if judge is None else tuple(judge_days(connection, judge, days)),
+        judged_by_all=tuple(judge_days(connection, None, days)),
         quadrant=quadrant(connection),
         last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),
     )

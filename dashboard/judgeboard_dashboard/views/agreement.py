@@ -350,7 +350,7 @@ def _this_page(title: str, grade: GradeName, whose: Whose) -> Rows:
 
 
 def _worth_of_flags(shown: AgreementPage) -> None:
-    heading("How often flags are right")
+    heading("How often people confirm flags")
     flags = shown.flags
     if not flags.rules:
         caption("No flag is decided yet. Decide some in the queue.")
@@ -361,6 +361,7 @@ def _worth_of_flags(shown: AgreementPage) -> None:
         [Rows("responses", {"rule": rule.rule, "state": ["confirmed", "dismissed"]}) for rule in flags.rules],
         key="flags",
         under=(
+            "These are shares of decided flags, not of answers: rules flag the answers that look bad.",
             "Flags do not show how many bad answers the rules miss: too few of the rule random sample are decided."
             if bad is None
             else f"According to people, about {one_in(bad)} of the random answers that no other rule flagged are bad.",

@@ -352,8 +352,8 @@ def versions_table(same: SameAnswers, grade: GradeName) -> Table:
 
 FLAG_COLUMNS: Columns[tuple[str, Estimate, float | None]] = {
     Column("Rule"): lambda line: line[0],
-    Column("Decided", "count"): lambda line: line[1].n,
-    Column("Confirmed", "share estimate"): lambda line: line[1],
+    Column("Decided flags", "count"): lambda line: line[1].n,
+    Column("Of these confirmed", "share estimate"): lambda line: line[1],
     Column("Minutes", "number", help="Median minutes per decision"): lambda line: line[2],
 }
 

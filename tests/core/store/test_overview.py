@@ -15,7 +15,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.first_steps import FirstSteps, first_steps
 from judgeboard.store.open_flags import queue_page
-from judgeboard.store.overview import overview, quadrant
+from judgeboard.store.overview import overview, quadrant, sum_of_days
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
 from queue_case import QueueCase, queue_case
@@ -106,16 +106,18 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     with case.store.reading() as connection:
         result = overview(connection, None, datetime.now(UTC).date())
     assert result.judge == "rag"
-    judged = result.judged_in_all
+    judged = sum_of_days(result.judged)
     assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (5, 2, 1, 1, 1)
     assert (judged.cost_micro, judged.unpriced) == (150, 3)
+    by_all = sum_of_days(result.judged_by_all)
+    assert (by_all.asked, by_all.cost_micro, by_all.unpriced) == (6, 150 + 9_999, 3)
 
 
 @on_sqlite
 def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
     case.say(case.version(), case.answer(), groundedness=1.0)
     with case.store.reading() as connection:
-        judged = overview(connection, None, datetime.now(UTC).date()).judged_in_all
+        judged = sum_of_days(overview(connection, None, datetime.now(UTC).date()).judged)
     assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
 
 
@@ -125,7 +127,7 @@ def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     assert (result.today.open_answers, result.judge, result.quadrant) == (0, None, {})
     assert result.flag_precision.value is None
     assert result.flag_precision.reason
-    assert result.judged_in_all.asked == 0
+    assert sum_of_days(result.judged_by_all).asked == 0
 
 
 def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:

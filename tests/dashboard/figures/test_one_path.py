@@ -116,12 +116,12 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
     expected = [(each["confirmed"], each["minutes"]) for each in worth["rules"]]
     if worth["random_bad"]["n"]:
         expected.append((worth["random_bad"], None))
-    shown = [each.value for each in open_page("agreement").dataframe if "Confirmed" in each.value]
+    shown = [each.value for each in open_page("agreement").dataframe if "Of these confirmed" in each.value]
     assert len(shown) == bool(expected)
     for (share, minutes), row in zip(expected, shown[0].to_dict("records") if shown else [], strict=True):
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
-        assert row["Decided"] == estimate.n
-        assert row["Confirmed"] == percent_words(estimate)
+        assert row["Decided flags"] == estimate.n
+        assert row["Of these confirmed"] == percent_words(estimate)
         assert known(row["Minutes"]) == minutes
 
 

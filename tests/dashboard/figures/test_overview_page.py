@@ -35,7 +35,7 @@ DAY = date(2026, 3, 9)  # a Monday
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), Estimate(None), (), "rag", (JudgeDay(DAY),), {}, ())
+    return Overview(tuple(days), Estimate(None), (), "rag", (JudgeDay(DAY),), (JudgeDay(DAY),), {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
@@ -112,14 +112,14 @@ def test_too_few_decisions_have_no_share() -> None:
     found = case()
     assert precision_words(found) == ("–", "none decided yet")
     assert precision_words(_with(found, Estimate(0.5, 0.2, 0.8, n=8))) == ("–", "too few (n = 8, at least 10 needed)")
-    assert precision_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611, [60, 68]")
+    assert precision_words(_with(found, Estimate(0.64, 0.6, 0.68, n=611))) == ("64 %", "n = 611 flags, [60, 68]")
 
 
 def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14, cost_micro=4_180_000, unpriced=26)
     assert usable_words(judged) == ("99 %", "39 of 3,012 unusable")
     assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
-    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per answer, 26 unknown")
+    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per judgment, 26 unknown")
     assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
     assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
