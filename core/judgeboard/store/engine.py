@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -28,6 +29,7 @@ from sqlalchemy.pool import QueuePool
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
+    DatabaseAway,
     JudgeboardError,
     MissingDatabase,
     SchemaMismatch,
@@ -61,6 +63,13 @@ ONE_PAGE = 4096  # bytes of a SQLite file without tables
 LEAST_SPACE = 64 * 1024  # bytes on a disk that SQLite needs to open a database
 _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
+
+
+def is_outage(error: BaseException) -> bool:
+    """Return whether the database cannot be used now, so that the same data may be stored later."""
+    return isinstance(error, OperationalError | PoolTimeout | TimeoutError) or isinstance(
+        error.__cause__, OperationalError
+    )
 
 
 def with_advice(words: str) -> str:
@@ -105,10 +114,46 @@ def turns_at(database: str) -> Turns:
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
 BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
+AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
+
+
+class Patience:
+    """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
+
+    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.given_up = Event()
+        self._guard = Lock()
+        self._away_since: float | None = None
+
+    def give_up(self) -> None:
+        """Wait no more, for example because the user wants to stop."""
+        self.given_up.set()
+
+    def wait(self, error: Exception) -> bool:
+        """Wait before another try; return False if it is not worth one."""
+        with self._guard:
+            if self._away_since is None and not self.given_up.is_set():
+                self._away_since = time.monotonic()
+                _log.warning("the database cannot be used: %s; waiting up to %g s", _reason(error), self.seconds)
+            left = (self._away_since or 0.0) + self.seconds - time.monotonic()
+        if left <= 0:
+            self.given_up.set()
+        return not self.given_up.wait(max(0.0, min(left, AWAY_PAUSE_SECONDS)))
+
+    def end_wait(self) -> None:
+        """Note that the database can be used."""
+        with self._guard:
+            if self._away_since is not None:
+                _log.warning("the database can be used again, after %.0f s", time.monotonic() - self._away_since)
+                self._away_since = None
 
 
 class Readable(Protocol):
@@ -122,12 +167,12 @@ class Readable(Protocol):
 class Store:
     """An open database. Functions of the store take a ``Connection`` and return no row objects.
 
-    If another process locks a SQLite database for more than 30 seconds, `writing` raises OperationalError. With
-    ``given_up``, it waits on until this event is set.
+    If another process locks a SQLite database for more than 30 seconds, or the database cannot be reached, a
+    transaction raises OperationalError. With ``patience``, it first waits, and raises DatabaseAway at the end.
     """
 
     engine: Engine
-    given_up: Event | None = None
+    patience: Patience | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -149,7 +194,7 @@ class Store:
 
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
         """
-        with self._named_errors(), self.engine.connect() as connection:
+        with self._named_errors(), self._connected() as connection:
             yield connection
             connection.rollback()
 
@@ -166,16 +211,38 @@ class Store:
             with (
                 turn,  # comes before the connection: there may be more writers than connections in the pool
                 self._named_errors(),
-                self.engine.connect().execution_options(
-                    judgeboard_write=True, judgeboard_given_up=self.given_up
-                ) as connection,
-                connection.begin(),
+                self._connected(writes=True) as connection,
             ):
                 yield connection
+                connection.commit()
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
                 raise BadInput(f"cannot write to the database: {_reason(error)}") from error
             raise
+
+    @contextmanager
+    def _connected(self, *, writes: bool = False) -> Iterator[Connection]:
+        """Yield a connection, with a transaction that writes; while the database is away, wait for it."""
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = self.engine.connect()
+                if writes:
+                    given_up = None if self.patience is None else self.patience.given_up
+                    connection.execution_options(judgeboard_write=True, judgeboard_given_up=given_up)
+                    connection.begin()
+                break
+            except Exception as error:
+                if connection is not None:
+                    connection.close()
+                if self.patience is None or not is_outage(error):
+                    raise
+                if not self.patience.wait(error):
+                    raise DatabaseAway(f"the database could not be used for {self.patience.seconds:g} s") from error
+        if self.patience is not None:
+            self.patience.end_wait()
+        with connection:
+            yield connection
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -339,7 +406,7 @@ def connect(url: URL, *, create: bool) -> Engine:
         with suppress(OSError):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
             open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
-    event.listen(engine, "do_connect", _open_sealed)
+    event.listen(engine, "do_connect", _open_file)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     prepare_compiler(engine)
@@ -370,6 +437,18 @@ def current_revision(store: Store) -> str | None:
         if isinstance(error, JudgeboardError):
             raise
         raise UnusableDatabase(f"cannot open {store.shown_url}: {_reason(error)}") from error
+
+
+def check_writable(store: Store) -> None:
+    """Commit a change that changes nothing. Raises an error of the driver or BadInput if nothing can be stored."""
+    with store.writing() as connection:
+        if store.is_sqlite:
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA user_version = {version}")  # writes a page
+        elif connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
+            raise BadInput("the database is read-only")
+        else:
+            connection.execute(text("SELECT txid_current()"))  # its commit is written
 
 
 def upgrade(store: Store) -> str | None:
@@ -403,15 +482,16 @@ def _is_sealed(path: Path) -> bool:
     return not any(path.with_name(f"{path.name}{end}").exists() for end in BESIDE)
 
 
-def _open_sealed(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
-    """Open a file that this user cannot write as one that nobody changes.
+def _open_file(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+    """Open a file that this user cannot write as one that nobody changes, and create no file.
 
-    Otherwise SQLite creates files beside it to read it: it fails, or the owner of the file cannot write them later.
+    SQLite creates files beside a database to read it. It fails where it may not; where it may, the owner of the
+    database cannot write them later. A file that has gone, for example with its disk, must not be replaced by an empty
+    one.
     """
-    path = Path(arguments[0])
-    if _is_sealed(path):
-        arguments[0] = f"{path.resolve().as_uri()}?immutable=1"
-        options["uri"] = True
+    path = Path(arguments[0]).absolute()
+    arguments[0] = f"{path.as_uri()}?{'immutable=1' if _is_sealed(path) else 'mode=rw'}"
+    options["uri"] = True
 
 
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
