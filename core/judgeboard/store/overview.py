@@ -24,7 +24,7 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Decision, Estimate, FlagState, Label, ResponseKind, Stage
+from judgeboard.domain import COMBINED_KINDS, RECORDED, Decision, Estimate, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -121,9 +121,14 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
 
 
 def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
-    """Return the counts of a judge, all versions together, on consecutive days; of all judges if ``judge`` is None."""
+    """Return the counts of a judge, all versions together, on consecutive days.
+
+    None means all judges that make calls: neither recorded ones nor juries.
+    """
     index = _day_index(JUDGMENT.c.created_at, days).label("day_index")
-    versions = select(VERSION.c.id) if judge is None else select(VERSION.c.id).where(VERSION.c.name == judge)
+    # The other kinds make no calls of their own.
+    calling = VERSION.c.kind.not_in((RECORDED, *COMBINED_KINDS))
+    versions = select(VERSION.c.id).where(calling if judge is None else VERSION.c.name == judge)
     query = (
         select(
             index, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)

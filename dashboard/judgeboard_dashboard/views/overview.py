@@ -135,8 +135,8 @@ def _cards(state: Overview) -> None:
             [day.cost_micro / 1e6 for day in state.judged_by_all if day.cost_micro is not None],
             kind="bar",
             leads=("runs", "Open runs", {}),
-            tip="Cost of the judgments of all judges. Comparisons, audits and other calls are not included. "
-            "Judgments of unknown price are counted separately.",
+            tip="Cost of the judgments of all judges. Recorded judgments, comparisons, audits and other calls are not "
+            "included. Judgments of unknown price are counted separately.",
         )
 
 

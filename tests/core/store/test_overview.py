@@ -6,7 +6,17 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Feedback, FeedbackKind, Grade, Label, ResponseKind, Status
+from judgeboard.domain import (
+    RECORDED,
+    Decision,
+    Feedback,
+    FeedbackKind,
+    Grade,
+    JudgeVersion,
+    Label,
+    ResponseKind,
+    Status,
+)
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
@@ -14,6 +24,7 @@ from judgeboard.store import first_steps as steps_module
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.first_steps import FirstSteps, first_steps
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import overview, quadrant, sum_of_days
 from judgeboard.store.response_pages import response_page
@@ -103,6 +114,9 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     ):
         case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
     case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
+    with case.store.writing() as connection:
+        recorded = ensure_version(connection, JudgeVersion("old", RECORDED))
+    case.say(recorded, 1, groundedness=1.0, cost_micro=7)  # imported: no call
     with case.store.reading() as connection:
         result = overview(connection, None, datetime.now(UTC).date())
     assert result.judge == "rag"
