@@ -55,6 +55,15 @@ class UnusableDatabase(BadInput):
     """The database at this path or URL cannot be opened."""
 
 
+class DatabaseAway(JudgeboardError):
+    """The database could not be used for longer than a run waits; ``lost`` replies could not be stored."""
+
+    def __init__(self, text: str, lost: int = 0) -> None:
+        """Make the error from its text and the number of replies."""
+        super().__init__(text)
+        self.lost = lost
+
+
 class SchemaMismatch(JudgeboardError):
     """The database does not have the schema revision that this release needs."""
 

@@ -237,6 +237,15 @@ def mask_logs() -> None:
     logging.setLogRecordFactory(make_masked)
 
 
+def log_with_time() -> None:
+    """Print the log of this program to stderr with time, level and part: for processes that run for days."""
+    log = logging.getLogger("judgeboard")
+    if not log.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        log.addHandler(handler)
+
+
 @lru_cache(maxsize=4)
 def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
     # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.

@@ -4,6 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -53,6 +54,7 @@ from judgeboard.store.overview import (
     score_sums,
 )
 from judgeboard.store.settings import rules_in_force
+from judgeboard.text import utc_day
 
 Period = Literal["week", "day"]
 
@@ -249,14 +251,14 @@ class Measure:
         (after,) = self.estimates(sums.whole(start, len(sums.n)), values.window_effect(first=from_day))
         return Change(clearest.direction, from_day, sums.starts[clearest.seen], clearest.evidence, before, after)
 
-    def values(self, asked: Asked, kept_from: int) -> Callable[[str], GroupedValues]:
-        """Return a function that gives the newest values of a panel, from the UTC day ``kept_from`` on."""
+    def values(self, asked: Asked, kept_from: int, last_day: int) -> Callable[[str], GroupedValues]:
+        """Return a function that gives the newest values of a panel, of the UTC days ``kept_from`` to ``last_day``."""
         if asked.judge is None:
             return lambda _panel: GroupedValues(no_ints(), no_floats(), no_ints())
         threshold = asked.threshold if self.of_judge and self.bounds is None else None
         score = self.score if self.of_judge else None
         newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
-        kept = newest.at(newest.days >= max(kept_from, 0))  # -1: without a time
+        kept = newest.at((newest.days >= max(kept_from, 0)) & (newest.days <= last_day))  # -1: without a time
 
         def of_panel(panel: str) -> GroupedValues:
             values = kept if panel == ALL_ANSWERS else kept.at(kept.names.equal(panel))
@@ -310,7 +312,7 @@ MEASURES: dict[MeasureName, Measure] = {
 }
 
 
-Reason = Literal["no_verdict", "no_score", "no_time", "other_value"]
+Reason = Literal["no_verdict", "no_score", "no_time", "future", "other_value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,12 +326,19 @@ class LeftOut:
 
 
 def left_out(
-    connection: Connection, measure: Measure, judge: str | int | None, sums: Iterable[DaySums]
+    connection: Connection, measure: Measure, judge: str | int | None, sums: Iterable[DaySums], last_day: int
 ) -> tuple[LeftOut, ...]:
-    """Return the answers of the whole log that a measure leaves out, by reason; only reasons with answers."""
+    """Return the answers of the whole log that a measure leaves out, by reason; only reasons with answers.
+
+    Answers after the UTC day ``last_day`` are in the future.
+    """
     every = list(sums)
     timeless = sum(row.n for row in every if row.day is None)
-    parts = [LeftOut("no_time", timeless, f"{timeless:,} without a time", measure.rows(judge, no_time=True))]
+    future = sum(row.n for row in every if row.day is not None and row.day > last_day)
+    parts = [
+        LeftOut("no_time", timeless, f"{timeless:,} without a time", measure.rows(judge, no_time=True)),
+        LeftOut("future", future, f"{future:,} dated in the future", measure.rows(judge, day_from=last_day + 1)),
+    ]
     if measure.of_judge and judge is not None:
         unscored = sum(row.unscored for row in every)
         unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
@@ -415,6 +424,7 @@ def trend(
     judge: str | int | None = None,
     last: int | None = None,
     by: str = QUERY_TYPE,
+    now: datetime | None = None,
 ) -> Trend:
     """Return the trend of a measure for all answers and per query type; days are UTC, weeks begin on Monday.
 
@@ -423,7 +433,8 @@ def trend(
 
     The share flagged is the share of all logged answers with a flag from any rule except random sampling. The other
     measures count verdicts of ``judge``: a name (current verdicts), a version's id, or None for the primary judge. Only
-    the ``last`` periods are kept.
+    the ``last`` periods are kept. Answers dated more than a day after ``now`` (default: the current time) are left out:
+    one wrong date would otherwise stretch the trend over centuries.
 
     Raises:
         BadInput: No such measure, period or field, or ``last`` is below 1.
@@ -436,9 +447,11 @@ def trend(
     rules = rules_in_force(connection)
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
     shown = MEASURES[measure]
-    sums = shown.sums(asked)
+    last_day = utc_day(now or datetime.now(UTC)) + 1  # clocks and time zones differ
+    every = shown.sums(asked)
+    sums = _until(every, last_day)
     asked_groups = asked if by == QUERY_TYPE else asked._replace(groups=_groups_by_value(asked, by))
-    of_groups = sums if by == QUERY_TYPE else shown.sums(asked_groups)
+    of_groups = sums if by == QUERY_TYPE else _until(shown.sums(asked_groups), last_day)
     starts = [start_of(row.day, period) for row in sums if row.day is not None and row.n]
     kept_from = min(starts, default=0)
     if last is not None and starts:
@@ -451,7 +464,7 @@ def trend(
     rows_of = ({ALL_ANSWERS: whole} if whole else {}) | (by_group if len(by_group) > 1 else {})
     periods = {group: by_period(rows, period, kept_from) for group, rows in rows_of.items()}
     limits = alarm_limits((group for group, each in periods.items() if each.n), period)
-    values_of, panels = shown.values(asked_groups, kept_from), []
+    values_of, panels = shown.values(asked_groups, kept_from, last_day), []
     for group, of_group in periods.items():
         values = values_of(group)
         errors = shown.errors(of_group, values.change_effect(period))
@@ -476,8 +489,12 @@ def trend(
         asked.threshold if shown.of_judge and shown.score == "groundedness" else None,
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
-        (*left_out(connection, shown, asked.judge, sums), *([other_values] if others > 0 else [])),
+        (*left_out(connection, shown, asked.judge, every, last_day), *([other_values] if others > 0 else [])),
     )
+
+
+def _until(sums: Iterable[DaySums], last_day: int) -> list[DaySums]:
+    return [row for row in sums if row.day is None or row.day <= last_day]
 
 
 def _groups_by_value(asked: Asked, by: str) -> Groups:

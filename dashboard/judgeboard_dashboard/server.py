@@ -6,12 +6,14 @@ import gc
 import importlib
 import logging
 import os
+import shlex
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -78,6 +80,7 @@ class OwnPages:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._logged: set[tuple[str, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, unless a page of another server sent it."""
@@ -85,11 +88,46 @@ class OwnPages:
         changes = scope["type"] == "http" and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
         guarded = opens_session or (changes and scope["path"].startswith("/_stcore/"))
         if not guarded or from_own_page(Headers(scope=scope), scope["scheme"]):
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, self._noting(scope, send) if opens_session else send)
         elif opens_session:
+            self._log_refusal(Headers(scope=scope))
             await WebSocketClose(code=1008)(scope, receive, send)  # 1008: a violation of the policy
         else:
             await PlainTextResponse("A page of another server may not upload here.", 403)(scope, receive, send)
+
+    def _noting(self, scope: Scope, send: Send) -> Send:
+        """Return a ``send`` that also logs if Streamlit refuses the session: the browser only waits then."""
+        accepted = False
+
+        async def noting(message: Message) -> None:
+            nonlocal accepted
+            accepted = accepted or message["type"] == "websocket.accept"
+            if not accepted:
+                self._log_refusal(Headers(scope=scope))
+            await send(message)
+
+        return noting
+
+    def _log_refusal(self, headers: Headers) -> None:
+        host, origin = headers.get("host", "")[:200], headers.get("origin", "")[:200]
+        if (host, origin) in self._logged or len(self._logged) >= MOST_REFUSALS:  # browsers try again every second
+            return
+        self._logged.add((host, origin))
+        name = urlsplit(f"//{host}").hostname if host.isprintable() else None
+        if from_own_page(headers, "ws") and name:
+            _log.warning(
+                "/_stcore/stream: refused a browser that reached this server as %r. "
+                "If this is its name, start the server with --allow-host %s",
+                host,
+                shlex.quote(name),
+            )
+        else:
+            _log.warning(
+                "/_stcore/stream: refused a page of %r, because the request names the host %r. "
+                "A proxy must keep the header Host, and its name needs --allow-host",
+                origin,
+                host,
+            )
 
 
 # Modules that pages and jobs need. They are imported before the server accepts requests, because two threads that
@@ -141,6 +179,8 @@ app = App(
 )
 
 
+_log = logging.getLogger("judgeboard.dashboard")
+MOST_REFUSALS = 100  # that are logged: everybody may send other names
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - only compared with the host option
 _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 MESSAGE_MB = 25  # of a websocket, in both directions: everybody who reaches the server may send one

@@ -16,6 +16,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
+from judgeboard.text import utc_day
 from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, alarm_limits, start_of, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
@@ -138,6 +139,21 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     assert trend_sentence(drawn).startswith("None of these 3 answers has a time.")
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
     assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
+
+
+def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    far = utc_day(datetime(2126, 5, 1, tzinfo=UTC))
+    for day in (MONDAY, MONDAY + 7, far):
+        sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
+    now = datetime.fromtimestamp((MONDAY + 8) * 86_400, UTC)
+    drawn = shown(sqlite_log, measure="quality", now=now)
+    (panel,) = drawn.panels
+    assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
+    assert [each.words for each in drawn.left_out] == ["12 dated in the future"]
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
+    newest = shown(sqlite_log, measure="quality", last=1, now=now).panels[0]
+    assert [point.start for point in newest.points] == [MONDAY + 7]
 
 
 def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: GradedLog) -> None:

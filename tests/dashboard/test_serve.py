@@ -1,5 +1,6 @@
 """The server is safe and looks the same whatever folder it is started in."""
 
+import asyncio
 import shutil
 import socket
 import tomllib
@@ -8,12 +9,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 from streamlit import config as streamlit_config
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.receiving.keys import from_own_page
-from judgeboard_dashboard.server import POLICY, check_free, serve, server_options
+from judgeboard_dashboard.server import POLICY, OwnPages, check_free, serve, server_options
 from judgeboard_dashboard.theme import streamlit_options
 from served import serving
 
@@ -174,3 +176,28 @@ def test_the_page_of_a_server_behind_a_proxy_is_its_own(
     scheme: str, origin: str, host: str, proxy: dict[str, str], own: bool
 ) -> None:
     assert from_own_page({"origin": origin, "host": host, **proxy}, scheme) == own
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "words"),
+    [
+        ("judge.example.org", "https://judge.example.org", "start the server with --allow-host judge.example.org"),
+        ("localhost:8501", "https://judge.example.org", "A proxy must keep the header Host"),
+    ],
+)
+def test_a_refused_session_is_logged_once_with_the_option_that_allows_it(
+    host: str, origin: str, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refusing(_scope: Scope, _receive: Receive, send: Send) -> None:  # as Streamlit refuses other hosts
+        await send({"type": "websocket.close", "code": 1008})
+
+    async def drop(_message: Message) -> None:
+        pass
+
+    headers = [(b"host", host.encode()), (b"origin", origin.encode())]
+    scope = {"type": "websocket", "scheme": "ws", "path": "/_stcore/stream", "headers": headers}
+    guard = OwnPages(refusing)
+    for _ in range(3):  # browsers try again
+        asyncio.run(guard(scope, None, drop))  # type: ignore[arg-type]
+    (record,) = caplog.records
+    assert words in record.getMessage()

@@ -1,5 +1,6 @@
 """The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in COMMANDS."""
 
+import errno
 import importlib
 import io
 import sys
@@ -167,6 +168,10 @@ def _words(error: Exception) -> str:
         from judgeboard.store.engine import with_advice
 
         return f"database error: {with_advice(str(cause).partition(chr(10))[0])}"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        from judgeboard.formats.files import DISK_FULL
+
+        return DISK_FULL if error.filename is None else f"{str(error.filename)[:200]!r} cannot be written: {DISK_FULL}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         advice = "change its permissions" if isinstance(error, PermissionError) else "use another name"
         return f"{error.strerror}: {str(error.filename)[:200]!r}; {advice}"

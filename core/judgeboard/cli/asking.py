@@ -58,6 +58,14 @@ call_options: Callable[[F], F] = decorator(
         help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Its earlier parts "
         "and other processes count.",
     ),
+    click.option(
+        "--wait",
+        type=FiniteRange(0, 3600),
+        callback=options.keep,
+        expose_value=False,
+        help="Seconds to wait if the database cannot be used during the run, from 0 to 3,600 (default: 60). "
+        "Replies are kept meanwhile.",
+    ),
     click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
     yes_option,
@@ -205,7 +213,11 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
 @contextmanager
 def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
     """Yield the `RunOptions` of a run in a terminal: progress on stderr, and a message when the run stops early."""
+    from judgeboard.errors import DatabaseAway
+    from judgeboard.runs.method import WAIT_SECONDS
     from judgeboard.runs.runner import INTERRUPTED
+
+    wait = click.get_current_context().meta.get("wait")
 
     def stopping(why: str, in_flight: int) -> None:
         if in_flight:
@@ -218,14 +230,20 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
             update(completed=tally.asked, total=selected, more=more)
 
-        yield {
+        run: RunOptions = {
             "concurrency": concurrency,
             "max_cost": max_cost,
+            "wait": WAIT_SECONDS if wait is None else wait,
             "actor": options.actor(),
             "on_progress": show,
             "on_other_host": confirm_host,
             "on_stop": stopping,
         }
+        try:
+            yield run
+        except DatabaseAway as error:
+            again = "This command asks for them again, and goes on" if error.lost else "This command goes on"
+            raise DatabaseAway(f"{error}. {again}: `{options.same_command()}`", error.lost) from error
 
 
 def skips_questions() -> bool:
@@ -318,7 +336,7 @@ def check_pairs(file: str | Path, source: str | None) -> None:
 
 
 _FOR_A_MODEL = frozenset(
-    ("model", "provider", "base_url", "replies", "concurrency", "max_cost", "prices", "max_output", "timeout_s")
+    ("model", "provider", "base_url", "replies", "concurrency", "max_cost", "wait", "prices", "max_output", "timeout_s")
 ) | {"rejudge", "name", "temperature", "prompt", "yes"}
 
 

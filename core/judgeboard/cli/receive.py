@@ -28,7 +28,9 @@ def receive_command(host: str, port: int) -> None:
     /v1/logs, and JSON to /api/responses and /api/feedback.
     """
     from judgeboard.receiving.app import serve_receiver
+    from judgeboard.settings import log_with_time
 
+    log_with_time()
     store = options.open_store(create=True)
     click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)
     serve_receiver(store, "127.0.0.1" if host == "localhost" else host, port)

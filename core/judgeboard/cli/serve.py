@@ -20,7 +20,9 @@ def worker_command() -> None:
     """
     from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
+    from judgeboard.settings import log_with_time
 
+    log_with_time()
     store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
@@ -47,8 +49,10 @@ def worker_command() -> None:
 )
 def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
+    from judgeboard.settings import log_with_time
     from judgeboard_dashboard.server import check_free, serve
 
+    log_with_time()
     check_free(host, port)  # before the database is created
     options.open_store(create=True).close()
     serve(options.chosen_database(), host=host, port=port, allowed_hosts=allow_host)

@@ -1,5 +1,6 @@
 """FORMATS lists the file formats. `ByteSource` reads a file once; `write_whole` writes it whole or not at all."""
 
+import errno
 import itertools
 import json
 import os
@@ -22,6 +23,7 @@ from judgeboard.errors import BadInput
 
 T = TypeVar("T")
 MAX_ROW_BYTES = 64 * 1024 * 1024
+DISK_FULL = "the disk is full; free some disk space and try again"
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -244,7 +246,8 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
         with path.open("wb") as stream:
             return write(stream)
     except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+        reason = DISK_FULL if error.errno == errno.ENOSPC else error.strerror or error
+        raise BadInput(f"{path} cannot be written: {reason}") from error
 
 
 def refuse_database(path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 from pydantic import BaseModel
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -26,8 +26,10 @@ from starlette.routing import Route
 
 from judgeboard.errors import (
     BadInput,
+    DamagedDatabase,
     DecisionRefused,
     JudgeboardError,
+    MissingDatabase,
     NotAllowed,
     NotFound,
     SchemaMismatch,
@@ -56,8 +58,8 @@ from judgeboard.receiving.records import (
     store_records,
     store_score_records,
 )
-from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer, is_outage
-from judgeboard.store.engine import Store, check_usable
+from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
+from judgeboard.store.engine import Store, check_usable, check_writable, is_outage, with_advice
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import NewSpan, store_feedback, store_spans, take_feedback
@@ -301,7 +303,7 @@ class Receiver:
                 await _discard(request)
             if isinstance(error, Refused):  # a refused key is known only to the refusal
                 key = error.key or key
-            reply = self._failed(error, _content_type(request), key)
+            reply = self._failed(error, request, key)
         self._requests[key, reply.status_code] += 1
         return reply
 
@@ -311,7 +313,8 @@ class Receiver:
             self._door.admit, self._store(), request.headers, client, request.scope["scheme"], scope
         )
 
-    def _failed(self, error: Exception, content_type: str, key: str) -> Reply:
+    def _failed(self, error: Exception, request: Request, key: str) -> Reply:
+        content_type, route = _content_type(request), f"{request.method} {request.scope['path'][:200]!r}"
         status, reason = 503, "the receiver has a problem, try again"
         if isinstance(error, Refused):
             status, reason = error.status, error.reason
@@ -321,9 +324,9 @@ class Receiver:
             reason = str(error)
         elif is_outage(error) or isinstance(error, DBAPIError):
             reason = "the database is locked, full or not reachable: try again"
-            _log.warning("a request was not stored: %s", type(error).__name__)
+            _log.warning("%s failed: %s", route, _cause(error))
         else:
-            _log.error("a request failed", exc_info=error)
+            _log.error("%s failed", route, exc_info=error)
         headers = {"retry-after": str(RETRY_SECONDS)} if status in {429, 503} else {}
         if _is_stalled(error):  # the rest of the body may come, and is no new request
             headers["connection"] = "close"
@@ -396,13 +399,25 @@ def _fault_of(store: Callable[[], Store]) -> str | None:
     """Return why a database cannot be used, without its address: everybody may ask."""
     try:
         check_usable(store())
+        check_writable(store())
     except SchemaMismatch as error:
-        _log.warning("not ready: %s", error)
+        _log.warning("GET /readyz: not ready: %s", error)
         return "the database has another schema revision than this program needs: see `judgeboard migrate`"
-    except JudgeboardError as error:
-        _log.warning("not ready: %s", error)
+    except (MissingDatabase, UnusableDatabase, DamagedDatabase) as error:
+        _log.warning("GET /readyz: not ready: %s", error)
         return "the database cannot be read"
+    except (JudgeboardError, SQLAlchemyError) as error:
+        _log.warning("GET /readyz: not ready: %s", _cause(error))
+        return "the database cannot be written: it is read-only, locked, full or not reachable"
     return None
+
+
+def _cause(error: Exception) -> str:
+    """Return the cause of an error of the database in one line, without the SQL statement and its texts."""
+    cause = getattr(error, "orig", None)
+    if cause is None:
+        return str(error).partition("\n")[0] if isinstance(error, JudgeboardError) else type(error).__name__
+    return with_advice(str(cause).partition("\n")[0])
 
 
 def _reply_type(content_type: str) -> str:

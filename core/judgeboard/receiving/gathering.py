@@ -18,9 +18,8 @@ from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import store_scores
-from judgeboard.receiving.writing import is_outage
 from judgeboard.settings import load_settings
-from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.engine import Store, is_outage, with_advice
 from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.traces import (

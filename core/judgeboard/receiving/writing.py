@@ -8,20 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, is_outage
 
 T = TypeVar("T")
 MOST_AT_ONCE = 100  # requests in one transaction
 PATIENCE_SECONDS = 5.0  # exporters give up after 10 s
-
-
-def is_outage(error: BaseException) -> bool:
-    """Return whether the database cannot be used now, so that the same data may be stored later."""
-    return isinstance(error, OperationalError | PoolTimeout | TimeoutError) or isinstance(
-        error.__cause__, OperationalError
-    )
 
 
 def _is_deadlock(error: Exception) -> bool:

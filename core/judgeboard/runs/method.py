@@ -1,10 +1,9 @@
 """Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
 
 import math
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import RunState
-from judgeboard.errors import BadInput, OtherHost, UnknownPrice
+from judgeboard.errors import BadInput, DatabaseAway, OtherHost, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.rate_limits import RESERVE
@@ -29,7 +28,7 @@ from judgeboard.runs.runner import (
     tried_again,
 )
 from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
-from judgeboard.store.engine import Readable, Store
+from judgeboard.store.engine import Patience, Readable, Store
 from judgeboard.store.jobs import (
     TaskKey,
     add_to_share,
@@ -167,6 +166,7 @@ class RunOptions(TypedDict, total=False):
         max_cost: Cost limit of the run in the price file's currency. Nothing further is asked once all its calls,
             also those of earlier parts and of other processes, have cost this much. UnknownPrice is raised if a model
             has no price.
+        wait: Seconds to wait for a database that cannot be used, before the run ends with DatabaseAway (default: 60).
         actor: Who asks (default: ``library``).
         on_progress: Called after every commit with the tally and the number of steps expected in all.
         on_other_host: Called before the first request if the texts would go to another host than in the last run of
@@ -178,6 +178,7 @@ class RunOptions(TypedDict, total=False):
 
     concurrency: int
     max_cost: float | None
+    wait: float
     actor: str
     on_progress: Callable[[Tally, int], None] | None
     on_other_host: Callable[[OtherHost], bool] | None
@@ -380,17 +381,17 @@ async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOp
     Other processes can make asks of the same run meanwhile; this one ends when none is left, and the last one stores
     the final state. If an error is raised, that state is interrupted. The models stay open.
     """
-    given_up = threading.Event()
-    begun = replace(begun, store=replace(begun.store, given_up=given_up))  # a lock must not cost paid replies
+    patience = Patience(options.get("wait", WAIT_SECONDS))
+    begun = replace(begun, store=replace(begun.store, patience=patience))  # an outage must not cost paid replies
     with taking_part(begun.store) as executor_id:
-        state, why = await _take_part(begun, method, executor_id, given_up, **options)
+        state, why = await _take_part(begun, method, executor_id, patience, **options)
     with begun.store.reading() as connection:
         left = method.left(connection, begun)
     return replace(account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why)
 
 
 async def _take_part(
-    begun: Begun, method: Method[T, S, R], executor_id: str, given_up: threading.Event, **options: Unpack[RunOptions]
+    begun: Begun, method: Method[T, S, R], executor_id: str, patience: Patience, **options: Unpack[RunOptions]
 ) -> tuple[RunState, str | None]:
     store, run = begun.store, begun.run
     concurrency = options.get("concurrency", 16)
@@ -419,7 +420,7 @@ async def _take_part(
         spent_elsewhere=lambda: cost_elsewhere(store, run.id, executor_id),
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
         on_stop=stop,
-        on_cancel=given_up.set,
+        on_cancel=patience.give_up,
         about=begun.about,
     )
     state = RunState.INTERRUPTED
@@ -434,9 +435,14 @@ async def _take_part(
             state, why = RunState.DONE, None
         elif why != INTERRUPTED:
             state = RunState.STOPPED
+    except DatabaseAway as error:
+        lost = runner.tally.asked - runner.stored
+        raise DatabaseAway(
+            f"{error}: {lost:,} {'reply' if lost == 1 else 'replies'} could not be stored", lost
+        ) from error
     finally:
         claims.close()
-        with store.writing() as connection:
+        with suppress(DatabaseAway), store.writing() as connection:
             lock_run(connection, run.id)
             release_claims(connection, executor_id)
             if not count_claims(connection, run.id) and get_run(connection, run.id).state is not RunState.DONE:
@@ -479,6 +485,7 @@ def shared_rate_limits(store: Store) -> Iterator[None]:
 
 
 MOST_IN_FLIGHT = 1024
+WAIT_SECONDS = 60.0  # for a database that cannot be used
 
 
 def check_limits(max_cost: float | None, concurrency: int) -> None:

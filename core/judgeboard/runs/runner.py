@@ -49,7 +49,7 @@ def tried_again(do: Callable[P, R]) -> Callable[P, R]:
             try:
                 return do(*args, **kwargs)
             except OperationalError as error:
-                _log.warning("%s; trying again", error.orig)
+                _log.warning("%s; trying again", str(error.orig).partition("\n")[0])
                 time.sleep(pause)
         return do(*args, **kwargs)
 
@@ -130,6 +130,7 @@ class Runner(Generic[T, S]):
     on_cancel: Callable[[], None] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally, init=False)
+    stored: int = field(default=0, init=False)  # of the steps in the tally
     stopped_because: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -258,9 +259,10 @@ class Runner(Generic[T, S]):
                     self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
                     raise
                 self._room.clear()  # nothing further is asked meanwhile
-                _log.warning("%s; trying again", error.orig)
+                _log.warning("%s; trying again", str(error.orig).partition("\n")[0])
                 await asyncio.sleep(pause)
             else:
+                self.stored += len(batch)
                 return
 
 

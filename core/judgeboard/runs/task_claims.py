@@ -6,15 +6,16 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store
+from judgeboard.errors import BadInput, DatabaseAway
+from judgeboard.runs.runner import tried_again
+from judgeboard.store.engine import Store, with_advice
 from judgeboard.store.jobs import (
     TaskKey,
     claim_tasks,
@@ -61,8 +62,11 @@ def taking_part(store: Store) -> Iterator[str]:
             try:
                 with store.writing() as connection:
                     beat(connection, executor_id, takes_jobs=False)
+            except DatabaseAway:
+                return
             except (SQLAlchemyError, BadInput) as error:  # an unreachable database comes back
-                _log.warning("cannot store a heartbeat: %s", error)
+                reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
+                _log.warning("cannot store a heartbeat: %s", with_advice(reason))
 
     thread = threading.Thread(target=beat_until_the_end, name="judgeboard-heartbeat", daemon=True)
     thread.start()
@@ -71,7 +75,8 @@ def taking_part(store: Store) -> Iterator[str]:
     finally:
         ending.set()
         thread.join()
-        with store.writing() as connection:
+        # Others find the claims of a process that is not heard of abandoned.
+        with suppress(DatabaseAway), store.writing() as connection:
             remove_worker(connection, executor_id)
 
 
@@ -120,19 +125,22 @@ class TaskClaims(Generic[T]):
                     self._wait()
                 self._keys, self._skipped, self._claimed_any = iter(self._skipped), [], False
                 continue
-            with self._store.writing() as connection:
-                claimed = set(claim_tasks(connection, self._run_id, self._version_id, self._executor_id, keys))
+            claimed = tried_again(self._claim)(keys)  # the keys are lost if this raises
             self._skipped += [key for key in keys if key not in claimed]
             if not claimed:
                 continue
             self._claimed_any = True
-            tasks = self._load([key for key in keys if key in claimed])
+            tasks = tried_again(self._load)([key for key in keys if key in claimed])
             if gone := claimed - tasks.keys():
                 with self._store.writing() as connection:
                     release_tasks(connection, self._version_id, self._executor_id, gone)
             if tasks:
                 return [Claimed(key, tasks[key]) for key in keys if key in tasks]
         return []
+
+    def _claim(self, keys: list[TaskKey]) -> set[TaskKey]:
+        with self._store.writing() as connection:
+            return set(claim_tasks(connection, self._run_id, self._version_id, self._executor_id, keys))
 
     def _wait(self) -> None:
         if not self._has_waited:

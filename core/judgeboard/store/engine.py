@@ -1,8 +1,11 @@
 """Opens SQLite and PostgreSQL databases and their transactions; SQLite writes one transaction at a time."""
 
 import logging
+import os
 import re
+import shutil
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -26,6 +29,7 @@ from sqlalchemy.pool import QueuePool
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
+    DatabaseAway,
     JudgeboardError,
     MissingDatabase,
     SchemaMismatch,
@@ -55,8 +59,17 @@ _NO_DAMAGE = {
 _UNDECODABLE = "Could not decode to UTF-8"
 _OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by a wrong type of a value
 LOOK_SECONDS = 5.0  # for damage, after an error that damage may have caused
+ONE_PAGE = 4096  # bytes of a SQLite file without tables
+LEAST_SPACE = 64 * 1024  # bytes on a disk that SQLite needs to open a database
 _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
+
+
+def is_outage(error: BaseException) -> bool:
+    """Return whether the database cannot be used now, so that the same data may be stored later."""
+    return isinstance(error, OperationalError | PoolTimeout | TimeoutError) or isinstance(
+        error.__cause__, OperationalError
+    )
 
 
 def with_advice(words: str) -> str:
@@ -112,10 +125,47 @@ def turns_at(database: str) -> Turns:
 
 DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
+BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
+AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
+
+
+class Patience:
+    """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
+
+    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.given_up = Event()
+        self._guard = Lock()
+        self._away_since: float | None = None
+
+    def give_up(self) -> None:
+        """Wait no more, for example because the user wants to stop."""
+        self.given_up.set()
+
+    def wait(self, error: Exception) -> bool:
+        """Wait before another try; return False if it is not worth one."""
+        with self._guard:
+            if self._away_since is None and not self.given_up.is_set():
+                self._away_since = time.monotonic()
+                _log.warning("the database cannot be used: %s; waiting up to %g s", _reason(error), self.seconds)
+            left = (self._away_since or 0.0) + self.seconds - time.monotonic()
+        if left <= 0:
+            self.given_up.set()
+        return not self.given_up.wait(max(0.0, min(left, AWAY_PAUSE_SECONDS)))
+
+    def end_wait(self) -> None:
+        """Note that the database can be used."""
+        with self._guard:
+            if self._away_since is not None:
+                _log.warning("the database can be used again, after %.0f s", time.monotonic() - self._away_since)
+                self._away_since = None
 
 
 class Readable(Protocol):
@@ -129,12 +179,12 @@ class Readable(Protocol):
 class Store:
     """An open database. Functions of the store take a ``Connection`` and return no row objects.
 
-    If another process locks a SQLite database for more than 30 seconds, `writing` raises OperationalError. With
-    ``given_up``, it waits on until this event is set.
+    If another process locks a SQLite database for more than 30 seconds, or the database cannot be reached, a
+    transaction raises OperationalError. With ``patience``, it first waits, and raises DatabaseAway at the end.
     """
 
     engine: Engine
-    given_up: Event | None = None
+    patience: Patience | None = None
 
     @property
     def is_sqlite(self) -> bool:
@@ -156,7 +206,7 @@ class Store:
 
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
         """
-        with self._named_errors(), self.engine.connect() as connection:
+        with self._named_errors(), self._connected() as connection:
             yield connection
             connection.rollback()
 
@@ -173,16 +223,38 @@ class Store:
             with (
                 turn,  # comes before the connection: there may be more writers than connections in the pool
                 self._named_errors(),
-                self.engine.connect().execution_options(
-                    judgeboard_write=True, judgeboard_given_up=self.given_up
-                ) as connection,
-                connection.begin(),
+                self._connected(writes=True) as connection,
             ):
                 yield connection
+                connection.commit()
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
                 raise BadInput(f"cannot write to the database: {_reason(error)}") from error
             raise
+
+    @contextmanager
+    def _connected(self, *, writes: bool = False) -> Iterator[Connection]:
+        """Yield a connection, with a transaction that writes; while the database is away, wait for it."""
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = self.engine.connect()
+                if writes:
+                    given_up = None if self.patience is None else self.patience.given_up
+                    connection.execution_options(judgeboard_write=True, judgeboard_given_up=given_up)
+                    connection.begin()
+                break
+            except Exception as error:
+                if connection is not None:
+                    connection.close()
+                if self.patience is None or not is_outage(error):
+                    raise
+                if not self.patience.wait(error):
+                    raise DatabaseAway(f"the database could not be used for {self.patience.seconds:g} s") from error
+        if self.patience is not None:
+            self.patience.end_wait()
+        with connection:
+            yield connection
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -197,12 +269,21 @@ class Store:
                 raise
             raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *_OF_VALUES) as error:
+            if self.is_sqlite and self._is_full(error):
+                raise OperationalError(None, None, sqlite3.OperationalError(_FULL)) from error
             if not self.is_sqlite or not self._is_damage(error):
                 raise
         else:
             return
         # Without the cause: the message of the driver may have a text of the log, and a traceback would show it.
         raise DamagedDatabase(damaged(self.engine.url)) from None
+
+    def _is_full(self, error: Exception) -> bool:
+        """Return whether a full disk is the cause: SQLite calls it an I/O error if a file beside the database grows."""
+        code = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", 0) & 0xFF
+        if code != sqlite3.SQLITE_IOERR:
+            return False
+        return shutil.disk_usage(Path(str(self.engine.url.database)).resolve().parent).free < LEAST_SPACE
 
     def _is_damage(self, error: Exception) -> bool:
         """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
@@ -269,16 +350,35 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
 
     Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
     """
-    store = Store(connect(database_url(database), create=create))
+    url = database_url(database)
+    is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
+    store = Store(connect(url, create=create))
     try:
         if create and current_revision(store) is None:
             upgrade(store)
         else:
             check_usable(store)
     except BaseException:
+        if is_new:
+            _remove_without_schema(store)
         store.close()
         raise
     return store
+
+
+def _remove_without_schema(store: Store) -> None:
+    """Remove a SQLite file that has no schema, as after a full disk; another process may have given it one."""
+    path = Path(str(store.engine.url.database))
+    files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
+    try:
+        has_schema = current_revision(store) is not None
+    except JudgeboardError:
+        sizes = [file.stat().st_size if file.exists() else 0 for file in files[:2]]
+        has_schema = sizes[0] > ONE_PAGE or sizes[1] > 0
+    if not has_schema:
+        store.engine.dispose()
+        for file in files:
+            file.unlink(missing_ok=True)
 
 
 def check_usable(store: Store) -> None:
@@ -318,6 +418,7 @@ def connect(url: URL, *, create: bool) -> Engine:
         with suppress(OSError):  # SQLite names the cause. Its -wal and -shm files get the mode of the database.
             open(path, "ab", opener=owner_only).close()
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    event.listen(engine, "do_connect", _open_file)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     prepare_compiler(engine)
@@ -350,6 +451,18 @@ def current_revision(store: Store) -> str | None:
         raise UnusableDatabase(f"cannot open {store.shown_url}: {_reason(error)}") from error
 
 
+def check_writable(store: Store) -> None:
+    """Commit a change that changes nothing. Raises an error of the driver or BadInput if nothing can be stored."""
+    with store.writing() as connection:
+        if store.is_sqlite:
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA user_version = {version}")  # writes a page
+        elif connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
+            raise BadInput("the database is read-only")
+        else:
+            connection.execute(text("SELECT txid_current()"))  # its commit is written
+
+
 def upgrade(store: Store) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
 
@@ -373,11 +486,32 @@ def _reason(error: Exception) -> str:
     return with_advice(masked(lines[0]) if lines else type(error).__name__)
 
 
+def _is_sealed(path: Path) -> bool:
+    """Return whether this user cannot write the file or its folder, and no process has the file open."""
+    effective = os.access in os.supports_effective_ids
+    if not path.exists() or all(os.access(each, os.W_OK, effective_ids=effective) for each in (path, path.parent)):
+        return False
+    return not any(path.with_name(f"{path.name}{end}").exists() for end in BESIDE)
+
+
+def _open_file(_dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+    """Open a file that this user cannot write as one that nobody changes, and create no file.
+
+    SQLite creates files beside a database to read it. It fails where it may not; where it may, the owner of the
+    database cannot write them later. A file that has gone, for example with its disk, must not be replaced by an empty
+    one.
+    """
+    path = Path(arguments[0]).absolute()
+    arguments[0] = f"{path.as_uri()}?{'immutable=1' if _is_sealed(path) else 'mode=rw'}"
+    options["uri"] = True
+
+
 def _prepare_sqlite(dbapi_connection: Any, _record: Any) -> None:
     dbapi_connection.isolation_level = None  # _begin_sqlite starts transactions, not the driver
     cursor = dbapi_connection.cursor()
+    with suppress(sqlite3.OperationalError):  # a read-only copy, made with VACUUM INTO, has no write-ahead log
+        cursor.execute("PRAGMA journal_mode=WAL")
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
         "recursive_triggers=ON",  # otherwise INSERT OR REPLACE deletes rows without firing the guard triggers

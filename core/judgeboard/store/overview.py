@@ -24,7 +24,7 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import Decision, FlagState, Label, ResponseKind, Stage
+from judgeboard.domain import COMBINED_KINDS, RECORDED, Decision, FlagState, Label, ResponseKind, Stage
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.filter_conditions import (
@@ -119,16 +119,20 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
 
 
 def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
-    """Return the counts of a judge, all versions together, on consecutive days; zeros if ``judge`` is None."""
+    """Return the counts of a judge, all versions together, on consecutive days.
+
+    None means all judges that make calls: neither recorded ones nor juries.
+    """
     index = _day_index(JUDGMENT.c.created_at, days).label("day_index")
+    # The other kinds make no calls of their own.
+    calling = VERSION.c.kind.not_in((RECORDED, *COMBINED_KINDS))
+    versions = select(VERSION.c.id).where(calling if judge is None else VERSION.c.name == judge)
     query = (
         select(
             index, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
         )
-        .where(
-            JUDGMENT.c.judge_version_id.in_(select(VERSION.c.id).where(VERSION.c.name == judge)),
-            JUDGMENT.c.created_at >= _start(days[0]),
-        )
+        # The index begins with the version, so the versions are listed also for all judges.
+        .where(JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(days[0]))
         .group_by(_INDEX, JUDGMENT.c.status)
     )
     counted: list[dict[str, int]] = [{} for _ in days]
@@ -291,15 +295,16 @@ class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
     ``decided_flags`` leaves out the random sample. ``judge`` is the name of the primary judge, None before the first
-    judgment; ``judged`` are its counts. ``without_verdict`` counts the answers whose current judgment has other scores,
-    but neither groundedness nor a label (0 if the judge never gives these). ``quadrant`` counts answers by (judge side,
-    user side), without empty cells.
+    judgment; ``judged`` are its counts, and ``judged_by_all`` those of all judges. ``without_verdict`` counts the
+    answers whose current judgment has other scores, but neither groundedness nor a label (0 if the judge never gives
+    these). ``quadrant`` counts answers by (judge side, user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
     decided_flags: DecidedFlags
     judge: str | None
     judged: tuple[JudgeDay, ...]
+    judged_by_all: tuple[JudgeDay, ...]
     without_verdict: int
     quadrant: dict[tuple[str, str], int]
     last_decisions: tuple[LastDecision, ...]
@@ -309,13 +314,13 @@ class Overview:
         """The counts of the last day."""
         return self.days[-1]
 
-    @property
-    def judged_in_all(self) -> JudgeDay:
-        """The sums of the judge's days, with the last day's date."""
-        costs = [day.cost_micro for day in self.judged if day.cost_micro is not None]
-        names = (*self.judged[-1].by_status, "unpriced")
-        sums = {name: sum(getattr(day, name) for day in self.judged) for name in names}
-        return JudgeDay(day=self.judged[-1].day, cost_micro=sum(costs) if costs else None, **sums)
+
+def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
+    """Return the sums of one or more days, with the last day's date."""
+    costs = [day.cost_micro for day in days if day.cost_micro is not None]
+    names = (*days[-1].by_status, "unpriced")
+    sums = {name: sum(getattr(day, name) for day in days) for name in names}
+    return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
 
 def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
@@ -326,7 +331,8 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
         days=tuple(day_counts(connection, reviewer_id, days)),
         decided_flags=decided_flags(connection),
         judge=judge,
-        judged=tuple(judge_days(connection, judge, days)),
+        judged=() if judge is None else tuple(judge_days(connection, judge, days)),
+        judged_by_all=tuple(judge_days(connection, None, days)),
         without_verdict=_without_verdict(connection),
         quadrant=quadrant(connection),
         last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),

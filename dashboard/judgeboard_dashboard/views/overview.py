@@ -16,7 +16,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.first_steps import first_steps
 from judgeboard.store.flags import DecidedFlags
 from judgeboard.store.open_flags import answers_done_by, open_counts
-from judgeboard.store.overview import JudgeDay, LastDecision, Overview
+from judgeboard.store.overview import JudgeDay, LastDecision, Overview, sum_of_days
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.strata import rate_mark
 from judgeboard.text import money, shortened
@@ -93,8 +93,8 @@ def overview() -> None:
 
 
 def _cards(state: Overview, precision: Estimate) -> None:
-    judged = state.judged_in_all
-    cost, cost_per_answer = map(as_label, cost_words(judged))
+    judged = sum_of_days(state.judged)
+    cost, cost_per_judgment = map(as_label, cost_words(sum_of_days(state.judged_by_all)))
     with st.container(horizontal=True, key="metrics", gap="small"):
         _card(
             "open_flags",
@@ -138,11 +138,12 @@ def _cards(state: Overview, precision: Estimate) -> None:
             "cost",
             "Judge cost, 7 days",
             cost,
-            cost_per_answer,
-            [day.cost_micro / 1e6 for day in state.judged if day.cost_micro is not None],
+            cost_per_judgment,
+            [day.cost_micro / 1e6 for day in state.judged_by_all if day.cost_micro is not None],
             kind="bar",
-            leads=("responses", "Open judged answers", {"judge": state.judge}),
-            tip=as_label(f"Cost of {state.judge}. Requests of unknown price are counted separately."),
+            leads=("runs", "Open runs", {}),
+            tip="Cost of the judgments of all judges. Recorded judgments, comparisons, audits and other calls are not "
+            "included. Judgments of unknown price are counted separately.",
         )
 
 
@@ -362,14 +363,14 @@ def usable_help(judged: JudgeDay, without_verdict: int = 0) -> str:
 
 
 def cost_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the judge's cost in 7 days and per answer: ("$ 4.18", "$ 0.0014 per answer"), or "unknown"."""
+    """Return the cost of judgments in 7 days and of one: ("$ 4.18", "$ 0.0014 per judgment"), or "unknown"."""
     if not judged.asked:
         return "–", "no requests in 7 days"
     if judged.cost_micro is None:
         return "unknown", "no price known"
     priced = judged.asked - judged.unpriced
-    per_answer = f"{money(round(judged.cost_micro / priced))} per answer" if judged.cost_micro and priced else "no cost"
-    return money(judged.cost_micro), f"{per_answer}, {judged.unpriced:,} unknown" if judged.unpriced else per_answer
+    each = f"{money(round(judged.cost_micro / priced))} per judgment" if judged.cost_micro and priced else "no cost"
+    return money(judged.cost_micro), f"{each}, {judged.unpriced:,} unknown" if judged.unpriced else each
 
 
 def signals_words(counts: Mapping[tuple[str, str], int]) -> str:

@@ -14,6 +14,8 @@ from stat import filemode
 import pytest
 
 from judgeboard.cli.app import COMMANDS, run
+from judgeboard.errors import DatabaseAway
+from judgeboard.runs import judging
 from judgeboard.store.engine import open_store
 from judgeboard.store.export import EXPORTS
 
@@ -417,3 +419,17 @@ def test_an_error_of_the_database_is_one_line_without_the_rows(
     error = capsys.readouterr().err
     assert "database error: no room" in error
     assert "private" not in error
+
+
+def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(
+    database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def give_up(*_: object, wait: float, **__: object) -> None:
+        raise DatabaseAway(f"the database could not be used for {wait:g} s: 8 replies could not be stored", 8)
+
+    monkeypatch.setattr(judging, "judge_pending", give_up)
+    assert run(["judge", "--judge", "lexical", "--wait", "5", "--db", database]) == 2
+    assert capsys.readouterr().err.strip() == (
+        "judgeboard: the database could not be used for 5 s: 8 replies could not be stored. This command asks for them "
+        f"again, and goes on: `judgeboard judge --judge lexical --wait 5 --db {database}`"
+    )

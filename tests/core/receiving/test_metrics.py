@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_in
 from prometheus_client.parser import text_string_to_metric_families as metrics_in
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, event, text
 
 from judgeboard.domain import Status, Verdict
 from judgeboard.receiving.keys import create_key
@@ -129,6 +130,34 @@ def test_a_server_is_not_ready_while_its_database_does_not_answer() -> None:
         reply = http.get("/readyz")
         assert (reply.status_code, reply.text) == (503, "the database cannot be read")
         assert http.get("/healthz").status_code == 200
+
+
+def test_a_server_is_not_ready_while_nothing_can_be_written(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    with receiving(store, "203.0.113.9") as http:
+        assert http.get("/readyz").status_code == 200
+
+        def refuse(connection: Any, *_: object) -> None:
+            statement = "PRAGMA query_only = ON" if store.is_sqlite else "SET TRANSACTION READ ONLY"
+            connection.cursor().execute(statement)
+
+        event.listen(store.engine, "checkout", refuse)
+        reply = http.get("/readyz")
+        event.remove(store.engine, "checkout", refuse)
+    assert (reply.status_code, reply.text.startswith("the database cannot be written")) == (503, True)
+    assert [record.getMessage().partition(": not ready: ")[0] for record in caplog.records] == ["GET /readyz"]
+
+
+def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(
+    sqlite_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    with sqlite_store.writing() as connection:
+        fault = "SELECT RAISE(ABORT, 'database or disk is full')"
+        connection.exec_driver_sql(f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN {fault}; END")
+    with receiving(sqlite_store) as http:
+        assert http.post("/api/responses", json={"id": "1", "query": "q", "answer": "a secret"}).status_code == 503
+    (line,) = [record.getMessage() for record in caplog.records]
+    cause = "database or disk is full (free some disk space and try again)"
+    assert line == f"POST '/api/responses' failed: {cause}"
 
 
 def test_a_lost_file_is_not_made_again(sqlite_store: Store) -> None:

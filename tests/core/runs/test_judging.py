@@ -5,14 +5,21 @@ import json
 import signal
 import sqlite3
 import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import OperationalError
 
 from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_temperature
+from held_endpoint import held_endpoint
 from judgeboard.domain import RunState
-from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.errors import BadInput, DatabaseAway, UnknownPrice
 from judgeboard.judges.lexical import LexicalJudge
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -419,3 +426,70 @@ def test_options_that_no_run_can_have_are_refused(store: Store, options: dict[st
     with pytest.raises(BadInput, match=message):
         judge_pending(store, LexicalJudge(), **options)
     assert runs(store) == []
+
+
+@contextmanager
+def outage(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """While the event is set, the database can be neither reached nor used over connections that are open."""
+    away = threading.Event()
+    connect = store.engine.connect
+
+    def refuse(*_: object) -> None:
+        if away.is_set():
+            raise OperationalError("SELECT", {}, Exception("connection refused"))
+
+    def connect_or_refuse() -> Connection:
+        refuse()
+        return connect()
+
+    monkeypatch.setattr(engine, "AWAY_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(store.engine, "connect", connect_or_refuse)
+    event.listen(store.engine, "before_cursor_execute", refuse)
+    yield away
+    event.remove(store.engine, "before_cursor_execute", refuse)
+
+
+def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store_answers(store, 60)
+    with outage(store, monkeypatch) as away, held_endpoint() as endpoint:
+        endpoint.hold_after(8)
+        with ThreadPoolExecutor() as pool:
+            run = pool.submit(judge_pending, store, rag(endpoint.server), concurrency=4)
+            until(lambda: len(endpoint.server.requests) == 12, "calls are under way")
+            away.set()
+            endpoint.release()
+            until(lambda: "waiting up to 60 s" in caplog.text, "the run waits")
+            pool.submit(time.sleep, 0.5).result()
+            away.clear()
+            summary = run.result()
+    assert (summary.ok, summary.not_reached, summary.state) == (60, 0, RunState.DONE)
+    assert sorted(asked(endpoint.server).elements()) == list(range(60))
+    lines = [record.getMessage() for record in caplog.records if record.name == "judgeboard.store"]
+    assert [line.partition(",")[0].partition(":")[0] for line in lines] == [
+        "the database cannot be used",
+        "the database can be used again",
+    ]
+
+
+def test_replies_that_a_run_gives_up_are_counted_and_the_next_run_asks_for_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store_answers(store, 20)
+    with outage(store, monkeypatch) as away, held_endpoint() as endpoint:
+        endpoint.hold_after(8)
+        with ThreadPoolExecutor() as pool:
+            run = pool.submit(judge_pending, store, rag(endpoint.server), concurrency=4, wait=0.3)
+            until(lambda: len(judgments(store)) == 8 and len(endpoint.server.requests) == 12, "calls are under way")
+            away.set()
+            endpoint.release()
+            with pytest.raises(DatabaseAway, match=r"could not be used for 0.3 s: \d+ replies could not be") as raised:
+                run.result()
+        away.clear()
+        assert raised.value.lost >= 4
+        stored = len(judgments(store))
+        again = judge_pending(store, rag(endpoint.server), concurrency=4)
+    assert (again.ok, again.state) == (20, RunState.DONE)
+    assert len(endpoint.server.requests) >= 20 + raised.value.lost
+    assert stored == 8

@@ -1,7 +1,11 @@
 """An open database: what is in its file when it is closed, and that damage of the file is named."""
 
+import json
+import os
+import resource
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -143,3 +147,78 @@ def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
 def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store: Store) -> None:
     with pytest.raises(LookupError, match="a fault of the program"), sqlite_store.reading():
         raise LookupError("a fault of the program")
+
+
+@contextmanager
+def no_rights() -> Iterator[None]:
+    """Make this process an ordinary user, who is bound by the modes of files."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)])
+def test_a_file_that_the_user_cannot_write_is_read_and_exported(
+    folder_mode: int, file_mode: int, demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        sealed, out = Path(root) / "sealed", Path(root) / "out"
+        file = sealed / "judgeboard.db"
+        for folder in (sealed, out):
+            folder.mkdir()
+            folder.chmod(0o777)
+        Path(root).chmod(0o755)
+        shutil.copyfile(demo, file)
+        commands = [
+            *(["stats"], ["agreement"], ["rate"], ["trends"], ["queue", "list"], ["health"], ["events"]),
+            ["export", "reviews", "-o", str(out / "reviews.jsonl")],
+        ]
+        written = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
+        exported = (out / "reviews.jsonl").read_bytes()
+        (out / "reviews.jsonl").unlink()
+        assert [each.name for each in sealed.iterdir()] == [file.name]
+        file.chmod(file_mode)
+        sealed.chmod(folder_mode)
+        with no_rights():
+            read = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
+            assert read == written
+            assert (out / "reviews.jsonl").read_bytes() == exported
+            # A file beside the database would belong to this user, and its owner could not write then.
+            assert [each.name for each in sealed.iterdir()] == [file.name]
+            assert run(["flag", "--db", str(file)]) == 2
+        assert "this user needs write access to the file and its folder" in capsys.readouterr().err
+        sealed.chmod(0o755)
+
+
+@contextmanager
+def no_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let no file grow beyond one page: SQLite fails then as on a full disk, with "disk I/O error"."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(1, 1, 0))  # type: ignore[attr-defined]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (engine.ONE_PAGE, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_named_and_an_unfinished_database_is_not_left_behind(
+    sqlite_store: Store, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 3)
+    sqlite_store.close()
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"query": "q", "answer": "a"}))
+    new = tmp_path / "new.db"
+    for command in (["stats", "--db", str(file)], ["import", str(log), "--db", str(new)]):
+        with no_room(monkeypatch):
+            assert run(command) == 2
+        assert "database or disk is full (free some disk space and try again)" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.glob("new.db*")] == []
+    assert run(["import", str(log), "--db", str(new)]) == 0

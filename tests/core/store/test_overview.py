@@ -5,7 +5,17 @@ from datetime import UTC, date, datetime, timedelta
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Feedback, FeedbackKind, Grade, Label, ResponseKind, Status
+from judgeboard.domain import (
+    RECORDED,
+    Decision,
+    Feedback,
+    FeedbackKind,
+    Grade,
+    JudgeVersion,
+    Label,
+    ResponseKind,
+    Status,
+)
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
@@ -14,8 +24,9 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
 from judgeboard.store.first_steps import FirstSteps, first_steps
 from judgeboard.store.flags import DecidedFlags
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
-from judgeboard.store.overview import overview, quadrant
+from judgeboard.store.overview import overview, quadrant, sum_of_days
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
 from queue_case import QueueCase, queue_case
@@ -101,19 +112,24 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     ):
         case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
     case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
+    with case.store.writing() as connection:
+        recorded = ensure_version(connection, JudgeVersion("old", RECORDED))
+    case.say(recorded, 1, groundedness=1.0, cost_micro=7)  # imported: no call
     with case.store.reading() as connection:
         result = overview(connection, None, datetime.now(UTC).date())
     assert result.judge == "rag"
-    judged = result.judged_in_all
+    judged = sum_of_days(result.judged)
     assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (5, 2, 1, 1, 1)
     assert (judged.cost_micro, judged.unpriced) == (150, 3)
+    by_all = sum_of_days(result.judged_by_all)
+    assert (by_all.asked, by_all.cost_micro, by_all.unpriced) == (6, 150 + 9_999, 3)
 
 
 @on_sqlite
 def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
     case.say(case.version(), case.answer(), groundedness=1.0)
     with case.store.reading() as connection:
-        judged = overview(connection, None, datetime.now(UTC).date()).judged_in_all
+        judged = sum_of_days(overview(connection, None, datetime.now(UTC).date()).judged)
     assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
 
 
@@ -122,7 +138,7 @@ def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
         result = overview(connection, None, TODAY)
     assert (result.today.open_answers, result.judge, result.quadrant) == (0, None, {})
     assert result.decided_flags == DecidedFlags(0, 0, 0)
-    assert result.judged_in_all.asked == 0
+    assert sum_of_days(result.judged_by_all).asked == 0
 
 
 def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:

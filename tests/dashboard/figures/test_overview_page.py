@@ -36,7 +36,7 @@ DAY = date(2026, 3, 9)  # a Monday
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), DecidedFlags(0, 0, 0), "rag", (JudgeDay(DAY),), 0, {}, ())
+    return Overview(tuple(days), DecidedFlags(0, 0, 0), "rag", (JudgeDay(DAY),), (JudgeDay(DAY),), 0, {}, ())
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
@@ -124,7 +124,7 @@ def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
     assert usable_words(judged, 6) == ("99 %", "39 of 3,012 unusable, 6 answers without groundedness")
     assert "6 answers got a reply without groundedness" in usable_help(judged, 6)
-    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per answer, 26 unknown")
+    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per judgment, 26 unknown")
     assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
     assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
