@@ -107,6 +107,11 @@ def provider_key(provider: str) -> str | None:
     return key
 
 
+def server_address() -> str | None:
+    """Return JUDGEBOARD_URL, the address of the pages and of the server that gets answers."""
+    return (os.environ.get("JUDGEBOARD_URL") or "").rstrip("/") or None
+
+
 def provider_address(provider: str) -> str | None:
     """Return the configured address of a provider: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and so on."""
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None

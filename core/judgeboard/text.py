@@ -12,6 +12,8 @@ from typing import Any
 
 from judgeboard.errors import BadInput
 
+EXPECTED = " (expected: "
+"""In the error of an unusable reply, the reason stands before it, and what differs between replies after it."""
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"

@@ -284,4 +284,4 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
     page = open_page("queue", reviewer="Lead", show="Plan")
     assert not page.exception
-    assert "No plan: a plan needs answers" in markup(page)
+    assert "No plan: a plan needs judged answers" in markup(page)

@@ -1,6 +1,5 @@
 """The commands `flag` and `checks`: apply the flag rules, and define deterministic checks of logged answers."""
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -74,11 +73,12 @@ def flag_command(*, yes: bool, listed: bool, where: RowFilter, limit: int | None
 
 
 def _list_flags(where: RowFilter, limit: int) -> None:
+    from judgeboard.settings import server_address
     from judgeboard.store.open_flags import queue_page
 
     with options.seen(options.open_store()).reading() as connection:
         page = queue_page(connection, where, limit=limit)
-    address = (os.environ.get("JUDGEBOARD_URL") or "").rstrip("/")
+    address = server_address()
     pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
     none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
     flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]

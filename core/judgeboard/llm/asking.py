@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance, text_of
 from judgeboard.llm.endpoint import ModelEndpoint, Price
-from judgeboard.text import shortened, storable_json
+from judgeboard.text import EXPECTED, shortened, storable_json
 from judgeboard.traces import telemetry
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
@@ -34,7 +34,7 @@ class UnusableReply(ValueError):
         """Return the same error with the ``form`` that was expected and the first line of the reply ``text``."""
         first_line = next((line for line in map(str.strip, text.splitlines()) if line), None)
         begins = "" if first_line is None else f"; the reply begins: {shortened(first_line, 80)!r}"
-        return UnusableReply(f"{self} (expected: {shortened(form, 120)}{begins})")
+        return UnusableReply(f"{self}{EXPECTED}{shortened(form, 120)}{begins})")
 
 
 @dataclass(frozen=True, slots=True)

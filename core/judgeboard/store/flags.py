@@ -367,10 +367,11 @@ class DecidedFlags:
 
 def decided_flags(connection: Connection) -> DecidedFlags:
     """Return how many flags people decided. The random sample does not count: its flags report no fault."""
-    counts = _CONFIRMED, func.count(), func.count(FLAG.c.response_id.distinct())
-    query = select(*counts).where(FLAG.c.state.in_(_DECIDED), FLAG.c.rule != RANDOM_SAMPLE)
-    confirmed, flags, answers = connection.execute(query).one()
-    return DecidedFlags(int(confirmed), flags, answers)
+    outcomes = {rule: counts for rule, counts in outcomes_by_rule(connection).items() if rule != RANDOM_SAMPLE}
+    decided = FLAG.c.rule.in_(outcomes), FLAG.c.state.in_(_DECIDED)  # both are columns of an index
+    answers = connection.execute(select(func.count(FLAG.c.response_id.distinct())).where(*decided)).scalar_one()
+    confirmed, flags = (sum(counts[place] for counts in outcomes.values()) for place in (0, 1))
+    return DecidedFlags(confirmed, flags, answers)
 
 
 def flag_reviews(connection: Connection) -> FlagReviews:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, String, Table, func, literal, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, String, Table, case, func, literal, select
 
 from judgeboard.domain import Status
 from judgeboard.store.filter_conditions import response_conditions
@@ -12,6 +12,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.statements import columns_of, record_of, rows_with
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, PAIR, RESPONSE, STEP_TABLES, VERSION
+from judgeboard.text import EXPECTED
 
 
 class LatestAsk(NamedTuple):
@@ -123,14 +124,16 @@ def run_problems(connection: Connection, run_id: int, *, limit: int = 50) -> lis
     problems = [
         record_of(RunProblem, row)
         for steps in (JUDGMENT, *STEP_TABLES)
-        for row in connection.execute(_grouped(steps, run_id).limit(limit))
+        for row in connection.execute(_grouped(connection, steps, run_id).limit(limit))
     ]
     return sorted(problems, key=lambda problem: -problem.steps)[:limit]
 
 
-def _grouped(steps: Table, run_id: int) -> Select[Any]:
+def _grouped(connection: Connection, steps: Table, run_id: int) -> Select[Any]:
     """The problems of one table of steps, each with its first step as the example."""
-    reason = func.substr(steps.c.error, 1, _REASON_LENGTH)
+    position = func.instr if connection.dialect.name == "sqlite" else func.strpos
+    end = position(steps.c.error, EXPECTED)
+    reason = func.substr(steps.c.error, 1, case((end > 0, end - 1), else_=_REASON_LENGTH))
     grouped = (
         select(
             steps.c.status, reason.label("reason"), func.count().label("steps"), func.min(steps.c.id).label("first_id")

@@ -31,7 +31,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.drafts import AgainJob
 from judgeboard_dashboard.review.signals import judgment_words, primary_verdict
-from judgeboard_dashboard.widgets.keys import Turn, key_button
+from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.rejudge_form import say_missing, state_words
 
@@ -113,7 +113,8 @@ def again_section(actions: Actions, item: Item) -> None:
                 icon=":material/replay:",
                 tip="Judges this answer again with the primary judge's last settings. The earlier verdict is kept.",
             )
-            key_button("Other settings", partial(actions.go, form), key="rejudge", turn=Turn.MOVE, quiet=True)
+            # One key for all items, so that nothing but the texts changes between two of them.
+            st.button("Other settings", key="rejudge", type="tertiary", on_click=actions.go, args=(form,), wrap=False)
         job = actions.session.again.get(item.response_id)
         if job is None:
             _status(tag("div", settings.words))

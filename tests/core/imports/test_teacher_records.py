@@ -9,7 +9,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import Rejected
-from judgeboard.imports.importing import read_records
+from judgeboard.imports.reading import read_records
 
 # Teacher, reviewer, person. The reviewer marks all five grades as wrong, and all five are wrong.
 PUBLISHED = [

@@ -102,9 +102,9 @@ def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) 
     for place, each in enumerate(figures.ids[FELL][-12:]):
         figures.log.decide(each, "low_groundedness", Decision.CONFIRM if place else Decision.DISMISS, seconds=30)
     app = open_page("agreement")
-    worth = next(table.value for table in app.dataframe if "Of these confirmed" in table.value)
-    assert worth.iloc[0].tolist()[:2] == ["Low groundedness", 12]
-    assert worth.iloc[0]["Of these confirmed"].startswith("92 % [")
+    worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
+    assert worth.iloc[0]["Rule"] == "Low groundedness"
+    assert worth.iloc[0][["Decided flags", "Confirmed"]].tolist() == [12, 11]
     assert worth.iloc[0]["Minutes"] == pytest.approx(0.5)
 
 
