@@ -51,10 +51,11 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     app = open_page("judges")
     checks = texts(app, "jb-check")
     assert len(checks) == len(CHECKS)
-    (warned,) = texts(app, "jb-check jb-warns")
-    assert warned.startswith("Score collapse100 % [90, 100], n = 34")
+    own_model, collapse = texts(app, "jb-check jb-warns")
+    assert own_model.startswith(f"Family of judge and generator100 % [90, 100], n = 34{HOSTILE} judges its own answers")
+    assert collapse.startswith("Score collapse100 % [90, 100], n = 34")
     (sentence,) = texts(app, "jb-say")
-    assert "1 of 2 checks warns (score collapse); 15 are not measured yet." in sentence
+    assert "2 of 3 checks warn (family of judge and generator, score collapse); 14 are not measured yet." in sentence
     commands = [element.value for element in app.code]
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS), "none for what is sound, one for all controls"
     assert sum("control-answers make" in command for command in commands) == 2, "the collapse check names one too"
