@@ -240,7 +240,7 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
     page = open_page("queue", reviewer="Lead", show="Plan")
     # All answers are to one question from the same passages: labels of more of them tell little more of the app.
     assert "All 200 labels then show the share of bad answers to ±38.5 percentage points." in markup(page)
-    assert "The plan assumes a correlation of 0.15" in markup(page)
+    assert "(correlation 0.15)" in markup(page)
     slider = next(each for each in page.select_slider if each.label == "Answers to label")
     slider.set_value(50).run()
     assert not page.exception

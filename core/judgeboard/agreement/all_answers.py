@@ -80,9 +80,9 @@ class ToLabel:
         if self.hidden:
             return hidden_words(self.hidden, self.answers)
         if self.uncounted:
-            are, they = ("is", "it was") if self.uncounted == 1 else ("are", "they were")
-            some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {are} labelled"
-            return f"{some}, but only because {they} worst"
+            have, it = ("has", "it") if self.uncounted == 1 else ("have", "them")
+            some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {have} a label"
+            return f"{some}, but people labelled {it} first because of the worst scores"
         if self.labelled:
             have = "has" if self.labelled == 1 else "have"
             of = f"{self.labelled:,} of the {self.answers + self.labelled:,} {self.words}"
@@ -98,7 +98,7 @@ class ToLabel:
             return HIDDEN_ADVICE
         if self.queue is None and self.uncounted:
             do = "It counts" if self.uncounted == 1 else "They count"
-            return f"{do} when {self._open_words} labelled."
+            return f"{do} once {self._open_words} labelled."
         if self.queue is None:
             have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
             return f"Label the random sample: {have} no label."

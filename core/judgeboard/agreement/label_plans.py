@@ -410,16 +410,17 @@ def _of_groups(plan: LabelPlan) -> str | None:
     """Return what answers of an evidence group change, and the correlation if too few labels show it."""
     if plan.question not in {"rate", "kappa"} or plan.design_effect < _LEAST_EFFECT:
         return None
-    times = f"which multiplies the variance by {plan.design_effect:.2f}"
-    alike = f"Answers to one question from the same passages are alike, {times}."
+    answers = "answers to one question from the same passages"
+    larger = f"the variance is {plan.design_effect:.2f} times larger"
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
-        return alike
-    correlation = f"a correlation of {two_decimals(plan.correlation)}"
-    few = f"{alike} There are too few labels to measure this."
+        return f"{answers.capitalize()} are alike, so {larger}."
+    alike = f"If {answers} are alike (correlation {two_decimals(plan.correlation)}), {larger}."
     if plan.correlation_from == "verdicts":
-        less = "Labels of one question may be less alike than verdicts, and then fewer labels are enough."
-        return f"{few} The plan takes {correlation} from the judge's verdicts. {less}"
-    return f"{few} The plan assumes {correlation}."
+        return (
+            f"{alike} The plan estimates this correlation from the judge's verdicts, because there are too few labels "
+            "to measure it. If labels are less alike, fewer are enough."
+        )
+    return f"{alike} The plan assumes this correlation, because there are too few labels to measure it."
 
 
 def _of_prompts(plan: LabelPlan) -> Iterator[str]:

@@ -250,6 +250,8 @@ def _item_lines(
     judge_lines = [] if judges is None else _judge_lines(judges)
     yield from ("", *judge_lines, "") if judge_lines else ("",)
     yield options.completed(f"judgeboard queue decide {item.token} {usage}")
+    if not isinstance(text, PairText):
+        yield "confirm: yes, the answer has a problem. dismiss: no, it has none. unsure: it does not count."
 
 
 def _usage(grade: str) -> str:

@@ -115,7 +115,8 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
 
     Compares both with the labels of people, on the answers that both judged. Labels are weighted by the chance that
     their answers had to get one. Answers with the same passages count as one unit. Exit code 0: the new version is
-    better, or worse by at most --within; 1: worse; 2: too few labels to decide. The output then says what to label.
+    better, or worse by at most --within; 1: worse; 2: too few labels to decide. The output then says how many labels
+    are needed.
     """
     from judgeboard.agreement.versus import compare_versions
 

@@ -294,8 +294,8 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     assert half_way.extras == 12 + 10, "the twelve worst, and the drawn ones that were reached before five others"
     assert half_way.estimate.value is None
     assert half_way.sentence.endswith(
-        "whatever the unlabelled flagged answers are: 10 of the 15 sampled flagged answers are labelled, but only "
-        "because they were worst. They count when the other 5 are labelled."
+        "whatever the unlabelled flagged answers are: 10 of the 15 sampled flagged answers have a label, but people "
+        "labelled them first because of the worst scores. They count once the other 5 are labelled."
     )
     assert half_way.to_label is not None
     for lines in (rate_lines(half_way), [measure_agreement(log.store).sentence]):
