@@ -42,11 +42,12 @@ const draw = (spans) => {
 
 let marked = "[]"; // the spans drawn last
 let waits = null; // the timer until a new selection is sent; it outlasts a redraw
+let sent = null; // the selection sent last, until there is none
 let tell = () => {}; // sends the selection
 let stop = () => {}; // removes the last call's listeners; every run of the server calls the function below again
 
-/* For keys.js: a press is about what is selected, also right after the selection. */
-window.__judgeboardSelection = () => waits !== null && tell();
+/* For keys.js: a press is about what is selected, also before the browser reports that the selection changed. */
+window.__judgeboardSelection = () => tell();
 
 export default function ({ data, setStateValue }) {
   stop();
@@ -54,7 +55,10 @@ export default function ({ data, setStateValue }) {
     clearTimeout(waits);
     waits = null;
     const selection = document.getSelection();
-    if (!selection?.rangeCount || selection.isCollapsed) return;
+    if (!selection?.rangeCount || selection.isCollapsed) {
+      sent = null;
+      return;
+    }
     const range = selection.getRangeAt(0), box = evidence(range.startContainer);
     if (!box || place(box) === null) return;
     const whole = document.createRange();
@@ -64,10 +68,14 @@ export default function ({ data, setStateValue }) {
     before.setEnd(range.startContainer, range.startOffset);
     const text = range.toString(), first = text.length - text.trimStart().length;
     const start = points(before.toString()) + points(text.slice(0, first)), end = start + points(text.trim());
-    if (end > start) setStateValue("selection", { start, end, passage: place(box), at: Date.now() });
+    const selected = `${place(box)}:${start}-${end}`;
+    if (end <= start || selected === sent) return;
+    sent = selected;
+    setStateValue("selection", { start, end, passage: place(box), at: Date.now() });
   };
   const changed = () => {
     clearTimeout(waits);
+    if (document.getSelection().isCollapsed) sent = null;
     waits = setTimeout(() => {
       waits = null; // also if the texts are gone by then, and `tell` sends nothing
       tell();
@@ -95,7 +103,10 @@ export default function ({ data, setStateValue }) {
   draw(data.spans);
   /* Clear the old selection: a mouse press inside it would drag it instead of selecting an overlapping part. */
   const spans = JSON.stringify(data.spans), selection = document.getSelection();
-  if (marked !== spans && waits === null && evidence(selection.focusNode)) selection.collapseToEnd();
+  if (marked !== spans && waits === null && evidence(selection.focusNode)) {
+    selection.collapseToEnd();
+    sent = null;
+  }
   marked = spans;
   document.addEventListener("selectionchange", changed);
   document.addEventListener("keydown", arrow);
