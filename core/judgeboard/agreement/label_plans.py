@@ -16,8 +16,8 @@ from judgeboard.agreement.all_answers import ToLabel, other_verdicts
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.agreement.versus import queue_of_differing, too_few_words
-from judgeboard.domain import Label
-from judgeboard.stats.estimates import percent, two_decimals
+from judgeboard.domain import Estimate, Label
+from judgeboard.stats.estimates import percent, percent_words, two_decimals
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, confidence_sequence, decided_after
@@ -201,6 +201,7 @@ class LabelPlan:
     it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
     variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
     ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
+    ``of_rate`` is the share that `judgeboard rate` shows, for an outcome; None if that has no interval.
     ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because
     a judge's prompt was made with them, by the judge. ``extras`` counts labels that do not count, because they are not
     known to be a random sample. ``to_label`` are the answers to label first, before the plan: `judgeboard rate` names
@@ -229,6 +230,7 @@ class LabelPlan:
     correlation_from: CorrelationFrom | None = None
     strata: tuple[PlannedStratum, ...] = ()
     sentences: tuple[str, ...] = ()
+    of_rate: Estimate | None = None
     so_far: OutcomeSoFar | None = None
     made_prompt: Mapping[str, int] = field(default_factory=dict)
     extras: int = 0
@@ -238,6 +240,13 @@ class LabelPlan:
     def has_gap(self) -> bool:
         """Whether a stratum has no label of a random sample."""
         return any(each.answers and not each.labelled for each in self.strata)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval of `judgeboard rate` leaves out the bound of an outcome."""
+        if self.of_rate is None or self.of_rate.low is None or self.of_rate.high is None:
+            return False
+        return self.of_rate.low > self.reach or self.of_rate.high < self.reach
 
     @property
     def shows_nothing(self) -> bool:
@@ -336,20 +345,25 @@ def _of_outcome(plan: LabelPlan) -> str | None:
     if plan.to_label is not None or (plan.so_far is not None and not plan.so_far.later and not plan.more):
         return None  # another sentence says what to do
     goal = f"whether the share of bad answers is above or below {percent(plan.reach)}"
+    if plan.is_shown and plan.of_rate is not None:
+        side = "above" if (plan.of_rate.value or 0.0) > plan.reach else "below"
+        return (
+            f"No more labels are needed: the share of bad answers is {side} {percent(plan.reach)}. `judgeboard rate` "
+            f"shows {percent_words(plan.of_rate)}."
+        )
     if plan.share is None and not plan.more:
         every = "The 1 answer has" if plan.answers == 1 else f"All {plan.answers:,} answers have"
         return f"{every} a label. These may be too few to show {goal}."
     if plan.share is None:
         return f"First label {counted(plan.more, 'answer')}, then plan again. The goal is to show {goal}."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
-    if plan.has_gap:
+    if plan.of_rate is not None:
+        share = f"So far, `judgeboard rate` shows {percent_words(plan.of_rate)}. This assumes that the share stays there."
+    elif plan.has_gap:
         share = f"This assumes that the share is {percent(plan.share)}: {_GAP}."
     if not plan.enough:
         every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
         return f"{every} may not be enough to show {goal}. {share}"
-    if not plan.more:
-        enough = f"about {plan.labels:,} are enough, and there are {plan.labelled:,}"
-        return f"No more labels are needed to show {goal}: {enough}. {share}"
     return f"Label about {_more_answers(plan)}{_labelled_already(plan)} to show {goal}. {share}"
 
 
@@ -432,12 +446,13 @@ def _stopping(plan: LabelPlan) -> str | None:
     if plan.question == "outcome":
         if plan.to_label is not None or (plan.so_far is not None and plan.so_far.is_decided):
             return None
+        if plan.is_shown and (plan.so_far is None or plan.so_far.later):
+            return None
         if plan.labelled and not plan.more and (plan.so_far is None or plan.so_far.later or not plan.so_far.left):
             return "`judgeboard rate` shows the share with its interval."
         return (
-            "After any label, this command tells you whether you may stop. It reads the labels of a planned queue in "
-            "its order, if the queue was created before other labels of a random sample. Otherwise look at "
-            "`judgeboard rate` once, after the last label."
+            "For a queue that you create before any label of a random sample, this command says after each label "
+            "whether you may stop. Otherwise, look at `judgeboard rate` once, after the last label."
         )
     if not plan.more or not plan.enough:
         return None

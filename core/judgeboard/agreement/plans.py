@@ -22,8 +22,10 @@ from judgeboard.agreement.label_plans import (
     reach_words,
     sentences_of,
 )
+from judgeboard.agreement.rates import sample_rate
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.agreement.versus import BothJudged
+from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
@@ -346,10 +348,28 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
 
 
 def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    """Plan until the interval of `judgeboard rate` leaves out the bound, with probability 0.8 if its share stays."""
+    of_rate, _ = sample_rate(pilot.sample, plan.target)
+    plan = replace(plan, of_rate=of_rate if of_rate.low is not None else None)
+    if plan.is_shown or (plan.so_far is not None and plan.so_far.is_decided):
+        return replace(plan, labels=pilot.n, more=0)
+    if pilot.is_known and of_rate.value not in {None, plan.reach} and of_rate.low is not None:
+        return _narrower(plan, pilot, of_rate)
+    left = pilot.answers - pilot.n
+    there = 0 if pilot.sample.has_gap else pilot.n  # labels of a part of the answers say nothing of the others
     needed = labels_for_outcome(plan.reach, pilot.share) if pilot.is_known else LEAST_PILOT
-    labels = pilot.answers if needed is None else min(needed, pilot.answers)
-    more = 0 if plan.so_far is not None and plan.so_far.is_decided else max(labels - pilot.n, 0)
-    return replace(plan, labels=labels, more=more, enough=needed == labels)
+    missing = left if needed is None else max(needed - there, min(LEAST_PILOT, left))
+    more = min(missing, left)
+    return replace(plan, labels=pilot.n + more, more=more, enough=needed is not None and more == missing)
+
+
+def _narrower(plan: LabelPlan, pilot: _Pilot, of_rate: Estimate) -> LabelPlan:
+    """Plan the labels that narrow an interval until it leaves out the bound of an outcome."""
+    share, low, high = of_rate.value or 0.0, of_rate.low or 0.0, of_rate.high or 0.0
+    side = high - share if share < plan.reach else share - low  # at least as wide as the bound is apart
+    now = _for_rate(plan, pilot, 0).reach
+    narrow = _for_rate(replace(plan, reach=now * abs(share - plan.reach) / side * Z / POWER), pilot)
+    return replace(plan, labels=narrow.labels, more=narrow.more, enough=narrow.enough)
 
 
 def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:

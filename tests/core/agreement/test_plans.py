@@ -306,9 +306,32 @@ def test_a_queue_without_more_answers_does_not_say_label_on(store: Store) -> Non
 
 def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: GradedLog) -> None:
     log.review_all(judged(log, [0.9] * 12), label=GOOD)
-    first, *others = planned(log.store, 0.5, "outcome").sentences
+    first, *others = planned(log.store, 0.2, "outcome").sentences
     assert first.startswith("All 12 answers have a label. ")
     assert others == ["`judgeboard rate` shows the share with its interval."]
+
+
+def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_the_bound(log: GradedLog) -> None:
+    """All flagged answers have a label, and few others: one plain random sample of so many labels would be enough."""
+    ids = flagged_log(log)
+    label(log, ids, FLAGGED)
+    sample(log, ids, OTHERS[:20])
+    rate = measure_rate(log.store)
+    assert rate.low is not None
+    assert rate.high is not None
+    for bound, side in ((rate.low - 0.01, "above"), (rate.high + 0.01, "below")):
+        sentence, *others = planned(log.store, bound, "outcome").sentences
+        assert sentence.startswith(f"No more labels are needed: the share of bad answers is {side} ")
+        assert others == []
+    bound = rate.high - 0.02
+    plan = planned(log.store, bound, "outcome")
+    assert plan.more > 0
+    assert plan.sentences[0].startswith(f"Label about {plan.more} more answers (")
+    sample(log, ids, OTHERS[20 : 20 + plan.more])
+    later = measure_rate(log.store)
+    assert later.high is not None
+    assert later.high < bound
+    assert planned(log.store, bound, "outcome").more == 0
 
 
 def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> None:
