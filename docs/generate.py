@@ -361,7 +361,7 @@ RESULTS: Mapping[str, str] = {
     "push --url": "judgeboard.targets.push.push",
     "pull": "judgeboard.imports.history.pull.pull",
     "trends --corrected": "judgeboard.agreement.corrected_trend.corrected_trend",
-    "trends --corrected --before": "judgeboard.agreement.corrected_trend.compare_windows",
+    "trends --corrected --before": "judgeboard.agreement.window_comparison.compare_windows",
     "watch": "judgeboard.agreement.alarms.watch",
     "anchors make": "judgeboard.agreement.anchors.make_anchors",
     "anchors judge": "judgeboard.judge_pending",

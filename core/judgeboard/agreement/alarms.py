@@ -16,7 +16,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import about_words, extent, missing_words, timeless_words
+from judgeboard.agreement.trend_words import about_words, extent, timeless_words
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -265,7 +265,7 @@ def promise_words(trend: CorrectedTrend) -> str:
     if trend.no_judge is not None:
         words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
-        words.append(missing_words("No detector of the share of bad answers has data yet.", *trend.times))
+        words.append(trend.missing_words("No detector of the share of bad answers has data yet."))
     elif timeless := trend.times[1]:
         words.append(timeless_words(timeless))
     return " ".join(words)

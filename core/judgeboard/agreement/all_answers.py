@@ -24,7 +24,7 @@ from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
 from judgeboard.store.filters import RowFilter, conditions_of
-from judgeboard.store.strata import LEAST_OF_STRATUM, UNUSABLE
+from judgeboard.store.strata import LEAST_OF_STRATUM
 from judgeboard.text import counted
 
 WIDE = 0.1
@@ -267,9 +267,10 @@ def judged_sample(
     ``sample`` are those of all answers ``inside``, if they are known already.
     """
     sample = sample or loaded.sample(inside)
-    if not np.isnan(sample.verdicts).any() and sample.judged == sample.population.total:
+    is_judged = loaded.grade != "label" or not np.isnan(sample.verdicts).any()
+    if is_judged and sample.judged == sample.population.total:
         return sample
-    usable = loaded.answers.verdicts != UNUSABLE
+    usable = loaded.usable
     if inside is None:
         return loaded.sample(usable)
     return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])

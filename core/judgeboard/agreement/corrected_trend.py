@@ -7,7 +7,7 @@ Detectors also watch the judge's error and the share of unusable verdicts.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal, get_args
@@ -16,7 +16,13 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_judge_words
+from judgeboard.agreement.samples import (
+    LabelledAnswers,
+    SampledLabels,
+    judging_version,
+    no_judge_words,
+    no_share_words,
+)
 from judgeboard.agreement.trend_words import (
     Figure,
     Finding,
@@ -27,32 +33,28 @@ from judgeboard.agreement.trend_words import (
     span_words,
 )
 from judgeboard.domain import Estimate
-from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
-from judgeboard.stats.estimates import complement, measured, percent, percent_words, points_words
+from judgeboard.stats.estimates import measured, percent, percent_words, points_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
     Detected,
     Direction,
     Window,
-    WindowChange,
     detect,
     difference_effect,
     found_changes,
     likeliest_start,
     rate_error,
     smallest_change,
-    window_change,
 )
 from judgeboard.stats.rates import Stratum, influences, rate, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
-from judgeboard.stats.significance import holm
 from judgeboard.store.alerts import Alarm, list_alarms
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
-from judgeboard.text import day_words, utc_day
+from judgeboard.text import utc_day
 from judgeboard.trends import ALL_ANSWERS, PERIOD_DAYS, Change, LeftOut, Period, alarm_limits, start_of
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
@@ -89,6 +91,10 @@ class DatedAnswers:
         if (first, last) not in self._samples:
             self._samples[first, last] = self._labelled.sample(np.sort(self._rows[self._between(first, last)]))
         return self._samples[first, last]
+
+    def hidden(self, first: int, last: int) -> str | None:
+        """Return why these days have no figure, and what to do, if too many answers are hidden from the viewer."""
+        return self._labelled.hidden_sentence() if self.sample(first, last).hidden else None
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
@@ -178,7 +184,7 @@ def dated_answers(connection: Connection, version: StoredVersion | None) -> dict
     return {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
 
 
-def _version(connection: Connection, judge: int | str | None) -> StoredVersion | None:
+def version_of(connection: Connection, judge: int | str | None) -> StoredVersion | None:
     """Return the version with an id, or the newest version of a judge (None: the primary judge) that has judged."""
     if isinstance(judge, int):
         return judging_version(connection, judge)
@@ -231,7 +237,8 @@ class CorrectedPanel:
     """The corrected shares of all answers or of one query type, and the monitors that have read a period.
 
     ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
-    verdict. ``waiting`` periods have no point, because a stratum has no label. Answers without a time are left out.
+    verdict. ``waiting`` periods have no point, because a stratum has no label, or because answers are ``hidden`` from
+    the viewer (a sentence). Answers without a time are left out.
     """
 
     query_type: str
@@ -241,6 +248,7 @@ class CorrectedPanel:
     with_time: int
     without_time: int
     monitors: tuple[Monitor, ...]
+    hidden: str | None = None
 
     def monitor(self, watched: Watched) -> Monitor | None:
         """Return the monitor of a figure; None if it has read no period."""
@@ -271,6 +279,11 @@ class CorrectedTrend:
         whole = [each for each in self.panels if each.query_type == ALL_ANSWERS]
         return sum(each.with_time for each in whole), sum(each.without_time for each in whole)
 
+    def missing_words(self, missing: str) -> str:
+        """Return what is ``missing`` for a trend and how to get it, or that answers are hidden from the viewer."""
+        hidden = next((panel.hidden for panel in self.panels if panel.hidden is not None), None)
+        return missing_words(missing, *self.times) if hidden is None else no_share_words(hidden)
+
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """The answers that no point counts: those without a time."""
@@ -293,7 +306,7 @@ def corrected_trend(
     Answers before the UTC day ``since`` are left out. Detectors read only periods that have ended. If a change was
     acknowledged, the detectors of its figure and query type begin with the period of the change.
     """
-    version = _version(connection, judge)
+    version = version_of(connection, judge)
     answers = dated_answers(connection, version)
     today = utc_day(now or datetime.now(UTC))
     starts = reference_starts(list_alarms(connection))
@@ -343,12 +356,13 @@ class _Span:
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """The spans of a query type; ``waiting`` periods have no corrected share."""
+    """The spans of a query type; ``waiting`` periods have no corrected share, and ``hidden`` may say why."""
 
     answers: DatedAnswers
     judge_shares: tuple[tuple[int, float], ...]
     spans: Mapping[Watched, list[_Span]]
     waiting: int
+    hidden: str | None
 
 
 def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
@@ -359,7 +373,8 @@ def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
     shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
     judge_shares = tuple((start, share) for start, share in shares if share is not None)
     spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
-    return _Series(answers, judge_shares, spans, joined["bad_share"][1])
+    hidden = next((why for start in starts if (why := answers.hidden(start, start + length - 1))), None)
+    return _Series(answers, judge_shares, spans, joined["bad_share"][1], hidden)
 
 
 def _joined(answers: DatedAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
@@ -468,6 +483,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
         series.answers.with_time,
         series.answers.without_time,
         tuple(monitors),
+        series.hidden,
     )
 
 
@@ -500,9 +516,8 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
             sentences += changes_words(findings, changed)
         elif all(point.z is None for panel in trend.panels for point in panel.points):  # none has two that have ended
             sentences += [f"{trend.no_judge}."] if trend.no_judge else []
-            sentences.append(
-                missing_words(f"No answers have sampled labels in two {trend.period}s that have ended.", *trend.times)
-            )
+            missing = f"No answers have sampled labels in two {trend.period}s that have ended."
+            sentences.append(trend.missing_words(missing))
         else:
             starts = [point.start for panel in trend.panels for point in panel.points]
             sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")
@@ -519,71 +534,3 @@ def _change_words(
     if monitor is None or not monitor.rates:
         return words
     return f"{words} {monitor.rates[monitor.changes.index(change)].sentence}"
-
-
-@dataclass(frozen=True, slots=True)
-class WindowLine:
-    """The shares of all answers or of a query type in two windows, and their change; ``p`` is corrected by Holm."""
-
-    query_type: str
-    before: Estimate
-    after: Estimate
-    change: WindowChange
-    p: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class WindowComparison:
-    """Two windows (first and last UTC day since 1970-01-01), a line for all answers and for each query type."""
-
-    judge: str | None
-    before: tuple[int, int]
-    after: tuple[int, int]
-    lines: tuple[WindowLine, ...]
-
-
-def compare_windows(
-    connection: Connection, before: tuple[int, int], after: tuple[int, int], *, judge: int | str | None = None
-) -> WindowComparison:
-    """Compare the corrected shares of two windows of UTC days: of all answers, and of each query type.
-
-    Raises:
-        BadInput: A window ends before it begins, or the second does not begin after the end of the first.
-    """
-    for first, last in (before, after):
-        if last < first:
-            raise BadInput(f"the window from {day_words(first)} to {day_words(last)} ends before it begins")
-    if after[0] <= before[1]:
-        raise BadInput("the second window must begin after the end of the first")
-    version = _version(connection, judge)
-    lines, named = [], dated_answers(connection, version)
-    windows = {name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()}
-    comparable = {name for name, both in windows.items() if all(each.rate.value is not None for each in both)}
-    for name, both in windows.items():
-        effect = None
-        if name in comparable:
-            errors = [rate_error(each.strata) for each in both]
-            effect = named[name].change_effect("bad_share", (before, after), errors)
-        change = window_change(*both, effect, tests=max(len(comparable), 1))
-        lines.append(WindowLine(name, both[0].rate, both[1].rate, change, change.p))
-    tested = [line for line in lines if line.p is not None]
-    corrected = dict(zip((line.query_type for line in tested), holm([line.p or 0.0 for line in tested]), strict=True))
-    return WindowComparison(
-        None if version is None else version.title,
-        before,
-        after,
-        tuple(replace(line, p=corrected.get(line.query_type)) for line in lines),
-    )
-
-
-def window_sentence(line: WindowLine) -> str:
-    """Return whether a share rose or fell between two windows, or which change would have been found."""
-    change = line.change.change
-    if change.value is None or line.p is None:
-        return f"{line.query_type}: not available ({change.reason})."
-    if line.p < 0.05:
-        verb = "rose" if change.value > 0 else "fell"
-        shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
-        size = points_words(change if change.value > 0 else complement(change, 0))
-        return f"{line.query_type}: the share of bad answers {verb} {shares}, by {size}."
-    return BAD_SHARE.unchanged(line.query_type, line.change.seen, "between the windows")

@@ -358,7 +358,9 @@ def _of_outcome(plan: LabelPlan) -> str | None:
         return f"First label {counted(plan.more, 'answer')}, then plan again. The goal is to show {goal}."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
     if plan.of_rate is not None:
-        share = f"So far, `judgeboard rate` shows {percent_words(plan.of_rate)}. This assumes that the share stays there."
+        share = (
+            f"So far, `judgeboard rate` shows {percent_words(plan.of_rate)}. This assumes that the share stays there."
+        )
     elif plan.has_gap:
         share = f"This assumes that the share is {percent(plan.share)}: {_GAP}."
     if not plan.enough:
@@ -446,10 +448,10 @@ def _stopping(plan: LabelPlan) -> str | None:
     if plan.question == "outcome":
         if plan.to_label is not None or (plan.so_far is not None and plan.so_far.is_decided):
             return None
-        if plan.is_shown and (plan.so_far is None or plan.so_far.later):
-            return None
         if plan.labelled and not plan.more and (plan.so_far is None or plan.so_far.later or not plan.so_far.left):
-            return "`judgeboard rate` shows the share with its interval."
+            # Where the interval decides, another sentence has it already.
+            is_said = plan.is_shown and (plan.so_far is None or plan.so_far.later)
+            return None if is_said else "`judgeboard rate` shows the share with its interval."
         return (
             "For a queue that you create before any label of a random sample, this command says after each label "
             "whether you may stop. Otherwise, look at `judgeboard rate` once, after the last label."

@@ -405,7 +405,7 @@ def _not_conclusive(headline: Estimate, scale: Scale, things: str, in_all: InAll
 
 def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:
     share = float(among(ids, picked).mean())
-    start = f"{percent(share)} of these {things} were flagged before people graded them"
+    start = f"{percent(share)} of these {things} were reviewed because a rule flagged them"
     if share >= _PICKED:
         yield Note("selection", f"{start}, so they are harder than usual.")
     elif share > 0:

@@ -62,7 +62,7 @@ class SameAnswers:
 
     If labels came by known chances, the statistics are for all ``answers`` that each of them judged (otherwise None).
     ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs and
-    the statistics are not weighted.
+    people graded all answers or a random sample of them.
     ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
     """
 
@@ -197,10 +197,10 @@ def same_answers(
         tuple(compared),
         tuple(shared_pairs),
         tuple(
-            # The graded answers of a type do not show where a judge is weakest in all answers.
-            None
-            if of_all is not None and of_all.is_weighted
-            else _weakest(shown, ratings.source.graded.query_type_names)
+            # Chosen answers of a type do not show where a judge is weakest in all answers.
+            _weakest(shown, ratings.source.graded.query_type_names)
+            if of_all is not None and not of_all.is_weighted
+            else None
             for shown, of_all in zip(shared_pairs, in_all, strict=True)
         ),
         tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),

@@ -20,7 +20,7 @@ from judgeboard.agreement.all_answers import (
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By, sliced_by
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence, measured_versions
-from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_share_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray
@@ -461,10 +461,10 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
         what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
         why = result.reason
         if need is not None and (need.uncounted or need.hidden):
-            return f"The {what} is not available: {need.missing}. {need.advice}"
+            return no_share_words(f"{need.missing}. {need.advice}", what)
         if not result.n_labelled:
             why = f"none of the {result.n_answers:,} answers has a grade of a random sample"
-        return f"The {what} is not available: {why}."
+        return no_share_words(f"{why}.", what)
     return _bounds_sentence(result, need)
 
 
@@ -491,7 +491,11 @@ def _unlabelled_words(result: RateResult, need: ToLabel) -> str:
 
 
 def _answers_of(where: RowFilter) -> str:
-    return "all answers" if where == RowFilter() else f"the answers of {describe(where)}"
+    """Return which answers match: "all answers", "the answers of sql", "the answers from 12 Oct 2026"."""
+    if where == RowFilter():
+        return "all answers"
+    is_days = where == RowFilter(day_from=where.day_from, day_to=where.day_to)
+    return f"the answers{'' if is_days or where == RowFilter(no_time=True) else ' of'} {describe(where)}"
 
 
 def _answers_words(result: RateResult) -> str:

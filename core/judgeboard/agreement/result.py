@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 from judgeboard.agreement.all_answers import ToLabel, all_answers_words
@@ -150,6 +151,18 @@ class AgreementResult:
     notes: tuple[Note, ...] = ()
 
     @property
+    def is_of_graded(self) -> bool:
+        """Whether other statistics than those of all answers describe the graded answers alone."""
+        return bool(self.graded) or (self.of == "judge" and self.unit == "responses" and self.answers is None)
+
+    @property
+    def incomparable_sentence(self) -> str | None:
+        """Why the figures of the slices cannot be compared, if people chose the graded answers; None if they can."""
+        if self.answers is not None or self.to_label is None or not self.slices:
+            return None
+        return "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."
+
+    @property
     def left_out_sentence(self) -> str | None:
         """What was left out: "Left out: people tied (3)."."""
         return left_out_sentence(self.left_out)
@@ -157,7 +170,12 @@ class AgreementResult:
 
 def left_out_sentence(left_out: Mapping[str, int]) -> str | None:
     """Return what was left out, for counts by reason; None if there are none."""
-    return left_out_words((_LEFT_OUT[reason], n) for reason, n in left_out.items())
+    words = {reason: (_LEFT_OUT[reason], n) for reason, n in left_out.items()}
+    labelled = left_out.get("labels_not_judged", 0)
+    if labelled and "not_judged" in left_out:  # labelled answers are among those that are not judged
+        del words["labels_not_judged"]
+        return left_out_words(words.values(), {_LEFT_OUT["not_judged"]: f"of these, {labelled:,} have a label"})
+    return left_out_words(words.values())
 
 
 def all_or_graded(answers: int | None) -> str:
@@ -174,9 +192,12 @@ def described_words(answers: int | None, slices: Sequence[AgreementSlice]) -> st
     return f"{words}, those of {', '.join(others)} {'graded answers alone' if answers is not None else 'all answers'}."
 
 
-def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
-    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none."""
-    parts = ", ".join(f"{reason} ({n:,})" for reason, n in counts)
+def left_out_words(counts: Iterable[tuple[str, int]], more: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none.
+
+    ``more`` is said of a reason, after its count.
+    """
+    parts = ", ".join(f"{reason} ({n:,}{f'; {more[reason]}' if reason in more else ''})" for reason, n in counts)
     return f"Left out: {parts}." if parts else None
 
 

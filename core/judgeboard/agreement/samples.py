@@ -362,7 +362,7 @@ class LabelledAnswers:
         waiting = drawn & ~labelled & ~undecided
         picked = self.picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
-        split = answers.verdicts if self.grade == "label" else np.where(has_score, GOOD, UNUSABLE)
+        split = np.where(self.usable[rows], answers.verdicts if self.grade == "label" else GOOD, UNUSABLE)
         could_be_drawn = [*self._could_be_drawn, *(also_in_random_order.drawn_from if also_in_random_order else ())]
         draws = _missed_draws([each[rows] for each in could_be_drawn], in_random_order & labelled)
         names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
@@ -430,10 +430,19 @@ class LabelledAnswers:
             is_random=bool(by_lot[sampled].all()),
         )
 
+    @property
+    def usable(self) -> BoolArray:
+        """Which answers have a usable verdict: a label, or a score if the grade is one."""
+        return self.answers.verdicts != UNUSABLE if self.grade == "label" else ~np.isnan(self.answers.scores)
+
     def hidden(self, answers: int | None = None) -> int:
         """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
         visible = len(self.labelled) if answers is None else answers
         return self._hidden if self._hidden > _FEW_HIDDEN * (self._hidden + visible) else 0
+
+    def hidden_sentence(self) -> str:
+        """Return how many answers are hidden from the viewer, and what to do."""
+        return f"{hidden_words(self._hidden, self._hidden + len(self.labelled))}. {HIDDEN_ADVICE}"
 
     def check_nothing_hidden(self, figure: str) -> None:
         """Raise BadInput if a ``figure`` that counts all answers would leave out answers hidden from the viewer."""
@@ -546,6 +555,11 @@ def hidden_words(hidden: int, answers: int) -> str:
 
 
 HIDDEN_ADVICE = "Review them first, or ask somebody who is not assigned to their queue for this figure."
+
+
+def no_share_words(why: str, figure: str = "share of bad answers") -> str:
+    """Return that a figure is not available, and why (with what to do)."""
+    return f"The {figure} is not available: {why}"
 
 
 def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray) -> IntArray:

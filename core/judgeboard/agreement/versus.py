@@ -37,6 +37,7 @@ from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 
 _UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
+_FAR = 20  # a number of so many times the log tells nobody what to do
 _TO_LABEL = 60  # labels that narrow the share on which one of two versions is right to about 13 points
 
 
@@ -357,6 +358,12 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray], logged: int | 
     if made.alone:
         yield f"{in_all}, the share of right verdicts changes by {change}."
         yield "Each label is weighted by the chance that its answer had to get one."
+        more_right = counts.only_second - counts.only_first
+        if (counts.change.value or 0.0) * more_right < 0:
+            yield (
+                "Some labels stand for more answers than others, so the change has another sign than the counts of "
+                "labels."
+            )
         if not made.changes:
             yield "How often each version is right is not known from these labels."
     else:
@@ -391,10 +398,18 @@ def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
         yield "Label answers on which the two differ."
 
 
+def _rounded(count: int) -> int:
+    """Return a count with two digits: 75,543 is 76,000."""
+    return round(count, 2 - len(str(count)))
+
+
 def _too_small_a_log(points: float, needed: int, logged: int) -> Iterator[str]:
     """Yield how many answers a change of so many percentage points needs, and which change the whole log can show."""
     change = counted(round(points), "point") if points >= 0.5 else "less than 1 point"
-    yield f"A change of {change} needs about {counted(needed, 'answer')} (rough)."
+    if needed > _FAR * logged:
+        yield f"A change of {change} needs far more answers than the {logged:,} of your log."
+    else:
+        yield f"A change of {change} needs about {counted(_rounded(needed), 'answer')} (rough)."
     # The error falls with the square root of the number of answers.
     smallest = max(round(points * math.sqrt(needed / logged)), 1)
     if smallest < 100:

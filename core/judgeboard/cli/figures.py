@@ -223,7 +223,8 @@ def trends_command(
     --before and --after, it compares these two windows. Choose them by a known date, for example of a release: if you
     choose them by the figures, p is too small.
     """
-    from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
+    from judgeboard.agreement.corrected_trend import corrected_trend
+    from judgeboard.agreement.window_comparison import compare_windows
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
     from judgeboard.store.judge_versions import get_version
     from judgeboard.trends import trend

@@ -368,7 +368,7 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     if result.slices:
         field = (result.by or "").replace("_", " ")
         yield "h3", f"By {field}"
-        yield from (("quiet", text) for text in _tests_of_slices(result))
+        yield from (("quiet", text) for text in (result.incomparable_sentence, *_tests_of_slices(result)) if text)
         yield slices_table(field.capitalize(), result.slices)
 
 

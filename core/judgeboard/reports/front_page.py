@@ -14,8 +14,9 @@ from judgeboard.stats.estimates import interval, kappa_word, percent, percent_in
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_responses, low_sums
 from judgeboard.store.response_pages import response_facets
+from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted, day_words, some_of
 from judgeboard.trends import Trend, trend
 
@@ -43,24 +44,27 @@ table{font-size:8pt}tr,svg,.figure,.verdict{break-inside:avoid}h2,h3{break-after
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """The log behind a report: its sources, the number of answers, and the trend of low groundedness."""
+    """The log behind a report: its sources, the number of answers, and the trend of low groundedness.
+
+    ``below`` is the share of low groundedness in all judged answers, with and without a time.
+    """
 
     made: date
     sources: tuple[str, ...]
     answers: int
     low: Trend
+    below: Estimate
 
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
     """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
     measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
+    judge = get_version(connection, measured[0].title).id if measured else primary_judge(connection)
+    low = trend(connection, measure="low_share", judge=judge)
+    sums = [] if judge is None or low.threshold is None else low_sums(connection, judge, low.threshold)
+    [below] = share_intervals([round(sum(each.total for each in sums))], [sum(each.n for each in sums)])
     return LogSummary(
-        datetime.now(UTC).date(),
-        response_facets(connection).sources,
-        count_responses(connection),
-        trend(
-            connection, measure="low_share", judge=get_version(connection, measured[0].title).id if measured else None
-        ),
+        datetime.now(UTC).date(), response_facets(connection).sources, count_responses(connection), low, below
     )
 
 
@@ -119,8 +123,7 @@ def verdict(result: AgreementResult) -> str:
 
 def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     """Yield how many answers are poor; then two figures of how far the raters agree, if these are of all answers."""
-    weeks = [estimate for _, estimate in _by_week(log.low)]
-    [low] = share_intervals([sum(map(_hits, weeks))], [sum(each.n for each in weeks)])
+    low = log.below
     if low.value is not None:
         judge = log.low.judge or "the judge"
         words = f"of the judged answers have a groundedness below {log.low.threshold:g}, as {judge} rates them"
@@ -146,10 +149,6 @@ def _paragraph(text: str, kind: str) -> str:
 
 def _escaped(text: str) -> str:
     return escape(text).replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def _hits(share: Estimate) -> int:
-    return round((share.value or 0.0) * share.n)
 
 
 def _by_week(shares: Trend) -> list[tuple[str, Estimate]]:

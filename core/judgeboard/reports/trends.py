@@ -9,12 +9,10 @@ from judgeboard.agreement.corrected_trend import (
     WATCHED_WORDS,
     CorrectedPanel,
     CorrectedTrend,
-    WindowComparison,
-    WindowLine,
     corrected_sentence,
-    window_sentence,
 )
 from judgeboard.agreement.notes import p_words
+from judgeboard.agreement.samples import no_share_words
 from judgeboard.agreement.trend_words import (
     WOULD_HAVE_BEEN_FOUND,
     found_note,
@@ -23,6 +21,7 @@ from judgeboard.agreement.trend_words import (
     source_words,
     trend_sentence,
 )
+from judgeboard.agreement.window_comparison import WindowComparison, WindowLine, window_sentence
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
@@ -72,10 +71,8 @@ def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
         yield note
     for panel in trend.panels:
         if panel.waiting:
-            yield (
-                f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because a stratum "
-                "has no sampled label."
-            )
+            why = "a stratum has no sampled label" if panel.hidden is None else "answers are hidden from you"
+            yield f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because {why}."
     yield from _left_out_lines(trend.left_out)
 
 
@@ -130,7 +127,10 @@ def evidence_words(evidence: float | None) -> str | None:
 
 def windows_lines(comparison: WindowComparison) -> Iterator[str]:
     """Yield a sentence for each query type, and the shares in both windows."""
-    sentences = [window_sentence(line) for line in comparison.lines]
+    known = (line for line in comparison.lines if comparison.hidden is None or line.p is not None)
+    sentences = [window_sentence(line) for line in known]
+    if len(sentences) < len(comparison.lines) and comparison.hidden is not None:
+        yield no_share_words(comparison.hidden)
     yield from sentences
     yield from text_lines(windows_table(comparison))
     if any(WOULD_HAVE_BEEN_FOUND in each for each in sentences):

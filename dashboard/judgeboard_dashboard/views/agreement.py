@@ -383,6 +383,8 @@ def _all_figures(figures: AgreementFigures) -> None:
     of_all, alone = all_and_alone(figures.result)
     if alone:
         caption(f"{in_all_title(figures.result)}:")
+    elif figures.result.is_of_graded:
+        caption(f"{alone_title(figures.result)}:")
     rows = figures_table(of_all)
     table(
         rows,

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence, corrected_trend
-from judgeboard.agreement.trend_words import found_note, missing_words, source_words, trend_sentence
+from judgeboard.agreement.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -77,7 +77,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     """Show the corrected share of bad answers, of all answers and per query type."""
     shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
     if not shown:
-        empty_page("corrected_trends", missing_words("No period has enough sampled labels.", *figures.times))
+        empty_page("corrected_trends", figures.missing_words("No period has enough sampled labels."))
         return
     words = corrected_sentence(figures)
     sentence(words)

@@ -116,8 +116,8 @@ class AgreementFigures:
 
     @property
     def _alone(self) -> str | None:
-        """What a chart below figures of all answers describes."""
-        return f"{alone_title(self.result)}." if self.result.graded else None
+        """What a chart describes, if it is not all answers."""
+        return f"{alone_title(self.result)}." if self.result.is_of_graded else None
 
     def confusion(self) -> None:
         """Show the confusion table, or for groundedness the heat map by tenths."""
@@ -180,6 +180,10 @@ class AgreementFigures:
         if self.result.statistics[lead].value is None:
             instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
             return
+        # A chart would invite the comparison that the sentence forbids.
+        incomparable = self.result.incomparable_sentence
+        if incomparable is not None:
+            instead(incomparable)
         shown = _largest_slices(self.result)
         others = len(self.result.slices) - len(shown) + 1
         slices_figure(
@@ -191,9 +195,9 @@ class AgreementFigures:
                 *(self.rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
             ],
             key=f"slices_{self.page.grade}_{self.by}",
-            as_table=self.as_tables,
+            as_table=self.as_tables or incomparable is not None,
             under=(
-                described_words(self.result.answers, shown) if self.result.graded else None,
+                described_words(self.result.answers, shown) if self.result.is_of_graded else None,
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 _no_line(shown, lead),
                 next((each.text for each in self.page.notes if each.code == "slices"), None),

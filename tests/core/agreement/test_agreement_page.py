@@ -127,6 +127,20 @@ def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
     assert [(each.name, each.n) for each in shown.result.slices] == [("simple", 20), ("sql", 20)]
 
 
+def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> None:
+    version = log.version()
+    judged(log, version, log.answers(20, query_type="simple"), wrong=1)
+    judged(log, version, log.answers(20, query_type="sql"), wrong=9)
+    log.say(version, {each: {"label": GOOD} for each in log.answers(60)})
+    shown = page(log)
+    assert shown.result is not None
+    assert shown.same_answers.weakest == (None,)
+    assert shown.result.is_of_graded
+    assert shown.result.incomparable_sentence == (
+        "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."
+    )
+
+
 def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
     version = log.version()
     for week, wrong in ((0, 0), (1, 5), (3, 10)):
@@ -229,7 +243,7 @@ def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
         log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
     log.review_all(ids[10:], label=GOOD)
     note = text(page(log), "selection")
-    assert note == "50 % of these answers were flagged before people graded them, so they are harder than usual."
+    assert note == "50 % of these answers were reviewed because a rule flagged them, so they are harder than usual."
 
 
 @on_sqlite

@@ -13,18 +13,19 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard import raise_flags
 from judgeboard.agreement.alarms import acknowledge, alarm_sentence, watch
-from judgeboard.agreement.corrected_trend import (
-    compare_windows,
-    corrected_sentence,
-    corrected_trend,
-    window_sentence,
-)
+from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
+from judgeboard.agreement.plans import draw_plan
 from judgeboard.agreement.rates import measure_rate
+from judgeboard.agreement.window_comparison import compare_windows, window_sentence
 from judgeboard.cli.app import run
 from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.reports.trends import corrected_lines, windows_lines
+from judgeboard.reviews.presets import PLANNED
+from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import parse_where
+from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.strata import drawn_answers
@@ -54,6 +55,31 @@ def log(graded_once: Any) -> GradedLog:
 @pytest.fixture
 def risen(log: GradedLog) -> Store:
     return log.store
+
+
+def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4, labelled=0)
+    with store.writing() as connection:
+        lead = store_reviewer(connection, "cli", "lena", Role.LEAD)
+    with store.reading() as connection:
+        plan = draw_plan(connection, RowFilter())
+    create_queue(store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan)
+    seen = Seen(store, lead.id)
+    why = "The share of bad answers is not available: 30 of the 160 answers are hidden from you until you have reviewed"
+    assert measure_rate(seen).sentence.startswith(why)
+    with seen.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+        windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
+    assert corrected_sentence(trend) == measure_rate(seen).sentence
+    told = "\n".join(corrected_lines(trend))
+    assert "random_share" not in told
+    assert "All answers: 4 weeks without a point, because answers are hidden from you." in told
+    first, *others = windows_lines(windows)
+    assert first == measure_rate(seen).sentence
+    assert not any("not available" in line for line in others)
+    with store.reading() as connection:
+        assert "hidden" not in "\n".join(corrected_lines(corrected_trend(connection, now=LATER)))
 
 
 def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> None:

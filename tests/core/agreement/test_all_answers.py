@@ -146,6 +146,17 @@ def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: Grade
     )
 
 
+def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(log: GradedLog) -> None:
+    version = log.version()
+    with_label, with_quality = log.answers(30), log.answers(10)
+    log.say_all(version, with_label, groundedness=0.9, label=GOOD, quality=3)
+    log.say_all(version, with_quality, quality=2)
+    log.review_all(with_label[:20], quality=3)
+    sentence = measure_agreement(log.store, grade="quality").sentence
+    assert sentence.startswith("There is no figure of all 40 answers with a usable verdict yet: ")
+    assert measure_rate(log.store, grade="quality").n_answers == 40
+
+
 def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store, by="judge_version")
     (version,) = result.slices

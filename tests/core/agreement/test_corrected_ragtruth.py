@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import judgeboard
-from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
+from judgeboard.agreement.corrected_trend import corrected_trend
+from judgeboard.agreement.window_comparison import compare_windows
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import change_settings

@@ -814,3 +814,20 @@ def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedL
     assert measure_rate(log.store).value is None, "a drawn answer of the flagged ones waits"
     label(log, picked, picked)
     assert measure_rate(log.store).value is not None
+
+
+def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(40)
+    log.say_all(version, ids[:30], label=GOOD)
+    log.review_all(ids[25:35], label=GOOD)
+    assert "Left out: not judged by this version (10; of these, 5 have a label)." in list(
+        rate_lines(measure_rate(log.store))
+    )
+
+
+def test_a_rate_of_some_days_names_them(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(20, day=3)
+    log.say_all(version, ids, label=GOOD)
+    log.review_all(ids, label=GOOD)
+    sentence = measure_rate(log.store, where=parse_where(["from=1970-01-01"])).sentence
+    assert "of the answers from 1 Jan 1970 are bad" in sentence

@@ -27,6 +27,23 @@ class Tags(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
 
 
+def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: GradedLog) -> None:
+    version = log.version()
+    dated, timeless = [log.answers(10, day=day) for day in (0, 7)], log.answers(20)
+    for ids in dated:
+        log.say_all(version, ids, groundedness=0.2, label=BAD)
+    log.say_all(version, timeless, groundedness=0.9, label=GOOD)
+    log.review_all([each for ids in (*dated, timeless) for each in ids], label=GOOD)
+    results = [measure_agreement(log.store)]
+    with log.store.reading() as connection:
+        page = report_page(results, log_summary(connection, results))
+    figure = (
+        unescape(page).replace("\N{NO-BREAK SPACE}", " ").split("of the judged answers have a groundedness below 0.5")
+    )
+    assert figure[0].endswith("<b>50 %</b><span>")
+    assert "n = 40)" in figure[1].split("</p>", 1)[0]
+
+
 def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
     log = sqlite_log
     version = log.version(HOSTILE)

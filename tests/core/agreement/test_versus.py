@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.agreement.ab import compare_sources
 from judgeboard.agreement.plans import draw_plan
 from judgeboard.agreement.versus import BothJudged, compare_versions
@@ -27,7 +27,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
 from judging_log import address
 from recordings import records
 
@@ -326,6 +326,31 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
 
 
 @on_sqlite
+def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
+    """All labels of one kind of difference, where the new judge is right; a sample of the other kind, which is larger."""
+    first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
+    people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
+    ids = two_judges(log, first, second, people)
+    row = {
+        "query_type": "",
+        "source": "log",
+        "rule": "random_sample",
+        "created_at": NOON,
+        "state": "open",
+        "severity": 0,
+    }
+    with log.store.writing() as connection:
+        connection.execute(
+            insert(FLAG), [row | {"response_id": each, "raise_key": f"{each}", "severity": 0} for each in ids[12:22]]
+        )
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.counts.only_first, result.counts.only_second) == (8, 14)
+    assert (result.counts.change.value or 0) < 0
+    assert "so the change has another sign than the counts of labels." in result.sentence
+
+
+@on_sqlite
 def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log: GradedLog) -> None:
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
@@ -367,6 +392,7 @@ def test_a_log_that_is_too_small_says_what_it_could_show(log: GradedLog) -> None
     assert too_small is not None, sentence
     needed, points = (int(each.replace(",", "")) for each in too_small.groups())
     assert points == pytest.approx(10 * (needed / 100) ** 0.5, abs=0.6)
+    assert len(str(needed).rstrip("0")) <= 2, "a rough number has two digits"
     assert "labels" not in sentence
 
 

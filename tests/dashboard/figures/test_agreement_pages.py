@@ -26,7 +26,10 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     assert "[" in sentence
     assert texts(app, "jb-part")[:3] == ["Where they differ", "By query type", "Calibration"]
     assert "Too few answers with score and grade (n = 54, at least 100 needed)." in texts(app, "jb-instead")
-    assert len(charts(app)) == 3  # confusion, query types, over time
+    assert any(each.startswith("People chose which answers to grade") for each in texts(app, "jb-instead"))
+    assert len(charts(app)) == 2  # confusion, over time
+    captions = texts(app, "jb-cap")
+    assert sum("On the 54 graded answers alone" in each for each in captions) == 3, "both charts and the table say so"
     assert app.selectbox[0].options == ["rag v1", "second v1"]
 
 
