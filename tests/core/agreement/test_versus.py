@@ -327,22 +327,14 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
 
 @on_sqlite
 def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
-    """All labels of one kind of difference, where the new judge is right; a sample of the other kind, which is larger."""
+    """Where the new judge is right, all answers have a label; where it is wrong, a random sample of more answers has."""
     first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
     people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
     ids = two_judges(log, first, second, people)
-    row = {
-        "query_type": "",
-        "source": "log",
-        "rule": "random_sample",
-        "created_at": NOON,
-        "state": "open",
-        "severity": 0,
-    }
+    row = {"query_type": "", "source": "log", "rule": "random_sample", "created_at": NOON, "state": "open"}
+    rows = [row | {"response_id": each, "raise_key": str(each), "severity": 0} for each in ids[12:22]]
     with log.store.writing() as connection:
-        connection.execute(
-            insert(FLAG), [row | {"response_id": each, "raise_key": f"{each}", "severity": 0} for each in ids[12:22]]
-        )
+        connection.execute(insert(FLAG), rows)
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.counts.only_first, result.counts.only_second) == (8, 14)
