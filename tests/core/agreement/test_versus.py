@@ -327,7 +327,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
 
 @on_sqlite
 def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
-    """Where the new judge is right, all answers have a label; where it is wrong, a random sample of more answers has."""
+    """Where the new judge is right, all answers have a label; where it is wrong, a sample of more answers has."""
     first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
     people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
     ids = two_judges(log, first, second, people)
