@@ -12,6 +12,8 @@ from judgeboard.stats.monitor import WindowChange, rate_error, window_change
 from judgeboard.stats.significance import holm
 from judgeboard.text import day_words
 
+_HIDDEN = "answers are hidden from you"
+
 
 @dataclass(frozen=True, slots=True)
 class WindowLine:
@@ -53,6 +55,7 @@ def compare_windows(
         raise BadInput("the second window must begin after the end of the first")
     version = version_of(connection, judge)
     lines, named = [], dated_answers(connection, version)
+    hidden = next((why for each in named.values() for window in (before, after) if (why := each.hidden(*window))), None)
     windows = {name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()}
     comparable = {name for name, both in windows.items() if all(each.rate.value is not None for each in both)}
     for name, both in windows.items():
@@ -61,7 +64,10 @@ def compare_windows(
             errors = [rate_error(each.strata) for each in both]
             effect = named[name].change_effect("bad_share", (before, after), errors)
         change = window_change(*both, effect, tests=max(len(comparable), 1))
-        lines.append(WindowLine(name, both[0].rate, both[1].rate, change, change.p))
+        shares = [
+            replace(each.rate, reason=_HIDDEN) if each.rate.value is None and hidden else each.rate for each in both
+        ]
+        lines.append(WindowLine(name, shares[0], shares[1], change, change.p))
     tested = [line for line in lines if line.p is not None]
     corrected = dict(zip((line.query_type for line in tested), holm([line.p or 0.0 for line in tested]), strict=True))
     return WindowComparison(
@@ -69,9 +75,7 @@ def compare_windows(
         before,
         after,
         tuple(replace(line, p=corrected.get(line.query_type)) for line in lines),
-        next(
-            (why for answers in named.values() for window in (before, after) if (why := answers.hidden(*window))), None
-        ),
+        hidden,
     )
 
 
