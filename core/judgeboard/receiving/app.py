@@ -54,7 +54,7 @@ from judgeboard.receiving.records import (
     langfuse_scores_in,
     langsmith_feedback_in,
     langsmith_records_in,
-    responses_in_body,
+    records_in_body,
     store_records,
     store_score_records,
 )
@@ -177,6 +177,7 @@ class Receiver:
         """Return what can be sent and read."""
         readers = (otlp.traces_in, otlp.logs_in, langsmith_records_in)
         traces, logs, runs = (partial(self._take_spans, read) for read in readers)
+        answers, judgments = (partial(self._take_records, kind) for kind in ("responses", "verdicts"))
         of_langfuse = partial(self._take_scores, langfuse_scores_in)
         of_langsmith = partial(self._take_scores, langsmith_feedback_in)
         return [
@@ -190,7 +191,8 @@ class Receiver:
             ),
             Endpoint("/runs/multipart", "Send runs (LangSmith)", "Runs in parts", runs),
             Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
-            Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses, only_json=True),
+            Endpoint("/api/responses", "Send answers", "An answer or a list", answers, only_json=True),
+            Endpoint("/api/judgments", "Send judgments", "A judgment or a list", judgments, only_json=True),
             Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, only_json=True),
             Endpoint("/feedback", "Send feedback (LangSmith)", "A feedback on a run", of_langsmith),
             *(
@@ -361,10 +363,11 @@ class Receiver:
         with telemetry.span("ingest", {"url.path": request.url.path, "judgeboard.ingest.records": records}):
             return await self._writer.write(write)
 
-    async def _take_responses(self, sender: Sender, request: Request, body: Body) -> Reply:
-        records = await self._decoded(lambda content: responses_in_body(content, sender), body)
+    async def _take_records(self, kind: str, sender: Sender, request: Request, body: Body) -> Reply:
+        """Store the records of a kind of import."""
+        records = await self._decoded(lambda content: records_in_body(content, sender, kind), body)
         write = partial(store_records, records=records, now=datetime.now(UTC))
-        return _json(await self._written(request, len(records.responses), write))
+        return _json(await self._written(request, len(records.items), write))
 
     async def _take_scores(self, read: ReadScores, sender: Sender, request: Request, body: Body) -> Reply:
         records, reply = await self._decoded(lambda content: _scores_in(read, sender, content), body)
