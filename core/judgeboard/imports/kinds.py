@@ -138,12 +138,12 @@ class ImportKind(ABC, Generic[Record]):
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
     only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
     words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
-    the import batch of the records that are stored next, None if they came without a file. ``runs`` has the runs of recorded judges by judge version.
-    With ``of_traces``, the answers are those of traces: a trace is one answer, whichever way and source it came by.
-    ``tool_source`` is the source of the tool whose export is read, if no source was chosen. ``file_answers`` has the
-    answers in the file, by id, to which the records that are stored next belong. ``earlier`` has, by id, the rows of
-    these answers as an earlier import may have stored them. ``aspects_added`` counts the stored verdicts on pairs that
-    got further aspects.
+    the import batch of the records that are stored next, None if they came without a file. ``runs`` has the runs of
+    recorded judges by judge version. With ``of_traces``, the answers are those of traces: a trace is one answer,
+    whichever way and source it came by. ``tool_source`` is the source of the tool whose export is read, if no source
+    was chosen. ``file_answers`` has the answers in the file, by id, to which the records that are stored next belong.
+    ``earlier`` has, by id, the rows of these answers as an earlier import may have stored them. ``aspects_added``
+    counts the stored verdicts on pairs that got further aspects.
     """
 
     columns: ClassVar[ColumnNames]

@@ -125,7 +125,19 @@ def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -
 class SentReview(BaseModel):
     """A review of an answer by a person, about one of ``flag``, ``response`` and ``lease``."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "example": {
+                "reviewer": "ann@example.org",
+                "response": "answer-1",
+                "quality": 1,
+                "note": "The passage names another temperature.",
+                "request_key": "ticket-7",
+            }
+        },
+    )
 
     reviewer: str = Field(description="Name or e-mail address of the person, as on the pages.")
     flag: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision.")

@@ -1,8 +1,8 @@
 """Reads answers, judgments, feedback and scores of other evaluators in requests.
 
-Answers, judgments and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of evaluations
-(OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with it. When the
-trace has an answer, thumbs become its feedback, and other scores a verdict of the evaluator.
+Answers, judgments and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of
+evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with
+it. When the trace has an answer, thumbs become its feedback, and other scores a verdict of the evaluator.
 """
 
 import io
