@@ -297,7 +297,9 @@ class RowOutcomes:
             reason += f": import the {what}s first"
             if candidates:
                 sources = " and ".join(repr(each.source) for each in candidates)
-                reason = f"{external_id!r} is in the sources {sources}: choose one with --source"
+                reason = (
+                    f"{external_id!r} is in the sources {sources}: choose one with --source, or in the field source"
+                )
             self.refuse(index, field_, reason)
         return matches
 

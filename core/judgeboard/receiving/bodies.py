@@ -3,30 +3,33 @@
 Answers, judgments and feedback are read by the importers, which also know other names of the fields.
 """
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-
-def _example(content: dict[str, Any]) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"example": content})
+from pydantic import BaseModel, Field
 
 
-class SentAnswer(BaseModel):
+class RequestBody(BaseModel):
+    """A JSON object that a route takes."""
+
+    example: ClassVar[Mapping[str, Any]]
+
+
+class SentAnswer(RequestBody):
     """An answer with its question. Fields that are not listed are kept in its metadata; the reply names them."""
 
-    model_config = _example(
-        {
-            "external_id": "answer-1",
-            "source": "shop",
-            "query": "At what temperature does nylon melt?",
-            "answer": "Nylon melts at about 250 °C.",
-            "context": ["Slings. Nylon melts at about 250 °C."],
-            "generator_model": "gpt-4o-mini",
-        }
-    )
+    example = {
+        "external_id": "answer-1",
+        "source": "shop",
+        "query": "At what temperature does nylon melt?",
+        "answer": "Nylon melts at about 250 °C.",
+        "context": ["Slings. Nylon melts at about 250 °C."],
+        "generator_model": "gpt-4o-mini",
+    }
 
-    external_id: str | None = Field(None, description="Your id of the answer, also `id` (default: from the content).")
+    external_id: str | None = Field(
+        None, description="Id of the answer at your side, also `id` (default: from the content)."
+    )
     source: str | None = Field(None, description="Name of the assistant (default: that of the key, or `default`).")
     query: str = Field(description="The question, also `question`, `input` or `prompt`.")
     answer: str = Field(description="The answer, also `response` or `output`.")
@@ -47,39 +50,39 @@ class SentAnswer(BaseModel):
     )
 
 
-class SentJudgment(BaseModel):
+class SentJudgment(RequestBody):
     """A judge's verdict on a stored answer: groundedness, quality, a label or scores, or a status without a verdict.
 
     Another verdict of the same judge version on the answer is a newer one. The reply names fields that are not listed;
     they are not stored.
     """
 
-    model_config = _example(
-        {
-            "external_id": "answer-1",
-            "source": "shop",
-            "judge": "my judge",
-            "judge_version": "2026-10",
-            "judge_model": "gpt-4o",
-            "groundedness": 0.4,
-            "quality": 2,
-            "reasoning": "The passages name another temperature.",
-        }
-    )
+    example = {
+        "external_id": "answer-1",
+        "source": "shop",
+        "judge": "my judge",
+        "judge_version": "2026-10",
+        "judge_model": "gpt-4o",
+        "groundedness": 0.4,
+        "quality": 2,
+        "reasoning": "The passages name another temperature.",
+    }
 
     external_id: str = Field(description="Id of the answer, also `response_id`, `trace_id` or `id`.")
     source: str | None = Field(None, description="Source of the answer, if several sources have its id.")
     judge: str = Field(description="Name of the judge. Each name has its own version numbers.")
     judge_version: str | None = Field(None, description="Any text that names the version of the judge.")
     judge_model: str | None = Field(None, description="The model of the judge, a part of its version.")
-    groundedness: float | None = Field(None, ge=0, le=1)
-    quality: float | None = Field(None, description="1 to 4, or a score on `scale`.")
+    groundedness: float | None = Field(None, ge=0, le=1, description="How far the passages support the answer.")
+    quality: float | None = Field(None, description="1 (bad) to 4 (good), or a score on `scale`.")
     label: Literal["grounded", "hallucinated"] | None = Field(None, description="Also true and false, pass and fail …")
     scores: dict[str, Any] | None = Field(
         None, description='Scores by name, on `scale`, or each with its own: `{"tone": {"value": 4, "scale": "1-5"}}`.'
     )
-    scale: str | None = Field(None, description="Scale of `quality` and `scores`, such as 1-5 (default: 1-4).")
-    reasoning: str | None = None
+    scale: str | None = Field(
+        None, description="Scale of `quality` and `scores`, such as 1-5. Without it, quality is 1-4."
+    )
+    reasoning: str | None = Field(None, description="Why the judge decided so.")
     claims: list[dict[str, Any]] | None = Field(
         None,
         description="Statements of the answer: `text`, `status` (supported, unsupported, contradicted), "
@@ -92,13 +95,13 @@ class SentJudgment(BaseModel):
     error: str | None = Field(None, description="The error, if there is no verdict.")
 
 
-class SentFeedback(BaseModel):
+class SentFeedback(RequestBody):
     """Feedback of a user on the answer that one of ``response_id``, ``trace_id`` and ``span_id`` names.
 
     It may come before its answer.
     """
 
-    model_config = _example({"response_id": "answer-1", "source": "shop", "thumbs": "down", "user": "ann"})
+    example = {"response_id": "answer-1", "source": "shop", "thumbs": "down", "user": "ann"}
 
     response_id: str | None = Field(None, description="Id of the answer.")
     trace_id: str | None = Field(None, description="Id of the trace of the answer.")
@@ -115,10 +118,10 @@ class SentFeedback(BaseModel):
 _SCORE: dict[str, Any] = {"traceId": "0af7651916cd43dd8448eb211c80319c", "name": "groundedness", "value": 0.4}
 
 
-class SentScore(BaseModel):
+class SentScore(RequestBody):
     """A score, as the SDKs of Langfuse send it. It becomes a verdict or the feedback of the answer of its trace."""
 
-    model_config = _example(_SCORE)
+    example = _SCORE
 
     traceId: str = Field(description="Id of the trace, 32 hexadecimal digits.")  # noqa: N815 - Langfuse's name
     name: str = Field(description="Name of the score.")
@@ -130,10 +133,10 @@ class SentScore(BaseModel):
     timestamp: str | None = Field(None, description="Time in ISO 8601.")
 
 
-class SentRunFeedback(BaseModel):
+class SentRunFeedback(RequestBody):
     """Feedback on a run, as the SDK of LangSmith sends it. It needs ``run_id`` or ``trace_id``."""
 
-    model_config = _example({"run_id": "0198f2a1-0000-7000-8000-000000000001", "key": "groundedness", "score": 0.4})
+    example = {"run_id": "0198f2a1-0000-7000-8000-000000000001", "key": "groundedness", "score": 0.4}
 
     run_id: str | None = Field(None, description="Id of the run, a UUID.")
     trace_id: str | None = Field(None, description="Id of the trace, a UUID.")
@@ -178,30 +181,30 @@ _SCORE_RECORD = {
 _SERVICE = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
 
 
-class SentSpans(BaseModel):
+class SentSpans(RequestBody):
     """Spans in the JSON of OTLP. As protobuf, send them as application/x-protobuf."""
 
-    model_config = _example({"resourceSpans": [{"resource": _SERVICE, "scopeSpans": [{"spans": [_SPAN]}]}]})
+    example = {"resourceSpans": [{"resource": _SERVICE, "scopeSpans": [{"spans": [_SPAN]}]}]}
 
     resourceSpans: list[dict[str, Any]] = Field(  # noqa: N815 - the name in OTLP
         [], description="Resources, each with `scopeSpans` and their `spans`."
     )
 
 
-class SentLogs(BaseModel):
+class SentLogs(RequestBody):
     """Log records in the JSON of OTLP. As protobuf, send them as application/x-protobuf."""
 
-    model_config = _example({"resourceLogs": [{"resource": _SERVICE, "scopeLogs": [{"logRecords": [_SCORE_RECORD]}]}]})
+    example = {"resourceLogs": [{"resource": _SERVICE, "scopeLogs": [{"logRecords": [_SCORE_RECORD]}]}]}
 
     resourceLogs: list[dict[str, Any]] = Field(  # noqa: N815 - the name in OTLP
         [], description="Resources, each with `scopeLogs` and their `logRecords`."
     )
 
 
-class SentRuns(BaseModel):
+class SentRuns(RequestBody):
     """Runs, as the SDKs of LangSmith send them."""
 
-    model_config = _example({"post": [_RUN]})
+    example = {"post": [_RUN]}
 
     post: list[dict[str, Any]] = Field(
         [], description="New runs: `id`, `trace_id`, `run_type`, `start_time`, `end_time`, `inputs`, `outputs` …"
@@ -209,9 +212,9 @@ class SentRuns(BaseModel):
     patch: list[dict[str, Any]] = Field([], description="Later fields of these runs.")
 
 
-class SentEvents(BaseModel):
+class SentEvents(RequestBody):
     """A batch of events, as the SDKs of Langfuse send it. Events of the type `score-create` are read."""
 
-    model_config = _example({"batch": [{"id": "event-1", "type": "score-create", "body": _SCORE}]})
+    example = {"batch": [{"id": "event-1", "type": "score-create", "body": _SCORE}]}
 
     batch: list[dict[str, Any]] = Field(description="Events, each with `id`, `type` and `body`.")

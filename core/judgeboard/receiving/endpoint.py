@@ -8,10 +8,10 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response as Reply
 
+from judgeboard.receiving.bodies import RequestBody
 from judgeboard.receiving.keys import INGEST, Sender
 from judgeboard.receiving.limits import Body, Refused
 from judgeboard.traces import otlp
@@ -57,7 +57,7 @@ class Endpoint(NamedTuple):
     method: str = "POST"
     scope: str = INGEST
     parameters: Mapping[str, str] = MappingProxyType({})
-    body: type[BaseModel] | None = None
+    body: type[RequestBody] | None = None
     listed: bool = False
     other_type: str | None = None
     only_json: bool = False
@@ -84,10 +84,9 @@ class Endpoint(NamedTuple):
         }
         if self.body is not None:
             schema = self.body.model_json_schema()
-            example = schema.pop("example")
             if self.listed:
                 schema = {"oneOf": [schema, {"type": "array", "items": schema}]}
-            content: dict[str, Any] = {otlp.JSON: {"schema": schema, "example": example}}
+            content: dict[str, Any] = {otlp.JSON: {"schema": schema, "example": self.body.example}}
             if self.other_type is not None:
                 content[self.other_type] = {"schema": _OTHER_TYPES[self.other_type]}
             operation["requestBody"] = {"required": True, "content": content}
@@ -101,14 +100,25 @@ class Endpoint(NamedTuple):
         required = schema.get("required", ())
         rows = "".join(
             f"<tr><td><code>{name}</code><td>{html.escape(_type_words(field))}"
-            f"<td>{'required' if name in required else ''}<td>{html.escape(field.get('description', ''))}"
+            f"<td>{'required' if name in required else ''}<td>{_in_html(field.get('description', ''))}"
             for name, field in schema["properties"].items()
         )
-        example = html.escape(json.dumps(schema["example"], ensure_ascii=False, indent=2))
+        example = html.escape(json.dumps(self.body.example, ensure_ascii=False, indent=2))
         return (
-            f"<h2><code>{self.method} {self.path}</code></h2><p>{html.escape(' '.join(schema['description'].split()))}"
-            f"<table>{rows}</table><pre>{example}</pre>"
+            f"<h2 id={self.body.__name__}><code>{self.method} {self.path}</code></h2>"
+            f"<p>{_in_html(schema['description'])}<table>{rows}</table><pre>{example}</pre>"
         )
+
+    @property
+    def title(self) -> str:
+        """The method and path in HTML, with a link to its fields."""
+        title = f"<code>{self.method} {self.path}</code>"
+        return title if self.body is None else f"<a href=#{self.body.__name__}>{title}</a>"
+
+
+def _in_html(text: str) -> str:
+    """Return a description with its names as code."""
+    return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(text))
 
 
 def _type_words(field: Mapping[str, Any]) -> str:
@@ -117,6 +127,7 @@ def _type_words(field: Mapping[str, Any]) -> str:
     return " or ".join(dict.fromkeys(map(_one_type, options))) or "any"
 
 
+_MOST_SHOWN = 1_000_000  # the limit of an id says nothing
 _TYPES = {"string": "text", "array": "list", "boolean": "true or false"}
 
 
@@ -124,8 +135,9 @@ def _one_type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     name = str(schema.get("type", "any"))
-    limits = [f"{schema[key]:g}" for key in ("minimum", "maximum") if key in schema]
-    return _TYPES.get(name, name) + (f", {' to '.join(limits)}" if len(limits) > 1 else "")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    limits = "" if low is None or high is None or high > _MOST_SHOWN else f", {low:g} to {high:g}"
+    return _TYPES.get(name, name) + limits
 
 
 def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
@@ -139,17 +151,15 @@ def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
 
 _STYLE = (
     ":root { color-scheme: light dark; font-family: sans-serif } "
-    "td { padding: 0.1em 1em 0.1em 0; vertical-align: top; overflow-wrap: anywhere } pre { overflow: auto }"
+    "td { padding: 0.1em 1em 0.1em 0; vertical-align: top } td:first-child { white-space: nowrap } "
+    "pre { overflow: auto }"
 )
 
 
 def documentation(endpoints: Iterable[Endpoint]) -> str:
     """Return the page for people: the paths, the fields of their bodies, and the statuses."""
     known = list(endpoints)
-    paths = "".join(
-        f"<tr><td><code>{each.method} {each.path}</code><td>{each.summary}<td>{each.request}<td>{each.scope}"
-        for each in known
-    )
+    paths = "".join(f"<tr><td>{each.title}<td>{each.summary}<td>{each.request}<td>{each.scope}" for each in known)
     bodies = {each.body: each.described_for_people() for each in reversed(known)}  # a body has one section
     sections = "".join(reversed(bodies.values()))
     statuses = "".join(f"<tr><td>{status}<td>{words}" for status, words in STATUSES.items())
