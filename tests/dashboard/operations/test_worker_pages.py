@@ -29,7 +29,7 @@ def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: O
     assert f"answer from span {Sent(1).span_id}" in rows[Sent(1).trace_id][3]
     assert rows[Sent(2).trace_id][1] == "no answer"
     assert rows[Sent(2).trace_id][3]
-    page.toggle(key="sources_unused").set_value(True).run()
+    page.toggle(key="unused").set_value(True).run()
     assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
 
 
