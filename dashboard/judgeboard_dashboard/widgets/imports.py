@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any, BinaryIO
 
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
+from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES, IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.proposals import propose
 from judgeboard.imports.questions import Question, UnclearFile
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
@@ -257,6 +259,22 @@ def not_read_words(summary: ImportSummary) -> str:
         likely = " and ".join(f"{theirs} may be the {field_words(ours)}" for theirs, ours in summary.likely.items())
         words += f" {likely}. To read this, choose it under Other columns."
     return words
+
+
+def unread_keys(columns: Sequence[ColumnUse]) -> list[ColumnUse]:
+    """Return the keys that are not read, if keys of messages are among them; otherwise nothing."""
+    unread = [use for use in columns if use.ours is None and use.theirs is not None]
+    return unread if any(str(use.theirs).startswith(IN_MESSAGES) for use in unread) else []
+
+
+def likely_keys(kind: str, columns: Sequence[ColumnUse]) -> dict[str, str | None]:
+    """Return the fields that a key of a message can be and that have none yet, each with its likely key if any."""
+    free = [ours for ours in FIELDS_OF_MESSAGES if any(use.ours == ours and use.theirs is None for use in columns)]
+    names = {str(use.theirs).removeprefix(IN_MESSAGES): use for use in unread_keys(columns)}
+    examples = {name: [use.example] for name, use in names.items()}
+    proposed = propose(kind_class(kind).columns, (), free, examples)
+    likely = {ours: names[name].theirs for name, ours in proposed.items()}
+    return {ours: likely.get(ours) for ours in sorted(free, key=lambda ours: ours not in likely)}
 
 
 def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
