@@ -29,6 +29,8 @@ from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
     RejectedRows,
+    chosen_twice,
+    column_boxes,
     columns_table,
     done_lead,
     dry_details,
@@ -266,31 +268,12 @@ def _column_boxes(choice: Choice, question: Question) -> dict[str, str | None]:
     free = (use for use in question.columns if use.ours is None or use.ours in question.missing)
     names = [use.theirs for use in free if use.theirs is not None and not isinstance(use.example, dict)]
     names += nested_names(question.rows[0])
-    return _boxes(
+    return column_boxes(
         f"import_ask_{choice.file_id}_{choice.kind}",
         {ours: likely.get(ours) for ours in (*question.missing, *likely)},
         names,
         "no column",
     )
-
-
-def _boxes(key: str, chosen: Mapping[str, str | None], names: Sequence[str], placeholder: str) -> dict[str, str | None]:
-    """Show a box with ``names`` for each field in ``chosen``, which has the first choice; return the choices."""
-    for ours, theirs in chosen.items():
-        # Unlike an index, it leaves the box with a way to clear it.
-        st.session_state.setdefault(f"{key}_{ours}", theirs)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        return {
-            ours: st.selectbox(
-                f"{capital(field_words(ours) or ours)} is in",
-                names,
-                index=None,
-                placeholder=placeholder,
-                key=f"{key}_{ours}",
-                width=230,
-            )
-            for ours in chosen
-        }
 
 
 def _ask_keys(trial: Imported) -> None:
@@ -303,11 +286,11 @@ def _ask_keys(trial: Imported) -> None:
     names = [str(use.theirs) for use in unread_keys(trial.unmapped)]
     with st.form("import_keys"):
         caption("These keys are not read yet: choose the field that a key has, then press Use these keys.")
-        columns = _boxes(f"import_key_{file_id}_{kind}", chosen, names, "no key")
+        columns = column_boxes(f"import_key_{file_id}_{kind}", chosen, names, "no key")
         pressed = st.form_submit_button("Use these keys")
     if not pressed:
         return
-    if (twice := _chosen_twice(columns)) is not None:
+    if (twice := chosen_twice(columns)) is not None:
         problem(twice)
         return
     answers.clear()
@@ -315,15 +298,9 @@ def _ask_keys(trial: Imported) -> None:
     st.rerun()
 
 
-def _chosen_twice(columns: Mapping[str, str | None]) -> str | None:
-    chosen = [theirs for theirs in columns.values() if theirs is not None]
-    twice = next((theirs for theirs in chosen if chosen.count(theirs) > 1), None)
-    return None if twice is None else f"{twice} is chosen for two fields. Keep one."
-
-
 def _why_open(question: Question, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
     """Return what is still to be chosen, or chosen twice; None if the question is answered."""
-    if (twice := _chosen_twice(columns)) is not None:
+    if (twice := chosen_twice(columns)) is not None:
         return twice
     if absent := next((ours for ours in question.missing if columns.get(ours) is None), None):
         return f"Choose the column of the {field_words(absent)}."

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from typing import Any, BinaryIO
 
+import streamlit as st
+
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
 from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES, IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse
@@ -317,6 +319,34 @@ def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
 def field_words(field: str | None) -> str | None:
     """Return the name of a field on a page."""
     return None if field is None else WORDS.get(field, field.replace("_", " "))
+
+
+def column_boxes(
+    key: str, chosen: Mapping[str, str | None], names: Sequence[str], placeholder: str
+) -> dict[str, str | None]:
+    """Show a box with ``names`` for each field in ``chosen``, which has the first choice; return the choices."""
+    for ours, theirs in chosen.items():
+        # Unlike an index, it leaves the box with a way to clear it.
+        st.session_state.setdefault(f"{key}_{ours}", theirs)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        return {
+            ours: st.selectbox(
+                f"{capital(field_words(ours) or ours)} is in",
+                names,
+                index=None,
+                placeholder=placeholder,
+                key=f"{key}_{ours}",
+                width=230,
+            )
+            for ours in chosen
+        }
+
+
+def chosen_twice(columns: Mapping[str, str | None]) -> str | None:
+    """Return that a column is chosen for two fields; None if none is."""
+    chosen = [theirs for theirs in columns.values() if theirs is not None]
+    twice = next((theirs for theirs in chosen if chosen.count(theirs) > 1), None)
+    return None if twice is None else f"{twice} is chosen for two fields. Keep one."
 
 
 def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:
