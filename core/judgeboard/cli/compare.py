@@ -374,12 +374,15 @@ def _written(pairs: list[dict[str, Any]], chosen: dict[str, Any]) -> list[dict[s
 
     concurrency, max_cost = chosen["concurrency"], chosen["max_cost"]
     generator = chosen_generator(chosen, {})
-    click.echo(estimate_candidates(pairs, generator).sentence, err=True)
-    if not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
+    asks_model = generator.endpoint.host is not None
+    if asks_model:
+        click.echo(estimate_candidates(pairs, generator).sentence, err=True)
+    if asks_model and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
     with run_options(concurrency, max_cost) as how:
         written = write_candidates(pairs, generator, **how)
-    click.echo(f"{counted(written.calls, 'call')}, cost {money(written.cost_micro)}", err=True)
+    cost = f"cost {money(written.cost_micro)}" if asks_model else "all from recorded answers"
+    click.echo(f"{counted(written.calls, 'call')}, {cost}", err=True)
     if written.stopped is not None:
         click.echo(f"stopped: {written.stopped}", err=True)
     for reason, times in written.left_out.most_common():

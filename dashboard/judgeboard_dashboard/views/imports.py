@@ -285,7 +285,7 @@ def _ask_keys(trial: Imported) -> None:
     chosen = {ours: mapped.get(ours) for ours in likely} if mapped else likely
     names = [str(use.theirs) for use in unread_keys(trial.unmapped)]
     with st.form("import_keys"):
-        caption("These keys are not read yet: choose the field that a key has, then press Use these keys.")
+        caption("Keys that are not read can be fields. Choose the key of a field, then press Use these keys.")
         columns = column_boxes(f"import_key_{file_id}_{kind}", chosen, names, "no key")
         pressed = st.form_submit_button("Use these keys")
     if not pressed:

@@ -242,7 +242,9 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     recorded = ["--generator", "gpt-4o-mini", "--generator-replies", str(replies)]
     assert run([*command, *recorded]) == 0
     assert json.loads(pairs.read_text()) == made[0]
-    assert "4 pairs left out: a call without an answer" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "4 pairs left out: a call without an answer" in err
+    assert "cost" not in err, "recorded answers cost nothing"
     assert run(["import", str(pairs), "--kind", "pairs", "--db", str(tmp_path / "x.db")]) == 0
     assert run([*command]) == 2
     assert "--concurrency needs --generator" in capsys.readouterr().err
