@@ -334,7 +334,7 @@ def _key(field: str) -> str:
     return f"ask_{field}"  # distinct from the fields of the filter row
 
 
-def _destination(spec: dict[str, Any]) -> JobAddress | None:
+def destination(spec: dict[str, Any]) -> JobAddress | None:
     """Return where a job sends answers; show the reason if that is not known."""
     try:
         return job_address(seen(), spec)
@@ -345,31 +345,30 @@ def _destination(spec: dict[str, Any]) -> JobAddress | None:
     return None
 
 
-def _show_destination(address: JobAddress, calls: int) -> bool:
-    """Show the host and the provider that get the answers; return whether the job may start.
+def show_destination(address: JobAddress, subject: str) -> bool:
+    """Show the host and the provider that get the ``subject`` ("15 answers"); return whether it may be sent.
 
-    If it is another host than before, the person must agree. The field belongs to these hosts and this number: after a
+    If it is another host than before, the person must agree. The field belongs to these hosts and this subject: after a
     change of either, the person is asked again.
     """
-    if address.host is None or not calls:
+    if address.host is None:
         return True
-    subject = count(calls, "answer")
     if address.before is None:
         show(tag("div", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider}).", cls="jb-cap"))
         return True
     hosts = f"Another host than before. Before: {address.before}. Now: {address.host} ({address.provider})."
     show(tag("div", hosts, cls="jb-note"))
-    return st.checkbox(f"Send {subject} to {address.host}", key=f"other_host_{address.before}_{address.host}_{calls}")
+    return st.checkbox(f"Send {subject} to {address.host}", key=f"other_host_{address.before}_{address.host}_{subject}")
 
 
 def job_button(
     label: str, estimate: CallEstimate, *, key: str, spec: dict[str, Any], where: RowFilter, mode: str
 ) -> None:
     """Show a button that starts a job; after a press, open the page of the job."""
-    address = _destination(spec)
+    address = destination(spec)
     if address is None:
         return
-    agreed = _show_destination(address, estimate.calls)
+    agreed = not estimate.calls or show_destination(address, count(estimate.calls, "answer"))
     reviewer = ask_reviewer("Your name is stored with the job.")
     if reviewer is None or not st.button(
         label, key=key, type="primary", icon=":material/restart_alt:", wrap=False, disabled=not agreed
@@ -411,10 +410,10 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     show(tag("div", details(estimate), cls="jb-cap"))
     if warning := selection_warning(seen(), estimate.model, selected.where):
         show(tag("div", warning, cls="jb-cap"))
-    address = _destination(judge.spec)
+    address = destination(judge.spec)
     if address is None:
         return place
-    agreed = _show_destination(address, estimate.calls)
+    agreed = not estimate.calls or show_destination(address, count(estimate.calls, "answer"))
     buttons = st.container()  # above the name field, which disappears after the name is entered
     reviewer = ask_reviewer("Your name is stored with the job.")
     with buttons:
