@@ -17,7 +17,7 @@ from judgeboard.cli.asking import (
     run_options,
     warned,
 )
-from judgeboard.text import counted, money, shortened
+from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
@@ -175,7 +175,7 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
     counts = counted(result.total_cases, "case")
     counts += f" = {result.measured:,} measured + {result.unmeasured:,} without a score"
-    yield f"{counts}; cost {money(result.account.cost_micro)}"
+    yield f"{counts}; cost {result.account.cost_words}"
     average, rate = result.average_score.value, result.pass_rate.value
     if average is not None and rate is not None:
         passing = f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"

@@ -12,7 +12,7 @@ from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.endpoint import PROVIDERS, price_of
+from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.addresses import (
@@ -63,7 +63,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted
+from judgeboard.text import OWN_ENDPOINT_COST, counted, money
 
 _PARAMS = ("max_output", "domain", "claims")
 _NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
@@ -139,9 +139,9 @@ def _version(judge: dict[str, Any]) -> JudgeVersion:
 class CallEstimate:
     """The estimate for a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
 
-    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge. If the job would continue
-    an unfinished run, ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for
-    example "rag v3"; None for a new judge version.
+    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or an own endpoint. If the
+    job would continue an unfinished run, ``continues`` is its id and ``calls`` counts only the remaining calls.
+    ``version_title`` is for example "rag v3"; None for a new judge version.
     """
 
     calls: int
@@ -153,12 +153,20 @@ class CallEstimate:
     continues: int | None = None
     version_title: str | None = None
 
+    @property
+    def cost_words(self) -> str | None:
+        """The estimated cost of a model's calls in words; None if it is not known yet."""
+        if self.cost_micro is None:
+            return None
+        return OWN_ENDPOINT_COST if self.cost_micro == 0 else f"about {money(self.cost_micro)}"
+
 
 def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
 ) -> CallEstimate:
     """Estimate a job from its current selection and the latest judgments of the same kind of judge and model."""
-    version = _version(judge)
+    described = make_described(judge)
+    version, address = described.version, described.address
     with store.reading() as connection:
         stored = find_version(connection, fingerprint(version))
         if stored is not None:
@@ -170,8 +178,8 @@ def estimate_calls(
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
-    price = price_of(version.model, load_settings().prices)
-    tokens = cost = None
+    price = price_of(version.model, load_settings().prices, None if address is None else address.host)
+    tokens, cost = None, 0 if price == FREE else None
     if prompt_tokens is not None and completion_tokens is not None:
         tokens = prompt_tokens + completion_tokens
         if price is not None:

@@ -24,7 +24,7 @@ from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.runs import AskMode
-from judgeboard.text import money, shortened
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, problem, reading, seen, store
@@ -146,7 +146,8 @@ def lead(estimate: CallEstimate) -> str:
         return f"{count(estimate.calls, 'answer')}, offline: no cost{f', about {took}' if took else ''}."
     calls = count(estimate.calls, "call")
     if estimate.cost_micro is not None:
-        return f"{calls}, about {money(estimate.cost_micro)}{f' and {took}' if took else ''}."
+        also = f" and {took}" if estimate.cost_micro else f", about {took}"
+        return f"{calls}, {estimate.cost_words}{also if took else ''}."
     time = f", about {took}" if took else ""
     if not estimate.priced:
         return f"{calls}{time}, cost unknown: there is no price for {estimate.model}."
