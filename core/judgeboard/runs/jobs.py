@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -29,6 +29,7 @@ from judgeboard.settings import load_settings, provider_key
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.health import unasked_generators
 from judgeboard.store.jobs import (
     StoredJob,
     get_job,
@@ -172,9 +173,10 @@ def estimate_calls(
         if stored is not None:
             refuse_retired(connection, stored)
         title = None if stored is None else stored.title
-        calls, unfinished = _calls_left(connection, stored, where or RowFilter(), mode)
+        left = _left_to_judge(connection, stored, where or RowFilter(), mode)
+        calls = count_unasked(connection, *left)
         prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
-    continues = None if unfinished is None else unfinished.id
+    continues = left.run_id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
@@ -187,16 +189,31 @@ def estimate_calls(
     return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
 
 
-def _calls_left(
-    connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str
-) -> tuple[int, StoredRun | None]:
-    """Return how many calls a job would make, and the unfinished run that it would continue."""
+def generators_to_judge(
+    store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all"
+) -> dict[str | None, int]:
+    """Return the number of answers that a job would judge, by generator model (None: unknown)."""
+    version = _version(judge)
+    with store.reading() as connection:
+        stored = find_version(connection, fingerprint(version))
+        return unasked_generators(connection, *_left_to_judge(connection, stored, where or RowFilter(), mode))
+
+
+class _LeftToJudge(NamedTuple):
+    """What a job would judge: the version's id (0: new), the answers, and the unfinished run that it would continue."""
+
+    version_id: int
+    selection: Selection
+    run_id: int | None
+
+
+def _left_to_judge(connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str) -> _LeftToJudge:
     version_id = 0 if version is None else version.id
     selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
     unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
     if unfinished is not None and unfinished.selection is not None:
-        return count_unasked(connection, version_id, unfinished.selection, unfinished.id), unfinished
-    return count_unasked(connection, version_id, selection), unfinished
+        return _LeftToJudge(version_id, unfinished.selection, unfinished.id)
+    return _LeftToJudge(version_id, selection, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,8 +468,8 @@ def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> Store
 def _check_confirmed(connection: Connection, job: StoredJob, confirmed_host: str | None) -> None:
     def answers() -> str:
         version = find_version(connection, fingerprint(_version(job.judge)))
-        calls, _ = _calls_left(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
-        return counted(calls, "answer")
+        left = _left_to_judge(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
+        return counted(count_unasked(connection, *left), "answer")
 
     check_address(connection, job.judge, answers, confirmed_host)
 

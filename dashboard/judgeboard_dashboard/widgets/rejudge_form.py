@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 
 from judgeboard.errors import AddressUnknown, JudgeboardError
-from judgeboard.health.family import selection_warning
+from judgeboard.health.family import family_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
@@ -16,6 +16,7 @@ from judgeboard.runs.jobs import (
     JobAddress,
     JobProgress,
     estimate_calls,
+    generators_to_judge,
     job_address,
     request_rejudge,
     usable_versions,
@@ -410,7 +411,10 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         return place
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
-    if warning := selection_warning(seen(), estimate.model, selected.where):
+    judged: dict[str | None, int] = {}
+    if estimate.model is not None:
+        judged = generators_to_judge(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)
+    if warning := family_warning(estimate.model, judged):
         show(tag("div", warning, cls="jb-cap"))
     address = _destination(judge.spec)
     if address is None:

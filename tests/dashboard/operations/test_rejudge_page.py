@@ -173,6 +173,17 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_before_the_start(
     assert "judges its own family" not in markup(page)
 
 
+def test_the_warning_of_one_family_counts_the_answers_that_are_judged(
+    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
+) -> None:
+    store_answers(sqlite_store, 3, generator_model="gpt-4o")
+    judge_pending(sqlite_store, make_judge(**rag(endpoint)), where=RowFilter(text="number-"), limit=2)
+    page = open_page("rejudge", text="number-", rows="match")
+    assert "judges its own family: 100 % of 3 answers." in markup(page)
+    page = open_page("rejudge", text="number-", rows="plain")
+    assert "judges its own family: 100 % of 1 answer." in markup(page)
+
+
 def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
 ) -> None:
