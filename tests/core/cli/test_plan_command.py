@@ -2,12 +2,13 @@
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from graded_log import GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
 from judgeboard.store.tables import RESPONSE
@@ -129,6 +130,20 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
         "Nothing matches"
         in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
     )
+
+
+def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed) -> None:
+    log = GradedLog(case.store)
+    with case.store.reading() as connection:
+        ids = connection.execute(select(RESPONSE.c.id).order_by(RESPONSE.c.id)).scalars().all()
+    # The versions differ on 40 answers of QA and on 80 legal ones.
+    log.say_all(log.version("other"), ids[:120], label=GOOD)
+    log.say_all(log.version("other"), ids[120:], label=BAD)
+    judges = ["--judge-version", "rag", "--judge-version", "other"]
+    plan = typed("plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").out
+    (printed,) = re.findall(r"`judgeboard (queue create judges .*)`", plan)
+    made = typed(*shlex.split(printed.partition(" --db ")[0]), "--json")
+    assert made["items"] == 80, "the queue draws from the planned answers only"
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
