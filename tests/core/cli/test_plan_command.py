@@ -11,7 +11,7 @@ from sqlalchemy import select
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
 
@@ -142,8 +142,11 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     judges = ["--judge-version", "rag", "--judge-version", "other"]
     plan = typed("plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").out
     (printed,) = re.findall(r"`judgeboard (queue create judges .*)`", plan)
-    made = typed(*shlex.split(printed.partition(" --db ")[0]), "--json")
-    assert made["items"] == 80, "the queue draws from the planned answers only"
+    typed(*shlex.split(printed.partition(" --db ")[0]))
+    drawn = select(RESPONSE.c.query_type).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
+    with case.store.reading() as connection:
+        types = connection.execute(drawn).scalars().all()
+    assert types == ["legal"] * 80, "the queue draws from the planned answers only"
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
