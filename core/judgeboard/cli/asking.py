@@ -318,7 +318,7 @@ def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield lines with the calls of a run by status, their cost, and the reason if the run stopped early."""
     line = f"{head}: {account.words()}"
     line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
-    yield line + (f"; cost {money(account.cost_micro)}" if account.run_id else "")
+    yield line + (f"; cost {account.cost_words}" if account.run_id else "")
     yield from stopped_lines(account)
 
 

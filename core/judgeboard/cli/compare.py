@@ -31,7 +31,7 @@ from judgeboard.cli.asking import (
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, money
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.domain import Estimate
@@ -151,8 +151,7 @@ def comparison_lines(report: "PairReport") -> Iterator[str]:
     account = report.account
     yield report_sentence(report)
     if account.run_id is not None:
-        cost = money(account.cost_micro)
-        yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost}"
+        yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {account.cost_words}"
     yield from stopped_lines(account)
     for group in report.groups:
         yield from group_lines(group)

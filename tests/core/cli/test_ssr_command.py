@@ -92,7 +92,7 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
     with RecordingEndpoint(Solver()) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--conditions", "c")
         assert run([*command, "--limit", "2"]) == 0
-        assert "2 items, 14 calls; cost unknown: no price for scripted" in capsys.readouterr().err
+        assert "2 items, 14 calls; cost $ 0 (own endpoint)" in capsys.readouterr().err
         assert run(command) == 0
         assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
         assert len(endpoint.requests) == 21

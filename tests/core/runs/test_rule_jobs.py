@@ -407,8 +407,7 @@ def test_a_rule_that_cannot_work_is_refused(sqlite_log: Store, options: dict[str
     add(sqlite_log, "taken")
     with pytest.raises(BadInput, match=error):
         add(sqlite_log, **{"name": "live"} | options)
+    remote = {"kind": "rag", "model": "no-such-model", "base_url": "https://models.example.org/v1"}
     with pytest.raises(UnknownPrice):
-        add(
-            sqlite_log, judge={"kind": "rag", "model": "no-such-model", "base_url": "http://localhost:1/v1"}, max_cost=1
-        )
+        add(sqlite_log, judge=remote, max_cost=1)
     assert len(rule_progress(sqlite_log)) == 1
