@@ -31,7 +31,7 @@ from judgeboard.cli.asking import (
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
+from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Estimate

@@ -204,8 +204,9 @@ def test_a_running_rule_goes_on_with_another_model(sqlite_log: Store, endpoint: 
 
 def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
     add(sqlite_log, judge=rag(endpoint), max_cost=1.0)
+    remote = rag(endpoint) | {"base_url": "https://judge.example/v1"}
     with pytest.raises(UnknownPrice):
-        set_judge(sqlite_log, "live", judge=with_model(rag(endpoint), "no-price"), actor="Ben")
+        set_judge(sqlite_log, "live", judge=with_model(remote, "no-price"), actor="Ben")
     assert not progress(sqlite_log).earlier
 
 
