@@ -18,11 +18,11 @@ from judgeboard.people.permissions import Action, may
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.label_schemas import schema_by_id
-from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, whole_review
+from judgeboard.store.own_reviews import WholeReview, move_drafts, read_draft, save_draft, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import name_is_suggested, numbered, reading
+from judgeboard_dashboard.session import numbered, reading, replaced_reviewer
 from judgeboard_dashboard.widgets.navigation import Rows, as_id
 
 EDIT = "edit"
@@ -240,7 +240,7 @@ class ReviewSession:
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
     again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.
-    ``drafter`` is the id of the person whose drafts these are, and whether their name was only suggested.
+    ``drafter`` is the id of the person whose drafts these are.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -264,7 +264,7 @@ class ReviewSession:
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     again: dict[int, AgainJob] = field(default_factory=dict)
     names_reviewer: bool = False
-    drafter: tuple[int, bool] | None = None
+    drafter: int | None = None
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
@@ -461,13 +461,14 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
 
 def _follow_name(session: ReviewSession, store: Store, reviewer: Reviewer, writer: DraftWriter) -> None:
     """After a change of the name: drafts under a suggested name go along, those of a person stay theirs."""
-    before, session.drafter = session.drafter, (reviewer.id, name_is_suggested())
-    if before is None or before[0] == reviewer.id:
+    before, session.drafter = session.drafter, reviewer.id
+    replaced = replaced_reviewer()
+    if replaced is not None and replaced.id != reviewer.id:
+        writer.flush()
+        with store.writing() as connection:
+            move_drafts(connection, replaced.id, reviewer.id)
+    elif before is None or before == reviewer.id:
         return
-    drafter, only_suggested = before
-    if only_suggested:
-        for subject in session.kept:
-            writer.put(store, drafter, subject, {})
     else:
         session.drafts.clear()
     session.kept.clear()

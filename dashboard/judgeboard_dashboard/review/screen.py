@@ -135,6 +135,7 @@ def head_line(
                 tag("span", *rest, cls="jb-rest"),
                 cls="jb-head",
                 data_name=reviewer_name() or None,
+                data_suggested=reviewer_name() if name_is_suggested() else None,
                 data_row=actions.row,
                 data_done=str(keys.done),
                 data_returned=" ".join(map(str, keys.returned)),
