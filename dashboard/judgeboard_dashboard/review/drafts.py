@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from threading import Lock, Thread
@@ -265,6 +265,7 @@ class ReviewSession:
     again: dict[int, AgainJob] = field(default_factory=dict)
     names_reviewer: bool = False
     drafter: int | None = None
+    _first_flags: tuple[int, frozenset[int]] | None = None
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
@@ -287,6 +288,12 @@ class ReviewSession:
         """Refill the fields on the screen from the draft, except the note."""
         self._fills += 1
         draft.shown = self._fills
+
+    def new_flags(self, response_id: int, flag_ids: Collection[int]) -> frozenset[int]:
+        """Return which flags of an answer, in any state, were raised while the answer is on the screen."""
+        if self._first_flags is None or self._first_flags[0] != response_id:
+            self._first_flags = response_id, frozenset(flag_ids)
+        return frozenset(flag_ids) - self._first_flags[1]
 
     def comment(self, response_id: int) -> CommentDraft:
         """Return the comment being written on a response."""

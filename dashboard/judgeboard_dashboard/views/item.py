@@ -236,6 +236,7 @@ def _draw_item(
             limits.cuts.of(item.query_type),
             rubric,
             flag_id=open_flag,
+            new_flags=session.new_flags(item.response_id, [flag.id for flag in item.flags]),
             keys=keys_block(ITEM_KEYS) if session.keys_shown else None,
             comments=comments_block(comments),
         ),
