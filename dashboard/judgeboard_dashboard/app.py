@@ -6,8 +6,9 @@ import streamlit as st
 
 from judgeboard.traces import telemetry
 from judgeboard_dashboard.gate import let_in, may_open
+from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
-from judgeboard_dashboard.session import current_query, name_is_suggested, reviewer_name
+from judgeboard_dashboard.session import caught, current_query, name_is_suggested, reviewer_name
 from judgeboard_dashboard.theme import dress, follow_theme
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
@@ -106,6 +107,8 @@ if __name__ == "__main__":
         follow_theme()
         if chosen.url_path != "item":
             release_leases()
+        with caught():
+            follow_new_name()
         command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
         notification_bell()
         with telemetry.span(f"page {chosen.title}", {}):

@@ -134,9 +134,9 @@ def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
     page = open_page("queue", reviewer="")
     page.button(key="queue_who").click().run()
     page.text_input(key="who_name").set_value("Ida").run()
+    assert kept(queues) == {"Ida": {"quality": 3}}
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
-    assert kept(queues) == {"Ida": {"quality": 3}}
 
 
 def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page) -> None:

@@ -22,7 +22,14 @@ from judgeboard.store.own_reviews import WholeReview, move_drafts, read_draft, s
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import numbered, reading, replaced_reviewer
+from judgeboard_dashboard.session import (
+    current_reviewer,
+    numbered,
+    reading,
+    replaced_reviewer,
+    reviewer_name,
+    store,
+)
 from judgeboard_dashboard.widgets.navigation import Rows, as_id
 
 EDIT = "edit"
@@ -454,7 +461,10 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if reviewer is None or session.editing is not None or not may(reviewer, Action.REVIEW):
         return
     writer = draft_writer()
-    _follow_name(session, store, reviewer, writer)
+    if session.drafter not in {None, reviewer.id}:  # another person; drafts that go along are stored
+        session.drafts.clear()
+        session.kept.clear()
+    session.drafter = reviewer.id
     if subject not in session.drafts:
         # If this session stored the draft but no longer has it, the draft became a review.
         content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
@@ -466,16 +476,12 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
         session.kept[subject] = content
 
 
-def _follow_name(session: ReviewSession, store: Store, reviewer: Reviewer, writer: DraftWriter) -> None:
-    """After a change of the name: drafts under a suggested name go along, those of a person stay theirs."""
-    before, session.drafter = session.drafter, reviewer.id
-    replaced = replaced_reviewer()
-    if replaced is not None and replaced.id != reviewer.id:
-        writer.flush()
-        with store.writing() as connection:
-            move_drafts(connection, replaced.id, reviewer.id)
-    elif before is None or before == reviewer.id:
+def follow_new_name() -> None:
+    """Give the drafts under a suggested name to the person of the name that has replaced it, if any has."""
+    replaced = replaced_reviewer() if reviewer_name() else None
+    reviewer = None if replaced is None else current_reviewer()
+    if replaced is None or reviewer is None or replaced.id == reviewer.id:
         return
-    else:
-        session.drafts.clear()
-    session.kept.clear()
+    draft_writer().flush()
+    with store().writing() as connection:
+        move_drafts(connection, replaced.id, reviewer.id)
