@@ -25,6 +25,7 @@ from judgeboard.store.leases import (
     insert_skip,
     release_lease,
     renew_lease,
+    withdraw_skips,
 )
 from judgeboard.store.next_items import add_own_item, add_training_items, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
@@ -86,14 +87,7 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
-            item = item_by_id(connection, item_id)
-            queue = check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
-            if item.state is not ItemState.OPEN:
-                return None
-            lease = take_lease_at(
-                connection, item_id, reviewer.id, secrets.token_urlsafe(16), now=at, until=_until(queue, at)
-            )
-            return None if lease is None else leased_item(lease, item, queue)
+            return _take(connection, item_id, reviewer, at)
 
     return tried(take, reviewer)
 
@@ -159,6 +153,31 @@ def skip(
         return True
 
 
+def undo_skip(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> LeasedItem | None:
+    """Withdraw a reviewer's skip of an item and lease the item to them again. A declined item needs its reviews again.
+
+    Returns None if others have given or leased all its reviews, or if it left the queue. Raises BadInput if the queue
+    is closed or assigned to others, or other sessions of the reviewer take the item at this moment.
+    """
+    at = now or datetime.now(UTC)
+
+    def take() -> LeasedItem | None:
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            item = item_by_id(connection, item_id)
+            check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
+            if item.response_id is not None:
+                lock_response(connection, item.response_id)
+            item = item_by_id(connection, item_id, lock=True)
+            if withdraw_skips(connection, item_id, reviewer.id, at):
+                details, response_id = {"item": item.id, "queue": item.queue_id}, item.response_id
+                record_event(connection, "undo_skip", reviewer.name, response_id=response_id, details=details, now=at)
+                if item.state is not ItemState.LEFT:
+                    update_item_state(connection, item_id, at)
+            return _take(connection, item_id, reviewer, at)
+
+    return tried(take, reviewer)
+
+
 def split_token(token: str) -> tuple[int, str]:
     """Return the item id and the secret of a token; raise `BadInput` if the text is not a token."""
     item, dot, secret = token.partition(".")
@@ -196,6 +215,16 @@ def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | N
         pair_id=item.pair_id,
         queue=queue,
     )
+
+
+def _take(connection: Connection, item_id: int, reviewer: Reviewer, now: datetime) -> LeasedItem | None:
+    item = item_by_id(connection, item_id)
+    queue = check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
+    if item.state is not ItemState.OPEN:
+        return None
+    token = secrets.token_urlsafe(16)
+    lease = take_lease_at(connection, item_id, reviewer.id, token, now=now, until=_until(queue, now))
+    return None if lease is None else leased_item(lease, item, queue)
 
 
 def _next(

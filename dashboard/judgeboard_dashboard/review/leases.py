@@ -108,6 +108,14 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedItem:
+    """A skip that this session can undo, and the ``draft`` on the screen at that time."""
+
+    leased: ShownItem
+    draft: Draft
+
+
 @dataclass
 class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
@@ -128,7 +136,7 @@ class QueueSession:
     schema: LabelSchema | None = None
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
-    undoable: list[Done] = field(default_factory=list)
+    undoable: list[Done | SkippedItem] = field(default_factory=list)
     skipping: bool = False
     last_active: datetime = LONG_AGO
     redrawn: bool = False
@@ -189,11 +197,12 @@ class QueueSession:
         self.done += done
         self.others += not done
 
-    def put_first(self, leased: ShownItem) -> None:
-        """Make the item of an undone review the current item."""
+    def put_first(self, leased: ShownItem, *, done: bool) -> None:
+        """Make the item of an undone review (``done``) or skip the current item."""
         self.reveal, self.skipping = None, False
         self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
-        self.done = max(self.done - 1, 0)
+        self.done = max(self.done - done, 0)
+        self.others = max(self.others - (not done), 0)
 
     def note_activity(self, now: datetime) -> None:
         """Record that the reviewer was active, unless the page redrew itself."""

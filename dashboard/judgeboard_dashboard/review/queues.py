@@ -420,7 +420,8 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
         orders_of(blind=blind, flagged_only=values["flagged_only"]),
         key=_order_field(blind, values["flagged_only"]),
         format_func=lambda order: capital(ORDER_LABELS[order]),
-        help=f"{WORST_HELP} Answers of the same severity, difference or day: the oldest question first.",
+        help=f"{WORST_HELP} This also holds for answers of the same difference. Answers that join the queue later come "
+        "after those of the same severity, difference or day.",
     )
     values["order"] = order or QueueOrder.OLDEST
 

@@ -375,6 +375,7 @@ EVENT_WORDS = {
     "assign_queue": "assigned a queue",
     "decide_item": "reviewed a queue item",
     "skip": "skipped a queue item",
+    "undo_skip": "undid a skip",
     "reveal": "saw the judgment after a blind review",
     "answer_reveal": "kept or changed a grade after seeing the judgment",
     "adjudicate": "adjudicated a conflict",

@@ -36,7 +36,10 @@ WHY_DIFFERS = {
 }
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
-WORST_HELP = "Worst first: by severity (1 to 0), which follows from the rule of the flag and from its score."
+WORST_HELP = (
+    "Worst first: the highest severity first. The rule of the flag and its score set the severity (1 to 0). "
+    "Flags of the same severity: the oldest question first."
+)
 RULES_HELP = f"The rules that flagged the answer, the worst flag first. +2: two more rules. {WORST_HELP}"
 count = counted
 

@@ -119,9 +119,9 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
     (shown,) = (each.value for each in open_page("agreement").dataframe if "Confirmed" in each.value)
     for (share, *counts), row in zip(expected, shown.to_dict("records"), strict=True):
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
-        assert row["Labels that count"] == estimate.n
+        assert row["Labels"] == estimate.n
         assert known(row["Bad answers"]) in ({None, UNKNOWN} if is_gap(estimate) else {percent_words(estimate)})
-        assert [known(row[name]) for name in ("Confirmed", "Decided flags", "Minutes")] == counts
+        assert [known(row[name]) for name in ("Confirmed", "Decided", "Minutes")] == counts
     tile = next(each for each in open_page("overview").metric if each.label == "Flag precision")
     whole = worth["flagged"]
     assert tile.value == ("4 of 12" if whole["value"] is None else percent(whole["value"]))
