@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -115,7 +116,7 @@ def add_rule(
             delay_s=delay_s,
             after_id=0 if existing else last_response_id(connection),
         )
-        return get_rule(connection, insert_rule(connection, new, actor_name(actor), datetime.now(UTC)))
+        return get_rule(connection, insert_rule(connection, new, actor_name(actor), utc_now()))
 
 
 def _answers_of(connection: Connection, version_id: int, where: RowFilter, *, existing: bool) -> str:
@@ -191,7 +192,7 @@ RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", 
 
 def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProgress]:
     """Return the judging rules that are not removed, oldest first, with their progress."""
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     with store.reading() as connection:
         served = bool(live_workers(connection))
         lines = []

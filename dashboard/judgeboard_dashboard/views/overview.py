@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Literal
 
 import streamlit as st
 
 from judgeboard.agreement.flag_worth import flag_precision
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval
@@ -73,7 +74,7 @@ def overview() -> None:
     if not steps.judged:
         return
     with reading() as connection:
-        state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
+        state = overview_of(connection, reviewer.id if reviewer else None, utc_now().date())
         counts = open_counts(connection)
         done = answers_done_by(connection, reviewer.id) if reviewer else 0
     show_alarms()
