@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from threading import Lock
 
 CHECK_SECONDS = 60.0  # between two looks at the clock of the database
 
@@ -21,7 +20,6 @@ class DatabaseClock:
         self._elapsed = elapsed
         self._zero: datetime | None = None  # the time of the database when `elapsed` was 0
         self._read_at = 0.0
-        self._lock = Lock()
 
     def now(self) -> datetime:
         """Return the time in UTC."""
@@ -30,13 +28,14 @@ class DatabaseClock:
 
     def set_by(self, read: Callable[[], datetime], *, anew: bool) -> None:
         """Set the clock by ``read``, which asks the database. Unless ``anew``, do it at most once a minute."""
-        with self._lock:
-            if not anew and self._zero is not None and self._elapsed() - self._read_at < CHECK_SECONDS:
-                return
-            began = self._elapsed()
-            read_time = read()
-            self._read_at = self._elapsed()
-            self._zero = read_time.astimezone(UTC) - timedelta(seconds=(began + self._read_at) / 2)
+        if not anew and self._zero is not None and self._elapsed() - self._read_at < CHECK_SECONDS:
+            return
+        began, own_time = self._elapsed(), datetime.now(UTC)
+        told = read().astimezone(UTC)
+        self._read_at = self._elapsed()
+        # When the reading began, the database had a time between these. The own time counts if it is one of them.
+        earliest, latest = told - timedelta(seconds=self._read_at - began), told
+        self._zero = min(max(own_time, earliest), latest) - timedelta(seconds=began)
 
 
 database_clock = DatabaseClock()

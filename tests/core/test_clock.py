@@ -101,3 +101,16 @@ def test_the_database_is_asked_once_a_minute_and_with_each_new_connection() -> N
     seconds[0] += CHECK_SECONDS
     clock.set_by(lambda: told[0], anew=False)
     assert clock.now() == told[0]
+
+
+def test_a_database_that_answers_slowly_does_not_move_a_clock_that_is_right() -> None:
+    seconds = [1000.0]
+    clock = DatabaseClock(elapsed=lambda: seconds[0])
+
+    def read() -> datetime:
+        seconds[0] += 5
+        return datetime.now(UTC) + timedelta(seconds=5)
+
+    before = datetime.now(UTC)
+    clock.set_by(read, anew=True)
+    assert abs(clock.now() - timedelta(seconds=5) - before) < timedelta(seconds=1)
