@@ -555,3 +555,16 @@ def test_what_the_reader_of_a_served_answer_saw_is_said(page_rows, open_page, sq
         "that time)."
     ) in shown(page)
     assert "served.notice" not in shown(page)
+
+
+def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    bad, good = "Marble dunes sing about violet engines while nobody listens.", "Dyneema melts at 145 degrees."
+    serve_answer_blocking(
+        "How hot?", bad, [good], generate=lambda _: good, query_type="complex", store=sqlite_store, external_id="served"
+    )
+    page = open_page("item", response="served")
+    assert "The reader saw no notice (groundedness 1.00 at that time)." in shown(page)
+    assert "Self-reflection replaced the first answer." in shown(page)
+    assert bad in shown(page), "the first attempt is there, too"

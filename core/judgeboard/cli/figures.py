@@ -335,5 +335,5 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
         yield from text_lines(detectors_table(result))
         yield DETECTABLE
     if result.new:
-        command = f"`judgeboard watch --acknowledge {result.new[0]}`"
-        yield f"After you know the cause: {command}, with the cause in quotation marks after --note."
+        command = f"judgeboard watch --acknowledge {result.new[0]} --note 'The cause, in your words'"
+        yield f"After you know the cause, acknowledge the alarm: `{command}`"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from judgeboard.clock import utc_now
-from judgeboard.domain import JudgeInput, Response, ResponseKind, Verdict
+from judgeboard.domain import JudgeInput, JudgeVersion, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.judges.judge import Judge
@@ -168,6 +168,11 @@ class LiveAnswer:
     def model(self) -> str | None:
         """The model that made the kept answer, if it is known."""
         return self._generator.endpoint.model if self._replaced and self._generator else self.generator_model
+
+    @property
+    def judge_version(self) -> JudgeVersion | None:
+        """The version of the judge; None before `ask`."""
+        return None if self._judge is None else self._judge.version
 
     @property
     def _replaced(self) -> bool:

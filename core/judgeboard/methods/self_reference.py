@@ -38,7 +38,7 @@ from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
-from judgeboard.text import counted, money
+from judgeboard.text import OWN_ENDPOINT_COST, counted, money
 
 _OF_JUDGE = ("k", "name", "temperature", "domain", "prompt")
 
@@ -306,6 +306,8 @@ class RunEstimate:
         cost = (
             f"cost unknown: no price for {self.model}"
             if self.most_cost_micro is None
+            else f"cost {OWN_ENDPOINT_COST}"
+            if self.most_cost_micro == 0 and self.calls_left
             else f"at most about {money(self.most_cost_micro)}"
         )
         return f"{counted(self.items, 'item')}, {calls}; {cost}"

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -18,7 +17,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint, Price
+from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.methods.generation import rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
@@ -80,7 +79,7 @@ def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
 
 def _of_function(function: Callable[..., Any], name: str) -> Candidate:
     chat: Chat = function if _takes_messages(function) else lambda messages: function(messages[-1]["content"])
-    free = ModelEndpoint(CallableChat(chat), name, Price(Decimal(0), Decimal(0)))  # its cost does not count
+    free = ModelEndpoint(CallableChat(chat), name, FREE)  # its cost does not count
     return Candidate(name, Generator(free), own_code=True)
 
 

@@ -12,14 +12,14 @@ from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.judges.kinds import OFFLINE
-from judgeboard.runs.addresses import ADDRESS
-from judgeboard.runs.jobs import check_address, judge_spec, judge_with_key, with_last_address
+from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
+from judgeboard.runs.judging_rules import rule_spec
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import TaskKey, release_claims, release_tasks, shared_counts
+from judgeboard.store.jobs import TaskKey, release_claims, release_tasks
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
     JudgingRule,
@@ -168,12 +168,10 @@ class RuleJob(SharedJob):
         with self._store.reading() as connection:
             version = get_version(connection, rule.judge_version_id)
             refuse_retired(connection, version)
-            spec = judge_spec(connection, version)
+            spec = rule_spec(connection, rule)
             if spec is None:
-                raise BadInput(f"{version.title} cannot be used by this release: add a rule with another judge")
-            if rule.judge.get("base_url"):  # it was confirmed when the rule was added
-                spec |= {name: rule.judge.get(name) for name in ADDRESS}
-            else:
+                raise BadInput(f"{version.title} cannot be used by this release: give the rule another judge")
+            if not rule.judge.get("base_url"):
                 spec = with_last_address(connection, spec)
                 check_address(connection, spec, lambda: "the answers of this rule")
         method = Judging(judge=make_judge(**judge_with_key(spec), concurrency=rule.concurrency))
@@ -225,7 +223,7 @@ class RuleJob(SharedJob):
         if self._rule.max_cost is None:
             return None
         with self._store.reading() as connection:
-            spent = shared_counts(connection, run.id)[0].cost_micro or 0
+            spent = spent_today(connection, self._rule, run.started_at).cost_micro or 0
         return round(self._rule.max_cost * 1_000_000) - spent
 
     def _reason_to_stop(self, run: StoredRun) -> str | None:

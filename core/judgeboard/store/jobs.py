@@ -300,13 +300,13 @@ def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
         return int(connection.execute(query).scalar_one())
 
 
-def shared_counts(connection: Connection, run_id: int) -> tuple[Counts, datetime | None]:
-    """Return the counts and costs of a run that workers share, and the time of its last judgment.
+def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, datetime | None]:
+    """Return the counts and costs of runs that workers share, and the time of their last judgment.
 
     Reads one row per worker, not the judgments. Tokens are left out.
     """
     sums = (func.coalesce(func.sum(RUN_SHARE.c[str(name)]), 0).label(str(name)) for name in _SUMS)
-    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(RUN_SHARE.c.run_id == run_id)
+    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(RUN_SHARE.c.run_id.in_(run_ids))
     row = connection.execute(query).one()._asdict()
     last_at = row.pop("last_at")
     return Counts(**{name: int(count) for name, count in row.items()}), last_at

@@ -419,6 +419,18 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
     }
 
 
+def count_without_groundedness(connection: Connection) -> dict[int, int]:
+    """Return the number of logged answers whose current verdict has no groundedness and no label, by judge version.
+
+    Versions that give neither to any answer are left out.
+    """
+    missing = CURRENT.c.groundedness.is_(None) & CURRENT.c.label.is_(None)
+    counters: list[Any] = [func.count(), func.count().filter(missing)]
+    query = select(CURRENT.c.judge_version_id, *counters).where(CURRENT_OF_VERSION)
+    rows = connection.execute(query.group_by(CURRENT.c.judge_version_id))
+    return {version_id: without for version_id, judged, without in rows if 0 < without < judged}
+
+
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     """Return the number of flags by rule and state; all states are included."""
     counts: dict[str, Counter[str]] = {}

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -317,11 +317,20 @@ def start_import_run(
     return insert_run(connection, row)
 
 
-def import_run_since(connection: Connection, version_id: int, actor: str, since: datetime) -> int | None:
-    """Return the latest run for imported verdicts of a judge version that an actor started since a time, if any."""
-    of_version = (RUN.c.kind == "import") & (RUN.c.judge_version_id == version_id) & (RUN.c.actor == actor)
-    query = select(func.max(RUN.c.id)).where(of_version, RUN.c.started_at >= since)
-    return connection.execute(query).scalar()
+def import_run_of_today(connection: Connection, version: StoredVersion, actor: str, now: datetime) -> int:
+    """Return today's run (UTC) for verdicts that an actor sends one by one; start it if there is none.
+
+    It is done at once, because no answer waits in it.
+    """
+    of_version = (RUN.c.kind == "import") & (RUN.c.judge_version_id == version.id) & (RUN.c.actor == actor)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    received = of_version & RUN.c.import_batch_id.is_(None) & (RUN.c.started_at >= today)
+    known: int | None = connection.execute(select(func.max(RUN.c.id)).where(received)).scalar()
+    if known is not None:
+        return known
+    started = start_import_run(connection, version, actor, now).id
+    finish_run(connection, started, RunState.DONE, now=now + timedelta(microseconds=1))
+    return started
 
 
 def run_of_today(

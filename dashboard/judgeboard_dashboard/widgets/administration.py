@@ -408,6 +408,7 @@ EVENT_WORDS = {
     "job_cancelled": "cancelled a job",
     "job_failed": "had a job that failed",
     "add_rule": "added a judging rule",
+    "set_rule_judge": "changed the judge of a judging rule",
     "set_rule_state": "paused, resumed or removed a judging rule",
     "add_alert_rule": "added an alert rule",
     "set_alert_rule_state": "paused, resumed or removed an alert rule",

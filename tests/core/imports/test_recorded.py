@@ -168,7 +168,7 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
     assert (summary.new, [problem.reason for problem in summary.first_rejected]) == (
         2,
         [
-            "'p2' is in the sources 'default' and 'other': choose one with --source",
+            "'p2' is in the sources 'default' and 'other': choose one with --source, or in the field source",
             "no pair 'p3': import the pairs first",
         ],
     )

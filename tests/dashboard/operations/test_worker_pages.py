@@ -11,9 +11,12 @@ from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
 from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
+from judgeboard.store.judge_versions import get_version
 from judgeboard.targets import push
 from judgeboard.targets.push import PushJobs, add_target, target_progress
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+CHAT = {"kind": "rag", "name": "chat", "model": "qwen3-4b", "provider": "openai", "base_url": "http://gpu:8000/v1"}
 
 
 def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: OpenPage) -> None:
@@ -29,7 +32,7 @@ def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: O
     assert f"answer from span {Sent(1).span_id}" in rows[Sent(1).trace_id][3]
     assert rows[Sent(2).trace_id][1] == "no answer"
     assert rows[Sent(2).trace_id][3]
-    page.toggle(key="sources_unused").set_value(True).run()
+    page.toggle(key="unused").set_value(True).run()
     assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
 
 
@@ -83,6 +86,33 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     press(open_page("judging"), "judging_active")
     press(open_page("judging"), "judging_removed")
     assert rule_progress(page_store) == []
+
+
+def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    add_rule(page_store, "live", judge=CHAT, existing=True, max_calls=9, actor="Mara")
+    [before] = rule_progress(page_store)
+    app = open_page("judging")
+    assert f"The new judge judges the {before.waiting} waiting answers and all later answers." in shown(app)
+    assert "Answers that chat v1 judged keep their judgments." in shown(app)
+    assert "Sends answers to gpu:8000" in shown(app)
+    app = app.text_input(key="judging_of_live_chat v1_model").set_value("qwen3-8b").run()
+    app = press(app, "judging_set_live")
+    [rule] = rule_progress(page_store)
+    assert (rule.name, rule.judge, rule.max_calls, rule.at) == ("live", "chat v2", 9, before.at)
+    with page_store.reading() as connection:
+        assert get_version(connection, "chat v2").model == "qwen3-8b"
+    assert "Judges of this rule before chat v2: chat v1 until " in shown(app)
+    assert list(app.dataframe[0].value["Judge"]) == ["chat v2"]
+    app = press(app, "judging_set_live")
+    assert "already uses chat v2" in shown(app)
+    app.text_input(key="judging_name").set_value("second")
+    app = app.selectbox(key="judging_judge").set_value("rag (chat model)").run()
+    assert app.button(key="judging_add").disabled, "no model is named"
+    app.text_input(key="judging_model").set_value("another-model").run()
+    press(app, "judging_add")
+    assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "rag v2"]
 
 
 def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
