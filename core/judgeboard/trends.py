@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import FAILED_CHECK
@@ -447,7 +448,7 @@ def trend(
     rules = rules_in_force(connection)
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
     shown = MEASURES[measure]
-    last_day = utc_day(now or datetime.now(UTC)) + 1  # clocks and time zones differ
+    last_day = utc_day(now or utc_now()) + 1  # clocks and time zones differ
     every = shown.sums(asked)
     sums = _until(every, last_day)
     asked_groups = asked if by == QUERY_TYPE else asked._replace(groups=_groups_by_value(asked, by))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby, zip_longest
 from typing import Any
 
@@ -17,6 +17,7 @@ from judgeboard.agreement.corrected_trend import (
 )
 from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.trend_words import about_words, extent, missing_words, timeless_words
+from judgeboard.clock import utc_now
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -73,7 +74,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
     second alarm, and neither does another change of a judge's model: the open alarm then names both changes.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with store.reading() as connection:
         trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
         models = _new_models(connection, by, at)
@@ -218,7 +219,7 @@ def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datet
     text = note.strip()
     if not text or len(text) > LONGEST_NOTE or unstorable(text):
         raise BadInput(f"the note of an acknowledgement has 1 to {LONGEST_NOTE:,} characters")
-    at, name = now or datetime.now(UTC), actor_name(by)
+    at, name = now or utc_now(), actor_name(by)
     with allowed(store, by, Action.ACKNOWLEDGE_ALARMS) as connection:
         alarm = _alarm(connection, alarm_id)
         if alarm.acknowledged_by is not None:

@@ -8,7 +8,7 @@ Detectors also watch the judge's error and the share of unusable verdicts.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Literal, get_args
 
@@ -26,6 +26,7 @@ from judgeboard.agreement.trend_words import (
     missing_words,
     span_words,
 )
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
@@ -295,7 +296,7 @@ def corrected_trend(
     """
     version = _version(connection, judge)
     answers = dated_answers(connection, version)
-    today = utc_day(now or datetime.now(UTC))
+    today = utc_day(now or utc_now())
     starts = reference_starts(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
     limits = {

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, ConfigDict
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
+from judgeboard.clock import utc_now
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
@@ -172,14 +173,14 @@ def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: dateti
     """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable."""
     rule = checked_rule(written)
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
-        insert_alert_rule(connection, rule, actor_name(actor), now or datetime.now(UTC))
+        insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())
 
 
 def change_alert_rule(store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None) -> None:
     """Pause, resume or remove an alert rule. A paused rule is not evaluated and sends nothing."""
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         rule = alert_rule_named(connection, name)
-        set_alert_rule_state(connection, rule, state, actor_name(actor), now or datetime.now(UTC))
+        set_alert_rule_state(connection, rule, state, actor_name(actor), now or utc_now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
         if rule.name in rules:
             raise file.fail(f"name: the file has two rules {rule.name!r}", "alerts", number)
         rules[rule.name] = rule
-    moment, imported = datetime.now(UTC), ImportedRules([], [], [])
+    moment, imported = utc_now(), ImportedRules([], [], [])
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         stored = {rule.name: rule for rule in list_alert_rules(connection)}
         for name, rule in rules.items():

@@ -4,12 +4,13 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import DEFAULT_SOURCE
@@ -126,7 +127,7 @@ class LiveAnswer:
     source: str = DEFAULT_SOURCE
     generator_model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    asked_at: datetime = field(default_factory=utc_now)
     steps: list[ReflectStep] = field(default_factory=list, init=False)
     _judge: Judge | None = field(default=None, init=False)
 

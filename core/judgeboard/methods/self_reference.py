@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
@@ -231,7 +231,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
                 return
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
-        now, results = datetime.now(UTC), [step.result for step in steps]
+        now, results = utc_now(), [step.result for step in steps]
         samples = [result for result in results if isinstance(result, NewSample)]
         comparisons = [result for result in results if isinstance(result, NewComparison)]
         store_samples(connection, begun.version, begun.run.id, samples, now)

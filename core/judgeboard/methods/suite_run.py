@@ -5,12 +5,13 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
@@ -174,7 +175,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             spec_hash=address,
             candidate=candidate.name,
             judge_version_id=version.id,
-            created_at=datetime.now(UTC),
+            created_at=utc_now(),
         )
         self._suite_run_id = stored.id
         if candidate.source is not None:
@@ -215,7 +216,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         await keep(Answered(task, _Scored(answer, verdict), verdict))
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
-        now = datetime.now(UTC)
+        now = utc_now()
         answered = [(step.task, step.result) for step in steps if isinstance(step.result, Replied)]
         scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
         self._save_answers(connection, begun.run.id, answered, now)
@@ -249,7 +250,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
                 self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
             )
         store_responses(connection, copies)
-        suites.insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
+        suites.insert_cases(connection, self._suite_run_id, absent, utc_now())
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
         finished = suites.finished_positions(connection, self._suite_run_id)

@@ -6,7 +6,6 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,6 +19,7 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
+from judgeboard.clock import utc_now
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
@@ -287,7 +287,7 @@ class Receiver:
         content_type = _content_type(request)
         spans = await self._decoded(lambda content: _spans_in(read, sender, content, content_type), body)
         if spans:  # to trace a request of Judgeboard's own spans would never end
-            write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
+            write = partial(store_spans, spans=spans, owner=sender.owner, now=utc_now())
             await self._written(request, len(spans), write)
         media_type = reply_type(content_type)
         return Reply(otlp.success(media_type), media_type=media_type)
@@ -302,13 +302,13 @@ class Receiver:
     async def _take_records(self, kind: str, sender: Sender, request: Request, body: Body) -> Reply:
         """Store the records of a kind of import."""
         records = await self._decoded(lambda content: records_in_body(content, sender, kind), body)
-        write = partial(store_records, records=records, now=datetime.now(UTC))
+        write = partial(store_records, records=records, now=utc_now())
         return _json(await self._written(request, len(records.items), write))
 
     async def _take_scores(self, read: ReadScores, sender: Sender, request: Request, body: Body) -> Reply:
         records, reply = await self._decoded(lambda content: _scores_in(read, sender, content), body)
         if records:
-            write = partial(store_score_records, records=records, owner=sender.owner, now=datetime.now(UTC))
+            write = partial(store_score_records, records=records, owner=sender.owner, now=utc_now())
             await self._written(request, len(records), write)
         return Reply(json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)  # with any id
 
@@ -316,7 +316,7 @@ class Receiver:
         entries = await self._decoded(lambda content: feedback_in_body(content, sender), body)
 
         def write(connection: Connection) -> dict[str, int]:
-            now = datetime.now(UTC)
+            now = utc_now()
             ids = store_feedback(connection, entries, now)
             known = take_feedback(connection, ids=ids)
             add_feedback(connection, known, (), None, now)

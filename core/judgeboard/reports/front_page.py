@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from html import escape
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.reliance import Reliance, headline, reliance_of
 from judgeboard.agreement.result import AgreementResult, described_words, shown_statistics
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
@@ -55,7 +56,7 @@ def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> L
     """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
     measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
     return LogSummary(
-        datetime.now(UTC).date(),
+        utc_now().date(),
         response_facets(connection).sources,
         count_responses(connection),
         trend(

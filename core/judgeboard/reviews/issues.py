@@ -1,10 +1,11 @@
 """Issues: opened and changed by leads, and the share of answers with the problem before and after its fix."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate, FlagState, IssueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -47,7 +48,7 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
         BadInput: The title, the description or the filter cannot be used, or somebody else changed the issue meanwhile.
         NotFound: Nobody has the name of the owner.
     """
-    at, title = now or datetime.now(UTC), checked_text("the title", " ".join(issue.title.split()))
+    at, title = now or utc_now(), checked_text("the title", " ".join(issue.title.split()))
     if title is None or len(title) > LONGEST_TITLE:
         raise BadInput(f"the title of an issue has 1 to {LONGEST_TITLE} characters")
     fixed_day = None if issue.state is IssueState.OPEN else issue.fixed_day

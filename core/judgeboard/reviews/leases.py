@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, allowed
@@ -67,7 +68,7 @@ def next_item(
     have leased come first, so that work goes on after a reload. Raises BadInput if the queue is closed or assigned to
     others, or other sessions of the reviewer take items from it at this moment.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -83,7 +84,7 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     for somebody else, or it left the queue. Raises BadInput if its queue is closed or assigned to others, or other
     sessions of the reviewer take the item at this moment.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -94,7 +95,7 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
 
 def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> datetime | None:
     """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lease = own_lease(connection, token, reviewer)
         if lease is None or lease.token is None:
@@ -123,7 +124,7 @@ def own_lease(connection: Connection, token: str, reviewer: Reviewer, *, lock: b
 def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> bool:
     """Release a leased item undecided; False if it was not leased any more."""
     with store.writing() as connection:
-        return _release(connection, token, reviewer, now or datetime.now(UTC)) is not None
+        return _release(connection, token, reviewer, now or utc_now()) is not None
 
 
 def skip(
@@ -134,7 +135,7 @@ def skip(
     The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if the
     reason cannot be stored.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     text = (reason or "").strip() or None
     if text is not None and text.casefold() == CANNOT_BE_JUDGED:
         text = CANNOT_BE_JUDGED

@@ -3,11 +3,12 @@
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
@@ -326,7 +327,7 @@ def request_rejudge(
     host is not confirmed, and AddressUnknown.
     """
     check_spec(judge, max_cost, concurrency)
-    now = datetime.now(UTC)
+    now = utc_now()
     job = StoredJob(
         id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
         kind=REJUDGE,
@@ -392,7 +393,7 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
     """Ask a job to stop; its calls in flight are finished and stored. Only leads and admins may stop others' jobs."""
-    now = datetime.now(UTC)
+    now = utc_now()
     with allowed(store, actor) as connection:
         own = get_job(connection, job_id).actor == actor_name(actor)
         require(connection, actor, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
@@ -116,7 +117,7 @@ def add_rule(
             delay_s=delay_s,
             after_id=0 if existing else last_response_id(connection),
         )
-        return get_rule(connection, insert_rule(connection, new, actor_name(actor), datetime.now(UTC)))
+        return get_rule(connection, insert_rule(connection, new, actor_name(actor), utc_now()))
 
 
 def set_judge(
@@ -138,7 +139,7 @@ def set_judge(
         if version.id == rule.judge_version_id and configured_address(judge) == configured_address(rule.judge):
             raise BadInput(f"the judging rule {name!r} already uses {version.title}: choose another judge or model")
         check_address(connection, judge, lambda: "the waiting and all later answers of this rule", confirmed_host)
-        rule_id = set_rule_judge(connection, rule, version.id, judge, actor_name(actor), datetime.now(UTC))
+        rule_id = set_rule_judge(connection, rule, version.id, judge, actor_name(actor), utc_now())
         return get_rule(connection, rule_id)
 
 
@@ -247,7 +248,7 @@ RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", 
 
 def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProgress]:
     """Return the judging rules that are not removed, oldest first, with their progress."""
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     with store.reading() as connection:
         served = bool(live_workers(connection))
         lines = []

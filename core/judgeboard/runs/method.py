@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, DatabaseAway, OtherHost, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
@@ -473,7 +473,7 @@ def store_steps(
         if steps:
             method.save(connection, begun, steps)
             records = (step.record for step in steps)
-            add_to_share(connection, begun.run.id, executor_id, records, datetime.now(UTC))
+            add_to_share(connection, begun.run.id, executor_id, records, utc_now())
         release_tasks(connection, begun.version.id, executor_id, ended)
 
 

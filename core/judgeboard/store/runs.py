@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
@@ -249,7 +250,7 @@ def start_or_continue_method_run(
             "filter": stored,
             "actor": actor,
             "selected": count,
-            "started_at": datetime.now(UTC),
+            "started_at": utc_now(),
             **destination._asdict(),
         },
     )
@@ -310,7 +311,7 @@ def start_import_run(
     import_batch_id: int | None = None,
 ) -> StoredRun:
     """Start and return a run for imported verdicts; those that were received have no import batch."""
-    started = now or datetime.now(UTC)
+    started = now or utc_now()
     row = {"kind": "import", "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
     row["import_batch_id"] = import_batch_id
     return insert_run(connection, row)
@@ -346,7 +347,7 @@ def run_of_today(
     It is done at once, because no answer waits in it. Raises BadInput if the judge version is retired.
     """
     refuse_retired(connection, version)
-    now = datetime.now(UTC)
+    now = utc_now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     same = (
         *(RUN.c.kind == kind, RUN.c.judge_version_id == version.id, RUN.c.actor == actor, RUN.c.started_at >= today),
@@ -365,7 +366,7 @@ def finish_run(
     connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
 ) -> None:
     """Store the end of a run."""
-    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or datetime.now(UTC)}
+    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or utc_now()}
     ended = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
     actor = connection.execute(ended).scalar_one()
     record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)

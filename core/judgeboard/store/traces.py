@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Feedback, JudgeInput, Response
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -277,7 +278,7 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
         # Waits for a process that completes one of them; the receiver locks traces in the same order.
         locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
         ids = list(connection.execute(locked).scalars())
-        connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=datetime.now(UTC)))
+        connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=utc_now()))
 
 
 def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:

@@ -4,12 +4,13 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from threading import Lock, Thread
 from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
@@ -416,7 +417,7 @@ class DraftWriter:
     def put(self, store: Store, reviewer_id: int, subject: int, content: Mapping[str, Any]) -> None:
         """Store a draft soon."""
         with self._lock:
-            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(store, content, datetime.now(UTC))
+            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(store, content, utc_now())
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="drafts", daemon=True)
                 self._thread.start()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Grade, QueueState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.label_schema import LabelSchema
@@ -162,7 +163,7 @@ class QueueSession:
             mark = work_mark(connection)
             if mark == self.counted_at:
                 return
-            done, left = own_progress(connection, self.queue.id, self.reviewer.id, datetime.now(UTC))
+            done, left = own_progress(connection, self.queue.id, self.reviewer.id, utc_now())
             total = count_items_for(connection, self.queue.id, self.reviewer.id)
         if not self.counted_at:
             self.done, self.total = done, total
@@ -240,7 +241,7 @@ class QueueSession:
             first = self.items[0]
             with self.store.reading() as connection:
                 own = is_leased(connection, first.lease.token, self.reviewer)
-            if own and not first.expired(datetime.now(UTC)):
+            if own and not first.expired(utc_now()):
                 return
             until = renew(self.store, first.lease.token, self.reviewer) if own else None
             if until is not None:
@@ -314,7 +315,7 @@ def follow_work(store: Store, mark: tuple[int | None, ...]) -> None:
 
 
 def _renew(work: QueueSession) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     if work.is_active(now):
         work.renew(now)
     leased = work.current

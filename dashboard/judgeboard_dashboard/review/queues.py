@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import chain
 from itertools import count as count_from
 from typing import Any
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
@@ -498,7 +498,7 @@ def _use_preset() -> None:
 
 def _free_name(start: str) -> str:
     """Return a name with today's date that no queue has."""
-    name = f"{start}, {day(datetime.now(UTC))}"
+    name = f"{start}, {day(utc_now())}"
     with reading() as connection:
         taken = {queue.name for queue in list_queues(connection, only_open=False)}
     names = chain([name], (f"{name} ({number})" for number in count_from(2)))

@@ -1,12 +1,12 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
@@ -349,7 +349,7 @@ def review_queue(name: str) -> None:
     work = queue_session(store(), name, reviewer)
     take_input(session)
     session.goal = None
-    work.note_activity(datetime.now(UTC))
+    work.note_activity(utc_now())
     work.lease_items(1)
     if work.current is None:
         _queue_end(work, session)
@@ -376,7 +376,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     texts = () if item is None else item_texts(item)
     seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
     leased.shown = True
-    leased.expiry_shown = reveal is None and leased.expired(datetime.now(UTC))
+    leased.expiry_shown = reveal is None and leased.expired(utc_now())
     blind = item is None or item.hidden.judge
     implies = work.queue.implied_labels
     if implies is None:

@@ -1,11 +1,11 @@
 """The page Judging rules: the rules, the answers that wait for each, their judges, and a form for a new rule."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
@@ -51,7 +51,7 @@ CHAT = "rag (chat model)"
 
 
 def _age(rule: RuleProgress) -> str | None:
-    return None if rule.oldest is None else duration((datetime.now(UTC) - rule.oldest).total_seconds())
+    return None if rule.oldest is None else duration((utc_now() - rule.oldest).total_seconds())
 
 
 # The columns up to the judge fit into 800 px.

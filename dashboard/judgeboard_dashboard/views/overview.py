@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Literal
 
 import streamlit as st
 
 from judgeboard.agreement.flag_worth import flag_precision
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval
@@ -71,7 +72,7 @@ def overview() -> None:
     reviewer = current_reviewer()
     with reading() as connection:
         steps = first_steps(connection)
-        unused = unused_traces(connection, datetime.now(UTC) - timedelta(days=UNUSED_DAYS))
+        unused = unused_traces(connection, utc_now() - timedelta(days=UNUSED_DAYS))
     if steps.next is not None:
         checklist(steps)
     if unused is not None:
@@ -79,7 +80,7 @@ def overview() -> None:
     if not steps.judged:
         return
     with reading() as connection:
-        state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
+        state = overview_of(connection, reviewer.id if reviewer else None, utc_now().date())
         counts = open_counts(connection)
         done = answers_done_by(connection, reviewer.id) if reviewer else 0
     show_alarms()

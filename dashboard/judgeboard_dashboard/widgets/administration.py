@@ -3,12 +3,13 @@
 import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
@@ -433,7 +434,7 @@ EVENT_WORDS = {
 def events() -> None:
     """Show the events, newest first."""
     demand(Action.READ_EVENTS)
-    now = datetime.now(UTC)
+    now = utc_now()
     with reading() as connection:
         chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)
         turned = current_page(PAGE, query)
