@@ -19,6 +19,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
+from judgeboard.measures import MEASURES
 from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_plain
 from judgeboard.reports.rates import is_gap
 from judgeboard.reports.stats import agreement_tables, measure
@@ -29,7 +30,7 @@ from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
-from judgeboard.trends import MEASURES, trend
+from judgeboard.trends import trend
 from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
