@@ -256,21 +256,21 @@ def find_criterion(connection: Connection, name: str, judge: str | int | None = 
     """
     if isinstance(judge, int):
         version = get_version(connection, judge)
-        known = {each.name: each for each in criteria_of(connection, version)}
-        return judge, _named(known, name, f"the judge {version.title}")
+        criteria = {each.name: each for each in criteria_of(connection, version)}
+        if name not in criteria:
+            raise NotFound(
+                f"{version.title} does not have the criterion {name!r}; known: {', '.join(criteria) or 'none'}"
+            )
+        return judge, criteria[name]
     by_judge = criteria_by_judge(connection)
-    if judge is None:
-        judges = [each for each, criteria in by_judge.items() if name in criteria]
-        primary = primary_judge(connection)
-        if primary not in judges and len(judges) > 1:
-            raise BadInput(f"several judges have the criterion {name!r}: choose one of {', '.join(judges)}")
-        judge = primary if primary in judges or not judges else judges[0]
-    if judge is None:
-        raise NotFound(f"no judge has the criterion {name!r}: no answer is judged yet")
-    return judge, _named(by_judge.get(judge, {}), name, f"the judge {judge}")
-
-
-def _named(criteria: Mapping[str, Criterion], name: str, whose: str) -> Criterion:
-    if name not in criteria:
-        raise NotFound(f"{whose} has no criterion {name!r}; known: {', '.join(criteria) or 'none'}")
-    return criteria[name]
+    judges = [each for each, criteria in by_judge.items() if name in criteria]
+    primary = primary_judge(connection)
+    if judge is None and len(judges) > 1 and primary not in judges:
+        raise BadInput(f"several judges have the criterion {name!r}: choose one of {', '.join(judges)}")
+    if judge is None and judges:
+        judge = primary if primary in judges else judges[0]
+    if judge is None or name not in by_judge.get(judge, {}):
+        known = sorted({each for whose, named in by_judge.items() if judge in {None, whose} for each in named})
+        whose = "no judge has" if judge is None else f"the judge {judge} does not have"
+        raise NotFound(f"{whose} the criterion {name!r}; known: {', '.join(known) or 'none'}")
+    return judge, by_judge[judge][name]

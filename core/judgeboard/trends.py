@@ -176,6 +176,11 @@ class Trend:
     left_out: tuple[LeftOut, ...]
 
     @property
+    def name(self) -> str:
+        """The name of the measure or of the criterion."""
+        return self.measure if self.criterion is None else f"criterion {self.criterion.name}"
+
+    @property
     def of_measure(self) -> Measure:
         """The measure that is shown."""
         return MEASURES[self.measure] if self.criterion is None else criterion_measure(self.criterion)

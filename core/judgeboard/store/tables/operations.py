@@ -4,6 +4,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Enum,
     Float,
     ForeignKey,
     Index,
@@ -148,10 +149,17 @@ ALARM_ACKNOWLEDGEMENT = table(
     comment="A lead has seen an alarm. Its detectors then start anew on the day of the change.",
 )
 
+# A level rule is stored as an alarm rule whose first subject is its level: the column's CHECK has no name for it.
+_STORED_CONDITIONS = [each.value for each in AlertCondition if each is not AlertCondition.LEVEL]
+
 ALERT_RULE = table(
     "alert_rule",
     *required(String, "name", "by"),
-    Column("condition", one_of(AlertCondition, "condition"), nullable=False),
+    Column(
+        "condition",
+        Enum(*_STORED_CONDITIONS, native_enum=False, create_constraint=True, length=20, name="condition"),
+        nullable=False,
+    ),
     Column("threshold", Float, comment="In the unit of the condition."),
     Column("period_s", Float, comment="Seconds."),
     Column("subjects", JsonTuple, nullable=False, default=list, comment="Only these sources, judges or rules."),

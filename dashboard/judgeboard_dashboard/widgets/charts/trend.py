@@ -221,7 +221,7 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
             trend_chart(panel.points, marks, axis),
             HEIGHT,
             [responses(point.where) for point in panel.points],
-            key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
+            key=f"trend_{figures.name}_{figures.period}_{figures.by}_{panel.group}",
             says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
         )
         caption(panel_caption(panel, figures))
