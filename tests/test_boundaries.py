@@ -26,7 +26,7 @@ LAYERS: list[set[str]] = [
     {"llm", "judges", "flags", "formats", "stats", "traces"},
     {"store"},
     {"runs", "imports", "people", "targets"},
-    {"reviews", "agreement", "periods", "measures", "trends", "receiving"},
+    {"reviews", "agreement", "trends", "receiving"},
     {"methods", "health", "alerts"},
     {"reports"},
     {"cli"},

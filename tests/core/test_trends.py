@@ -13,13 +13,13 @@ from graded_log import GOOD, GradedLog
 from judgeboard.agreement.trend_words import panel_caption, trend_sentence
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measures import ALL_ANSWERS, MEASURES, MeasureName, alarm_limits
-from judgeboard.periods import Period, start_of
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
 from judgeboard.text import utc_day
-from judgeboard.trends import Trend, trend
+from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, MeasureName, alarm_limits
+from judgeboard.trends.periods import Period, start_of
+from judgeboard.trends.trend import Trend, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 

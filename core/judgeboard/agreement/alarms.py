@@ -18,9 +18,7 @@ from judgeboard.agreement.corrected_trend import (
 from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.trend_words import about_words, extent, misdated_words, missing_words, timeless_words
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measures import ALL_ANSWERS, Change
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.periods import Period
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
@@ -30,6 +28,8 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted, day_words, unstorable, utc_day
+from judgeboard.trends.measures import ALL_ANSWERS, Change
+from judgeboard.trends.periods import Period
 
 PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters

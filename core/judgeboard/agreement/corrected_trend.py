@@ -29,8 +29,6 @@ from judgeboard.agreement.trend_words import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.measures import ALL_ANSWERS, Change, alarm_limits
-from judgeboard.periods import PERIOD_DAYS, Period, PlausibleDays, start_of
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.estimates import complement, measured, percent, percent_words, points_words
 from judgeboard.stats.monitor import (
@@ -56,7 +54,9 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import LeftOut, without_date
+from judgeboard.trends.measures import ALL_ANSWERS, Change, alarm_limits
+from judgeboard.trends.periods import PERIOD_DAYS, Period, PlausibleDays, start_of
+from judgeboard.trends.trend import LeftOut, without_date
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.

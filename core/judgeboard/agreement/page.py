@@ -22,7 +22,6 @@ from judgeboard.agreement.result import (
     with_accuracy,
 )
 from judgeboard.domain import Estimate
-from judgeboard.periods import PeriodSums, start_of
 from judgeboard.stats.arrays import IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS, measured
 from judgeboard.stats.intervals import share_intervals
@@ -34,6 +33,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import UNUSABLE
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
+from judgeboard.trends.periods import PeriodSums, start_of
 
 COMPARED_BY = (
     "agreement",

@@ -23,7 +23,6 @@ from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
-from judgeboard.measures import ALL_ANSWERS
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
@@ -53,6 +52,7 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
+from judgeboard.trends.measures import ALL_ANSWERS
 
 ALL = "all"
 """The name of the result about all answers that match, beside its slices."""

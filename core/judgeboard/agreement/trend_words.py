@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from judgeboard.domain import Estimate
-from judgeboard.measures import ALL_ANSWERS, Change, Measure
-from judgeboard.periods import PERIOD_DAYS, Period
 from judgeboard.stats.estimates import number_words, percent_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import CLEAR, LeftOut, Panel, Trend, VersionMark
+from judgeboard.trends.measures import ALL_ANSWERS, Change, Measure
+from judgeboard.trends.periods import PERIOD_DAYS, Period
+from judgeboard.trends.trend import CLEAR, LeftOut, Panel, Trend, VersionMark
 
 _TO_LABEL = (
     "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "

@@ -12,8 +12,6 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measures import MEASURES, GroupedValues, Measure, criterion_measure, find_criterion
-from judgeboard.periods import PeriodSums, PlausibleDays
 from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
 from judgeboard.store.alerts import Level, LevelMeasure, NewAlertRule
@@ -21,7 +19,9 @@ from judgeboard.store.day_sums import NEWEST, NewestValues, newest_values
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.settings import rules_in_force
 from judgeboard.text import counted, utc_day
-from judgeboard.trends import without_date
+from judgeboard.trends.measures import MEASURES, GroupedValues, Measure, criterion_measure, find_criterion
+from judgeboard.trends.periods import PeriodSums, PlausibleDays
+from judgeboard.trends.trend import without_date
 
 LEAST_ANSWERS = 10
 """Minimum number of answers for a level."""

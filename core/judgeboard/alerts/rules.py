@@ -21,7 +21,6 @@ from judgeboard.alerts.levels import (
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
-from judgeboard.measures import MEASURES
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.alerts import (
     Level,
@@ -34,6 +33,7 @@ from judgeboard.store.alerts import (
 from judgeboard.store.engine import Store
 from judgeboard.store.statements import record_of
 from judgeboard.text import seconds_of, unstorable
+from judgeboard.trends.measures import MEASURES
 
 LONGEST_NAME = 80  # characters
 LARGEST_THRESHOLD = 1e12

@@ -233,7 +233,7 @@ def trends_command(
     from judgeboard.agreement.corrected_trend import compare_windows, corrected_trend
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
     from judgeboard.store.judge_versions import get_version
-    from judgeboard.trends import trend
+    from judgeboard.trends.trend import trend
 
     if (before is None) != (after is None) or (before is not None and not corrected):
         raise BadInput("--before and --after belong together, and need --corrected")

@@ -23,11 +23,11 @@ from judgeboard.agreement.trend_words import (
     source_words,
     trend_sentence,
 )
-from judgeboard.measures import ALL_ANSWERS
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import QUERY_TYPE, LeftOut, Panel, Trend
+from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:

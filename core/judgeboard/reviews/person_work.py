@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, Estimate
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.periods import PERIOD_DAYS, start_of
 from judgeboard.reviews.outcome import differences
 from judgeboard.reviews.queues import QueueWork, work_in
 from judgeboard.stats.arrays import grouping
@@ -43,6 +42,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.text import utc_day
+from judgeboard.trends.periods import PERIOD_DAYS, start_of
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones

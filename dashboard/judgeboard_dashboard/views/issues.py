@@ -7,7 +7,6 @@ import streamlit as st
 
 from judgeboard.domain import IssueState
 from judgeboard.people.permissions import Action, may
-from judgeboard.periods import start_of
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
     LONGEST_TITLE,
@@ -19,7 +18,8 @@ from judgeboard.reviews.issues import (
 )
 from judgeboard.store.issues import Issue, get_issue, list_issues
 from judgeboard.text import day_words
-from judgeboard.trends import Point
+from judgeboard.trends.periods import start_of
+from judgeboard.trends.trend import Point
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people

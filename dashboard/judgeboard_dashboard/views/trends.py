@@ -7,15 +7,15 @@ import streamlit as st
 
 from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence, corrected_trend
 from judgeboard.agreement.trend_words import found_note, missing_words, source_words, trend_sentence
-from judgeboard.measures import ALL_ANSWERS
-from judgeboard.periods import Period
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends import QUERY_TYPE, LeftOut, Panel, Trend, trend
+from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.periods import Period
+from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,

@@ -13,7 +13,6 @@ from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
-from judgeboard.measures import MEASURES
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.anchors import reported_models
@@ -33,7 +32,8 @@ from judgeboard.store.tables import (
     REVIEWER,
 )
 from judgeboard.store.verdicts import load_graded
-from judgeboard.trends import trend
+from judgeboard.trends.measures import MEASURES
+from judgeboard.trends.trend import trend
 from query_plans import QUERIES, each_statement, statements_of, steps_of
 
 ROWS = 20_000

@@ -19,7 +19,6 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
-from judgeboard.measures import MEASURES
 from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_plain
 from judgeboard.reports.rates import is_gap
 from judgeboard.reports.stats import agreement_tables, measure
@@ -30,7 +29,8 @@ from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
-from judgeboard.trends import trend
+from judgeboard.trends.measures import MEASURES
+from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of

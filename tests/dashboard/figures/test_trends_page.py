@@ -9,7 +9,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import acknowledge, watch
 from judgeboard.domain import DimensionScore
 from judgeboard.store.engine import Store
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import query_of
 
 

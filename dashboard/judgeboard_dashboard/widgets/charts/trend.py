@@ -13,13 +13,13 @@ import streamlit as st
 from judgeboard.agreement.corrected_trend import CorrectedPanel, CorrectedTrend
 from judgeboard.agreement.page import TimePoint
 from judgeboard.agreement.trend_words import panel_caption, period_words
-from judgeboard.measures import ALL_ANSWERS
-from judgeboard.periods import PERIOD_DAYS
 from judgeboard.reports.output import Table
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
-from judgeboard.trends import Panel, Point, Trend
+from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.periods import PERIOD_DAYS
+from judgeboard.trends.trend import Panel, Point, Trend
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, pick
 from judgeboard_dashboard.widgets.filters import as_date

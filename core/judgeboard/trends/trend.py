@@ -13,19 +13,6 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.measures import (
-    ALL_ANSWERS,
-    MEASURES,
-    Asked,
-    Change,
-    Measure,
-    MeasureName,
-    alarm_limits,
-    criterion_measure,
-    find_criterion,
-    of_judge,
-)
-from judgeboard.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
 from judgeboard.stats.monitor import smallest_change
 from judgeboard.store.criteria import Criterion
 from judgeboard.store.day_sums import DaySums, Groups, judged_counts
@@ -43,6 +30,19 @@ from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
 from judgeboard.store.overview import count_responses
 from judgeboard.store.settings import rules_in_force
+from judgeboard.trends.measures import (
+    ALL_ANSWERS,
+    MEASURES,
+    Asked,
+    Change,
+    Measure,
+    MeasureName,
+    alarm_limits,
+    criterion_measure,
+    find_criterion,
+    of_judge,
+)
+from judgeboard.trends.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
 
 QUERY_TYPE = "query_type"
 CLEAR = 0.15

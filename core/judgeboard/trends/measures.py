@@ -12,7 +12,6 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import FAILED_CHECK
 from judgeboard.imports.scales import scale_in
-from judgeboard.periods import PERIODS_A_YEAR, Period, PeriodSums, PlausibleDays, start_of
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, grouping, no_floats, no_ints
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
@@ -32,6 +31,7 @@ from judgeboard.store.day_sums import DaySums, Groups, flagged_sums, low_sums, n
 from judgeboard.store.filters import RowFilter, ScoreName
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import primary_judge
+from judgeboard.trends.periods import PERIODS_A_YEAR, Period, PeriodSums, PlausibleDays, start_of
 
 ALL_ANSWERS = "All answers"
 """The name of the panel of all answers, which comes before those of their groups."""
