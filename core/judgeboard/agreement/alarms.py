@@ -16,7 +16,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import about_words, extent, missing_words, timeless_words
+from judgeboard.agreement.trend_words import about_words, extent, misdated_words, missing_words, timeless_words
 from judgeboard.clock import utc_now
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -29,7 +29,8 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted, day_words, unstorable, utc_day
-from judgeboard.trends import ALL_ANSWERS, Change, Period
+from judgeboard.trends.measures import ALL_ANSWERS, Change
+from judgeboard.trends.periods import Period
 
 PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters
@@ -269,4 +270,5 @@ def promise_words(trend: CorrectedTrend) -> str:
         words.append(missing_words("No detector of the share of bad answers has data yet.", *trend.times))
     elif timeless := trend.times[1]:
         words.append(timeless_words(timeless))
+    words += misdated_words(trend.left_out)
     return " ".join(words)

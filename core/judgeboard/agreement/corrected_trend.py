@@ -6,6 +6,7 @@ Detectors also watch the judge's error and the share of unusable verdicts.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -54,7 +55,9 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import day_words, utc_day
-from judgeboard.trends import ALL_ANSWERS, PERIOD_DAYS, Change, LeftOut, Period, alarm_limits, start_of
+from judgeboard.trends.measures import ALL_ANSWERS, Change, alarm_limits
+from judgeboard.trends.periods import PERIOD_DAYS, Period, PlausibleDays, start_of
+from judgeboard.trends.trend import LeftOut, without_date
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -69,18 +72,19 @@ WATCHED_WORDS: Mapping[str, str] = {
     "unusable": "share of unusable verdicts",
 }
 BAD_SHARE = Figure("the share of bad answers", "labels")
-NO_DAY = -1
+NO_DAY, MISDATED = -1, -2
+"""Days of answers without a time, and of answers whose date is not plausible (`PlausibleDays`)."""
 
 
 class DatedAnswers:
     """All answers, or those of one query type, by UTC day, with their sampled labels."""
 
     def __init__(self, labelled: LabelledAnswers, rows: IntArray, days: IntArray) -> None:
-        """``rows`` are positions in ``labelled.answers``, ``days`` are their days (`NO_DAY`: no time)."""
+        """``rows`` are positions in ``labelled.answers``, ``days`` are their days, `NO_DAY` or `MISDATED`."""
         order = np.argsort(days, kind="stable")
         self._labelled, self._rows, self.days = labelled, rows[order], days[order]
         self.without_time = int((days == NO_DAY).sum())
-        self.with_time = len(days) - self.without_time
+        self.with_time = int((days >= 0).sum())
         self._samples: dict[tuple[int, int], SampledLabels] = {}
         self._verdicts = labelled.answers.verdicts[self._rows]
         self._groups = grouping(labelled.answers.evidence_groups[self._rows], len(self._rows))
@@ -164,19 +168,25 @@ class DatedAnswers:
         return slice(start, end)
 
 
-def dated_answers(connection: Connection, version: StoredVersion | None) -> dict[str, DatedAnswers]:
+def dated_answers(
+    connection: Connection, version: StoredVersion | None, now: datetime | None = None
+) -> tuple[dict[str, DatedAnswers], tuple[LeftOut, ...]]:
     """Return the answers that a judge version was asked about: all of them, then the largest query type first.
 
-    One query type alone is all answers.
+    One query type alone is all answers. The second value are the answers without a plausible date.
     """
     labelled = LabelledAnswers(connection, version)
     ids, names = labelled.answers.response_ids, labelled.answers.query_types
     known, known_days = asked_days(connection)
-    days = known_days[np.searchsorted(known, ids)]
+    days, plausible = known_days[np.searchsorted(known, ids)], PlausibleDays.at(now)
+    counts = {None if day == NO_DAY else day: n for day, n in Counter(days.tolist()).items()}
+    misdated = (days != NO_DAY) & ((days < plausible.first) | (days > plausible.last))
+    days = np.where(misdated, MISDATED, days)
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
     types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
     parts = {ALL_ANSWERS: np.arange(len(ids))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
-    return {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
+    dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
+    return dated, tuple(without_date(counts, plausible))
 
 
 def _version(connection: Connection, judge: int | str | None) -> StoredVersion | None:
@@ -252,13 +262,14 @@ class CorrectedPanel:
 class CorrectedTrend:
     """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title.
 
-    Without a judge, ``no_judge`` says why.
+    ``left_out`` are the answers that no point counts. Without a judge, ``no_judge`` says why.
     """
 
     period: Period
     judge: str | None
     version_id: int | None
     panels: tuple[CorrectedPanel, ...]
+    left_out: tuple[LeftOut, ...]
     no_judge: str | None = None
 
     @property
@@ -272,13 +283,6 @@ class CorrectedTrend:
         whole = [each for each in self.panels if each.query_type == ALL_ANSWERS]
         return sum(each.with_time for each in whole), sum(each.without_time for each in whole)
 
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """The answers that no point counts: those without a time."""
-        _, timeless = self.times
-        where = RowFilter(no_time=True)
-        return (LeftOut("no_time", timeless, f"{timeless:,} without a time", where),) if timeless else ()
-
 
 def corrected_trend(
     connection: Connection,
@@ -291,11 +295,12 @@ def corrected_trend(
     """Return the corrected share of bad answers per period, of all answers and of each query type, with its detectors.
 
     Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed from other periods.
-    Answers before the UTC day ``since`` are left out. Detectors read only periods that have ended. If a change was
-    acknowledged, the detectors of its figure and query type begin with the period of the change.
+    Answers before the UTC day ``since``, and without a plausible date (`PlausibleDays`), are left out. Detectors read
+    only periods that have ended. If a change was acknowledged, the detectors of its figure and query type begin with
+    the period of the change.
     """
     version = _version(connection, judge)
-    answers = dated_answers(connection, version)
+    answers, undated = dated_answers(connection, version, now)
     today = utc_day(now or utc_now())
     starts = reference_starts(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
@@ -314,8 +319,8 @@ def corrected_trend(
         panels.append(_panel(name, each, read["bad_share"], monitors))
     if version is None:
         why = no_judge_words(connection, judge if isinstance(judge, str) else None)
-        return CorrectedTrend(period, None, None, tuple(panels), why)
-    return CorrectedTrend(period, version.title, version.id, tuple(panels))
+        return CorrectedTrend(period, None, None, tuple(panels), undated, why)
+    return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
 
 
 def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:
@@ -557,7 +562,7 @@ def compare_windows(
     if after[0] <= before[1]:
         raise BadInput("the second window must begin after the end of the first")
     version = _version(connection, judge)
-    lines, named = [], dated_answers(connection, version)
+    lines, (named, _) = [], dated_answers(connection, version)
     windows = {name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()}
     comparable = {name for name, both in windows.items() if all(each.rate.value is not None for each in both)}
     for name, both in windows.items():

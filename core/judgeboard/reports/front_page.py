@@ -18,7 +18,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import response_facets
 from judgeboard.text import counted, day_words, some_of
-from judgeboard.trends import Trend, trend
+from judgeboard.trends.trend import Trend, trend
 
 _RATED = {
     "agreement": "of the answers get the same grade from judge and people",

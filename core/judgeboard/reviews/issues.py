@@ -13,14 +13,15 @@ from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_text
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.day_sums import DaySums
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import Issue, answers_by_day, flags_by_state, insert_issue, list_issues
-from judgeboard.store.overview import DaySums
 from judgeboard.text import utc_day
-from judgeboard.trends import Point, by_period, start_of
+from judgeboard.trends.periods import by_period, start_of
+from judgeboard.trends.trend import Point
 
 LONGEST_TITLE = 100  # characters
 # These fields choose the answers in which a problem is counted. The other fields are signs of the problem.

@@ -160,7 +160,7 @@ def undo_skip(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     Returns None if others have given or leased all its reviews, or if it left the queue. Raises BadInput if the queue
     is closed or assigned to others, or other sessions of the reviewer take the item at this moment.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:

@@ -43,7 +43,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.text import utc_day
-from judgeboard.trends import PERIOD_DAYS, start_of
+from judgeboard.trends.periods import PERIOD_DAYS, start_of
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones

@@ -393,6 +393,27 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
         assert words.endswith("12 answers have no time and are left out. Labels of these do not help.")
 
 
+def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4)
+    with store.reading() as connection:
+        before = corrected_trend(connection, now=LATER)
+    version = log.version()
+    for day, n in ((0, 2), (MONDAY + 40_000, 1)):
+        wrong = log.answers(n, day=day, query_type="QA")
+        log.say_all(version, wrong, label=BAD)
+        log.review_all(wrong, label=BAD)
+    with store.reading() as connection:
+        after = corrected_trend(connection, now=LATER)
+    assert [(panel.points, panel.monitors, panel.with_time) for panel in after.panels] == [
+        (panel.points, panel.monitors, panel.with_time) for panel in before.panels
+    ]
+    assert [each.words for each in after.left_out] == ["2 dated before 2002", "1 dated in the future"]
+    assert [log.opened_by(each.where) for each in after.left_out] == [2, 1]
+    promise = watch(store, by="cli:mara", now=LATER).promise
+    assert promise.endswith("2 answers dated before 2002 are left out. 1 answer dated in the future is left out.")
+
+
 def corrected_words(store: Store) -> str:
     with store.reading() as connection:
         return corrected_sentence(corrected_trend(connection, now=LATER))

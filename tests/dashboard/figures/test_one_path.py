@@ -29,7 +29,8 @@ from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
-from judgeboard.trends import MEASURES, trend
+from judgeboard.trends.measures import MEASURES
+from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of

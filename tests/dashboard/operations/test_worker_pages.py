@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from app_pages import OpenPage, labels, press, shown, table_rows
+from graded_log import GradedLog
 from judgeboard.alerts.events import check
-from judgeboard.domain import MessageKind, RuleState
+from judgeboard.domain import DimensionScore, MessageKind, RuleState
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
 from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
 from judgeboard.store.engine import Store
@@ -166,3 +167,35 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     press(open_page("alerts"), "alert_active")
     press(open_page("alerts"), "alert_removed")
     assert "There is no alert rule yet." in shown(open_page("alerts"))
+
+
+def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: OpenPage, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    ids = log.answers(12, day=20_000)
+    log.say_all(log.version(), ids, groundedness=1.0)
+    log.say_all(log.version("rubric"), ids[:9], scores=(DimensionScore("completeness", 2, "1-5"),))
+    app = open_page("alerts")
+    app.text_input(key="alert_name").set_value("complete")
+    app.text_area(key="alert_to").set_value("command")
+    app = app.selectbox(key="alert_when").set_value("level").run()
+    assert "The mean of a score, or the share of low groundedness, of the newest answers is" in shown(app)
+    assert app.selectbox(key="alert_measure").options == [
+        "Mean groundedness",
+        "Mean quality",
+        "Share of low groundedness",
+        "completeness (rubric)",
+    ]
+    app.selectbox(key="alert_measure").set_value("completeness (rubric)")
+    app.number_input(key="alert_level").set_value(3.5)
+    press(app.run(), "alert_add")
+    app = open_page("alerts")
+    [[_, _, condition, *_]] = table_rows(app, "Condition")
+    assert condition == "mean score for completeness < 3.5, last 200 answers, judge rubric"
+    assert "Now: Mean score for completeness of rubric: too few answers (n = 9, at least 10 needed)." in shown(app)
+    check(page_store)
+    assert "Open events" not in shown(open_page("alerts"))
+    log.say_all(log.version("rubric"), ids[9:], scores=(DimensionScore("completeness", 2, "1-5"),))
+    check(page_store)
+    [[_, name, sentence, _]] = table_rows(open_page("alerts"), "Since")
+    words = "Mean score for completeness of rubric in the last 12 answers: 2.00 (threshold: below 3.5)."
+    assert (name, sentence) == ("complete", words)
