@@ -31,7 +31,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.open_flags import ORDERS, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_facets, response_page
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 
 PAGE = 50
 Reading = tuple[str, int | None, Callable[[Connection], Any]]  # what, its limit in ms, how

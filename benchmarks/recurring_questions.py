@@ -52,7 +52,8 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.monitor import DIRECTIONS, detect, difference_effect, found_changes, rate_error
 from judgeboard.stats.rates import influences, strata_of, summed
 from judgeboard.text import EPOCH
-from judgeboard.trends import ALL_ANSWERS, MEASURES, GroupedValues, PeriodSums, alarm_limits
+from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, GroupedValues, alarm_limits
+from judgeboard.trends.periods import PeriodSums
 
 WEEKS, ANSWERS, QUESTIONS, CHANGED = 40, 100, 60, 26
 WITHIN = 10

@@ -357,7 +357,7 @@ RESULTS: Mapping[str, str] = {
     "reflect": "judgeboard.reflect_pending",
     "refine": "judgeboard.refine_pending",
     "suite run": "judgeboard.run_suite",
-    "trends": "judgeboard.trends.trend",
+    "trends": "judgeboard.trends.trend.trend",
     "push --url": "judgeboard.targets.push.push",
     "pull": "judgeboard.imports.history.pull.pull",
     "trends --corrected": "judgeboard.agreement.corrected_trend.corrected_trend",

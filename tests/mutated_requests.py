@@ -49,6 +49,7 @@ def good_requests(captures: Path) -> list[Request]:
         Request("/runs/multipart", MULTIPART, PART % (RUN["id"].encode(), json.dumps(RUN).encode())),
         Request("/api/responses", JSON, b'[{"id": "a", "question": "Hi?", "answer": "Hello.", "contexts": ["One."]}]'),
         Request("/api/feedback", JSON, b'{"response_id": "a", "thumbs": "up"}'),
+        Request("/api/judgments", JSON, b'{"response_id": "a", "judge": "j", "quality": 2, "scores": {}, "raw": "x"}'),
     ]
     for path in sorted(captures.glob("*/*.meta.json")):
         meta = json.loads(path.read_text(encoding="utf-8"))

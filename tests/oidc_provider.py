@@ -41,13 +41,13 @@ def identity_provider(people: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         yield url
 
 
-def write_secrets(folder: Path, provider: str, port: int) -> None:
-    """Write what a server at this port asks the provider with, where it looks for it in its home folder."""
+def write_secrets(folder: Path, provider: str, address: str) -> None:
+    """Write what a server at this address asks the provider with, where it looks for it in its home folder."""
     secrets = folder / ".streamlit" / "secrets.toml"
     secrets.parent.mkdir(parents=True)
     secrets.write_text(
         "[auth]\n"
-        f'redirect_uri = "http://localhost:{port}/oauth2callback"\n'
+        f'redirect_uri = "{address}/oauth2callback"\n'
         f'cookie_secret = "{COOKIE_SECRET}"\n'
         'client_id = "judgeboard"\n'
         f'client_secret = "{CLIENT_SECRET}"\n'

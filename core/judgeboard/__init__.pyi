@@ -11,6 +11,8 @@ from .client.sending import (
     flush as flush,
     record as record,
     record_async as record_async,
+    record_judgment as record_judgment,
+    record_judgment_async as record_judgment_async,
 )
 from .domain import (
     ClaimMark as ClaimMark,

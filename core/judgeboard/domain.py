@@ -75,6 +75,7 @@ class AlertCondition(StrEnum):
     SPEND = "spend"
     SILENT_SOURCE = "silent_source"
     MISSING_WORKER = "missing_worker"
+    LEVEL = "level"
 
 
 class MessageKind(StrEnum):

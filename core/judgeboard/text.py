@@ -217,6 +217,10 @@ def money(micro: int | None) -> str:
     return f"$ {dollars:.2g}" if dollars >= 0.0001 else f"$ {dollars:.6f}"
 
 
+OWN_ENDPOINT_COST = f"{money(0)} (own endpoint)"
+"""The cost of calls to a model on an own machine."""
+
+
 def shortened(text: str, longest: int = 200) -> str:
     """Return at most ``longest`` characters of a text, with an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

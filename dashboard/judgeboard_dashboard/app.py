@@ -6,8 +6,9 @@ import streamlit as st
 
 from judgeboard.traces import telemetry
 from judgeboard_dashboard.gate import let_in, may_open
+from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
-from judgeboard_dashboard.session import current_query, reviewer_name
+from judgeboard_dashboard.session import caught, current_query, name_is_suggested, reviewer_name
 from judgeboard_dashboard.theme import dress, follow_theme
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
@@ -98,13 +99,16 @@ def _leads_to(page: st.Page, address: str) -> st.Page:
 
 if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
-    dress(reviewer_name())
+    name = reviewer_name()
+    dress(name, suggested=name_is_suggested())
     admitted = let_in()
     chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:
         follow_theme()
         if chosen.url_path != "item":
             release_leases()
+        with caught():
+            follow_new_name()
         command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
         notification_bell()
         with telemetry.span(f"page {chosen.title}", {}):

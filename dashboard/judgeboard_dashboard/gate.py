@@ -8,6 +8,7 @@ from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import Action, check_allowed, may, role_of, why_not
 from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.return_page import start_sign_in
 from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
 from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
 
@@ -119,7 +120,7 @@ def _sign_in_buttons() -> None:
                 key=f"sign_in_{name or 'default'}",
                 type="primary",
                 icon=":material/login:",
-                on_click=st.login,
+                on_click=start_sign_in,
                 args=(name,),
                 wrap=False,
             )

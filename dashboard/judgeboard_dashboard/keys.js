@@ -333,9 +333,16 @@
 
   let kept = "";
   const remember = () => {
-    const name = document.querySelector(".jb-reviewer")?.dataset.name || head()?.dataset.name;
-    if (name && name !== kept) document.cookie = `judgeboard_reviewer=${encodeURIComponent(name)}; path=/; max-age=31536000; SameSite=Lax`;
-    kept = name || kept;
+    // A key press redraws the head line alone, so it is newer than the element of the app.
+    const { name, suggested = "" } = (head()?.dataset.name ? head() : document.querySelector(".jb-reviewer"))?.dataset ?? {};
+    if (name && `${name}\n${suggested}` !== kept) {
+      const keep = (cookie, value) => {
+        document.cookie = `${cookie}=${encodeURIComponent(value)}; path=/; max-age=${value ? 31536000 : 0}; SameSite=Lax`;
+      };
+      keep("judgeboard_reviewer", name);
+      keep("judgeboard_suggested", suggested);
+      kept = `${name}\n${suggested}`;
+    }
     follow();
   };
   window.addEventListener("focusout", () => {
@@ -395,6 +402,6 @@
     readOut();
   }).observe(document.body, {childList: true, subtree: true});
   // Store the name as soon as the server sends it, because a reload may follow.
-  new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name"]});
+  new MutationObserver(remember).observe(document.body, {childList: true, subtree: true, attributeFilter: ["data-name", "data-suggested"]});
   remember();
 })();

@@ -6,6 +6,7 @@ import gc
 import importlib
 import logging
 import os
+import re
 import shlex
 import socket
 import sys
@@ -26,6 +27,7 @@ from judgeboard.errors import BadInput
 from judgeboard.receiving.app import Receiver
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.store.engine import database_url, open_store
+from judgeboard_dashboard.return_page import ReturnPage
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.theme import streamlit_options
@@ -73,6 +75,30 @@ class SafeHeaders:
             await send(message)
 
         await self.app(scope, receive, with_headers)
+
+
+class OwnCookies:
+    """Limits cookies to the path below which a proxy serves the pages: other programs on the host do not get them."""
+
+    _PATH = re.compile(r"(; *path=)/(?=;|$)", re.IGNORECASE)
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and change the paths of the cookies in the reply."""
+        prefix = sign_in().prefix
+
+        async def with_path(message: Message) -> None:
+            if message["type"] == "http.response.start" and prefix:
+                headers = MutableHeaders(scope=message)
+                cookies = headers.getlist("set-cookie")
+                del headers["set-cookie"]
+                for cookie in cookies:
+                    headers.append("set-cookie", self._PATH.sub(rf"\g<1>{prefix}", cookie))
+            await send(message)
+
+        await self.app(scope, receive, with_path)
 
 
 class OwnPages:
@@ -174,7 +200,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 app = App(
     Path(__file__).with_name("app.py"),
     routes=receiver.routes(),
-    middleware=[Middleware(SafeHeaders), Middleware(OwnPages), Middleware(LimitedUploads)],
+    middleware=[Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage)],
     lifespan=lifespan,
 )
 

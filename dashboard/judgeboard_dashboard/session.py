@@ -94,11 +94,12 @@ def sees_database() -> bool:
 VIEWS = "views"
 NAME_FIELD = "who_name"
 NAME_COOKIE = "judgeboard_reviewer"
+SUGGESTED_COOKIE = "judgeboard_suggested"  # the same name, until somebody enters a name or decides
 LONGEST_NAME = 60
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
 _PAGE, _ASKED = "page_title", "name_asked_on"
-_SUGGESTED = "name_suggested"
+_SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
 _OPENING = Lock()
@@ -268,7 +269,9 @@ def reviewer_name() -> str:
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
-        st.session_state[_NAME] = tidy_name(unquote(st.context.cookies.get(NAME_COOKIE, "")))
+        kept, suggested = (st.context.cookies.get(cookie, "") for cookie in (NAME_COOKIE, SUGGESTED_COOKIE))
+        st.session_state[_NAME] = tidy_name(unquote(kept))
+        st.session_state[_SUGGESTED] = bool(st.session_state[_NAME]) and suggested == kept
     name: str = st.session_state[_NAME]
     return name
 
@@ -281,6 +284,12 @@ def name_is_suggested() -> bool:
 def accept_name() -> None:
     """Note that a decision was stored under the suggested name."""
     st.session_state[_SUGGESTED] = False
+
+
+def replaced_reviewer() -> Reviewer | None:
+    """Return the person of a suggested name that this session has replaced, only once; None if there is none."""
+    name = st.session_state.pop(_REPLACED, None)
+    return None if name is None else ensure_reviewer(store(), ENTERED, name)
 
 
 def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
@@ -345,6 +354,8 @@ def _name_entered() -> bool:
 
 def change_name() -> None:
     """Forget the name; the next page that needs one asks again."""
+    if name_is_suggested():
+        st.session_state[_REPLACED] = st.session_state[_NAME]
     st.session_state[_NAME] = ""
     st.session_state.pop(_ASKED, None)
 

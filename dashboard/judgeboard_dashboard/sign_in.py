@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -12,13 +13,16 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.roster import checked_address
 from judgeboard.settings import load_settings, register_secret
 
 SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
-CALLBACK = "/oauth2callback"
+LOGIN, LOGOUT, CALLBACK = "/auth/login", "/auth/logout", "/oauth2callback"  # routes of Streamlit
+_CALLBACK_ADDRESS = re.compile(rf"https?://[^/?#\\]+(?P<prefix>(/[\w.~%-]+)*){CALLBACK}", re.ASCII)
 COOKIE_SECONDS = 30 * 86_400  # after which a browser deletes the cookie of a sign-in
 NEEDED = ("client_id", "client_secret", "server_metadata_url")
 
@@ -26,13 +30,15 @@ NEEDED = ("client_id", "client_secret", "server_metadata_url")
 class SignIn(NamedTuple):
     """The configuration of sign-in; ``asked`` is whether people must sign in, ``fault`` what is wrong with it.
 
-    The provider None is configured in [auth] itself and has no name. Providers send browsers back to ``host``.
+    The provider None is configured in [auth] itself and has no name. Providers send browsers back to ``host``. The
+    ``prefix`` is the path below which a proxy serves the pages, for example "/judgeboard"; "" means the whole host.
     """
 
     asked: bool
     providers: tuple[str | None, ...] = ()
     host: str | None = None
     fault: str | None = None
+    prefix: str = ""
 
 
 _NO_PROVIDER = "JUDGEBOARD_ADMIN is set, but .streamlit/secrets.toml has no section [auth]"
@@ -65,6 +71,7 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
     named = tuple(sorted(name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part))
     providers: tuple[str | None, ...] = ((None,) if "client_id" in auth else ()) + named
     callback = str(auth.get("redirect_uri", ""))
+    path = _CALLBACK_ADDRESS.fullmatch(callback)
     fault = None
     parts = [auth if name is None else auth[name] for name in providers]
     register_secret(
@@ -74,13 +81,13 @@ def checked_auth(auth: Mapping[str, Any]) -> SignIn:
         fault = f"[auth] in the secrets needs {', '.join(NEEDED)} for each provider"
     elif any("_" in name for name in named):
         fault = "the name of a provider in the secrets must not contain an underscore"
-    elif not callback.startswith(("http://", "https://")) or not callback.endswith(CALLBACK):
+    elif path is None:
         fault = f"redirect_uri in [auth] of the secrets must be the address of this server followed by {CALLBACK}"
     elif len(str(auth.get("cookie_secret", ""))) < SHORTEST_SECRET:
         fault = f"cookie_secret in [auth] of the secrets needs at least {SHORTEST_SECRET} random characters"
     elif importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx") is None:
         fault = "the packages for sign-in are not installed: pip install 'judgeboard[auth]'"
-    return SignIn(True, providers, urlsplit(callback).hostname, fault)
+    return SignIn(True, providers, urlsplit(callback).hostname, fault, "" if path is None else path["prefix"])
 
 
 def claims() -> Mapping[str, Any]:
@@ -130,7 +137,16 @@ def sign_out() -> None:
     person = claims()
     if person:
         _ended.add(person)
-    st.logout()
+    leave_for(LOGOUT)
+
+
+def leave_for(path: str) -> None:
+    """Send the browser to a route of this server. `st.login` and `st.logout` do not know the path of a proxy."""
+    context = get_script_run_ctx()
+    if context is not None:
+        message = ForwardMsg()
+        message.auth_redirect.url = sign_in().prefix + path
+        context.enqueue(message)
 
 
 def check_sign_in(person: Mapping[str, Any]) -> None:

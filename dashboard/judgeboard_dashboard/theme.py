@@ -85,12 +85,15 @@ def palette() -> Palette:
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
-def dress(reviewer: str) -> None:
-    """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in a cookie."""
+def dress(reviewer: str, *, suggested: bool) -> None:
+    """Send the style sheet, the scripts and the reviewer's name, which keys.js keeps in cookies.
+
+    ``suggested``: nobody has entered the name or decided under it yet.
+    """
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
         send_script("keys.js", "words.js")
-        show(tag("span", cls="jb-reviewer", data_name=reviewer))
+        show(tag("span", cls="jb-reviewer", data_name=reviewer, data_suggested=reviewer if suggested else None))
 
 
 def follow_theme() -> None:

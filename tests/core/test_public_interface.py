@@ -70,7 +70,7 @@ def test_a_failed_call_is_a_verdict_without_scores() -> None:
     assert judgeboard.annotate(ANSWER, judgment.groundedness).level == "unmeasured"
 
 
-QUEUES = {"record", "feedback"}  # neither waits: both may be called inside an event loop
+QUEUES = {"record", "feedback", "record_judgment"}  # none waits: all may be called inside an event loop
 WAITING = {
     name: f"{name}_async" for name in judgeboard.__all__ if f"{name}_async" in judgeboard.__all__ and name not in QUEUES
 }

@@ -17,7 +17,9 @@ from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
 from judgeboard.text import utc_day
-from judgeboard.trends import ALL_ANSWERS, MEASURES, MeasureName, Period, Trend, alarm_limits, start_of, trend
+from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, MeasureName, alarm_limits
+from judgeboard.trends.periods import Period, start_of
+from judgeboard.trends.trend import Trend, trend
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -154,6 +156,33 @@ def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: Gra
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
     newest = shown(sqlite_log, measure="quality", last=1, now=now).panels[0]
     assert [point.start for point in newest.points] == [MONDAY + 7]
+
+
+@pytest.mark.parametrize("wrong", ["1970-01-01", "1980-01-01", "2001-12-31"])
+def test_an_answer_with_the_zero_date_of_a_clock_does_not_stretch_a_trend(sqlite_log: GradedLog, wrong: str) -> None:
+    version = sqlite_log.version()
+    for day in (utc_day(datetime.fromisoformat(wrong).replace(tzinfo=UTC)), MONDAY, MONDAY + 7):
+        sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
+    drawn = shown(sqlite_log, measure="quality")
+    (panel,) = drawn.panels
+    assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
+    assert [(each.reason, each.words) for each in drawn.left_out] == [("old", "12 dated before 2002")]
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
+    assert " in these 2 weeks." in trend_sentence(drawn)
+
+
+def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
+    first = utc_day(datetime(2002, 1, 1, tzinfo=UTC))
+    sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(3, day=first), quality=3)
+    drawn = shown(sqlite_log, measure="quality", period="day")
+    assert [point.start for point in drawn.panels[0].points] == [first]
+    assert drawn.left_out == ()
+
+
+def test_a_log_with_wrong_dates_only_says_so(sqlite_log: GradedLog) -> None:
+    sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(1, day=0), quality=3)
+    words = "No answer has a plausible date: 1 answer dated before 2002 is left out."
+    assert trend_sentence(shown(sqlite_log, measure="quality")) == words
 
 
 def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: GradedLog) -> None:

@@ -37,6 +37,7 @@ from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.suites import corrections
 from judgeboard.store.tables import FLAG
+from queue_case import queue_case
 
 
 def flag_of(app: AppTest) -> int:
@@ -555,3 +556,36 @@ def test_what_the_reader_of_a_served_answer_saw_is_said(page_rows, open_page, sq
         "that time)."
     ) in shown(page)
     assert "served.notice" not in shown(page)
+
+
+def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(page_rows, sqlite_store, open_page) -> None:
+    why, new = "Why you see this", "New flags since you opened this answer"
+
+    def reasons(page: AppTest) -> str:
+        [block] = [plain(body) for body in bodies(page) if why in body]
+        return block
+
+    case = queue_case(sqlite_store)
+    page = open_page("item", flag=page_rows.flags["claims"])
+    before = reasons(page)
+    case.judge(page_rows.responses["claims"], 1.0, judge="second")
+    page = press(page, "quality3_")
+    assert reasons(page) == before
+    assert shown(page).index("History (") < shown(page).index(new)
+    assert "difference 0.58" in shown(page).partition(new)[2]
+    again = open_page("item", flag=page_rows.flags["claims"])
+    assert new not in shown(again)
+    assert reasons(again) != before, "whoever opens the answer later sees all reasons together"
+
+
+def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
+    page_rows, open_page, sqlite_store: Store
+) -> None:
+    bad, good = "Marble dunes sing about violet engines while nobody listens.", "Dyneema melts at 145 degrees."
+    serve_answer_blocking(
+        "How hot?", bad, [good], generate=lambda _: good, query_type="complex", store=sqlite_store, external_id="served"
+    )
+    page = open_page("item", response="served")
+    assert "The reader saw no notice (groundedness 1.00 at that time)." in shown(page)
+    assert "Self-reflection replaced the first answer." in shown(page)
+    assert bad in shown(page), "the first attempt is there, too"

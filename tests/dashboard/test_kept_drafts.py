@@ -4,6 +4,7 @@ import getpass
 import re
 
 import pytest
+from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 from app_pages import markup, press
@@ -15,6 +16,7 @@ from judgeboard.store.own_reviews import read_draft
 from judgeboard.store.tables import DRAFT, RESPONSE, REVIEWER
 from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
+from judgeboard_dashboard.session import NAME_COOKIE, SUGGESTED_COOKIE
 from queue_case import QueueCase, queue_case
 
 
@@ -97,6 +99,44 @@ def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(q
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
     assert kept(queues) == {"Ida": {"quality": 3}}
+
+
+def reloaded(monkeypatch: pytest.MonkeyPatch, page: AppTest) -> None:
+    """The next page is opened by the same browser, with the cookies that keys.js kept from this page."""
+    kept_by_browser = {
+        cookie: match[1]
+        for cookie, attribute in ((NAME_COOKIE, "data-name"), (SUGGESTED_COOKIE, "data-suggested"))
+        if (match := re.search(f'jb-head"[^>]*{attribute}="([^"]*)"', markup(page))) is not None
+    }
+    monkeypatch.setattr(ContextProxy, "cookies", property(lambda _context: kept_by_browser))
+
+
+def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
+    page_rows, open_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = unnamed_draft(page_rows, open_page)
+    reloaded(monkeypatch, page)
+    [flag] = re.findall(r'data-row="r\d+f(\d+)"', markup(page))
+    page = open_page("item", reviewer="", flag=flag)
+    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
+    said = f"You review as {getpass.getuser()}: change the name on Queue"
+    page = press(page, "confirm_")
+    assert said in markup(page)
+    reloaded(monkeypatch, page)
+    again = press(open_page("item", reviewer="", flag=page_rows.flags["claims"]), "unsure_")
+    assert said not in markup(again), "the first decision settled the name"
+
+
+def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
+    queues, page_rows, open_page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reloaded(monkeypatch, unnamed_draft(page_rows, open_page))
+    page = open_page("queue", reviewer="")
+    page.button(key="queue_who").click().run()
+    page.text_input(key="who_name").set_value("Ida").run()
+    assert kept(queues) == {"Ida": {"quality": 3}}
+    page.switch_page("views/item.py").run()
+    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
 
 
 def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page) -> None:

@@ -17,6 +17,7 @@ from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
 from judgeboard_dashboard.review.signals import primary_verdict
+from judgeboard_dashboard.review.undo import undo_in_queue
 from query_plans import plans_of, statements_of
 from queue_case import QueueCase, queue_case
 
@@ -262,7 +263,7 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     bound.give("quality", 2)
     session.draft(ids[0]).note = "too short"
     press(work, session)
-    actions_on(work, session).undo(work.undoable[-1])
+    undo_in_queue(case.store, session, work, work.undoable[-1])
     assert work.current.item.response_id == ids[0]
     draft = session.draft(ids[0])
     assert (draft.quality, draft.note) == (2, "too short")
@@ -330,6 +331,29 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     actions_on(work, session).skip("cannot be judged")
     assert session.message == "Declined a1: it cannot be judged. Nobody else gets it."
     assert case.take(case.ada) is None
+
+
+@on_sqlite
+def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
+    ids = case.flagged(0.1, 0.2)
+    work, session = started(case, needed=2), ReviewSession()
+    press(work, session)
+    session.draft(ids[1]).note = "half done"
+    actions_on(work, session).skip("cannot be judged")
+    work.lease_items(READ_AHEAD)
+    assert (work.current, work.others) == (None, 1)
+    declined = work.undoable[-1]
+    undo_in_queue(case.store, session, work, declined)
+    assert session.message == "Undone: a1 is yours again."
+    assert (work.current.item.response_id, session.draft(ids[1]).note) == (ids[1], "half done")
+    assert (work.position, work.others) == ("2 of 2", 0)
+    undo_in_queue(case.store, session, work, declined)  # a second press of the same screen
+    assert not session.refused
+    actions_on(work, session).skip("in Welsh")
+    undo_in_queue(case.store, session, work, work.undoable[-1])
+    undo_in_queue(case.store, session, work, work.undoable[-1])  # the decision before
+    assert (work.current.item.response_id, work.undoable) == (ids[0], [])
+    assert case.lease(case.jon).response_id == ids[0]
 
 
 @on_sqlite

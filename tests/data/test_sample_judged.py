@@ -16,7 +16,7 @@ from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.cli.app import run
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.strata import drawn_answers, picked_answers
-from judgeboard.trends import Panel, Point, trend
+from judgeboard.trends.trend import Panel, Point, trend
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 WEEKS_BEFORE = 7

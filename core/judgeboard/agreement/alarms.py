@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby, zip_longest
 from typing import Any
 
@@ -16,7 +16,8 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import about_words, extent, timeless_words
+from judgeboard.agreement.trend_words import about_words, extent, misdated_words, timeless_words
+from judgeboard.clock import utc_now
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -28,7 +29,8 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted, day_words, unstorable, utc_day
-from judgeboard.trends import ALL_ANSWERS, Change, Period
+from judgeboard.trends.measures import ALL_ANSWERS, Change
+from judgeboard.trends.periods import Period
 
 PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters
@@ -73,7 +75,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
     second alarm, and neither does another change of a judge's model: the open alarm then names both changes.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with store.reading() as connection:
         trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
         models = _new_models(connection, by, at)
@@ -218,7 +220,7 @@ def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datet
     text = note.strip()
     if not text or len(text) > LONGEST_NOTE or unstorable(text):
         raise BadInput(f"the note of an acknowledgement has 1 to {LONGEST_NOTE:,} characters")
-    at, name = now or datetime.now(UTC), actor_name(by)
+    at, name = now or utc_now(), actor_name(by)
     with allowed(store, by, Action.ACKNOWLEDGE_ALARMS) as connection:
         alarm = _alarm(connection, alarm_id)
         if alarm.acknowledged_by is not None:
@@ -268,4 +270,5 @@ def promise_words(trend: CorrectedTrend) -> str:
         words.append(trend.missing_words("No detector of the share of bad answers has data yet."))
     elif timeless := trend.times[1]:
         words.append(timeless_words(timeless))
+    words += misdated_words(trend.left_out)
     return " ".join(words)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from judgeboard.agreement.answer_pairs import decoded, is_given, judge_values, p
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.verdict_changes import side_of
+from judgeboard.clock import utc_now
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.prompt import example_responses
@@ -89,7 +90,7 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
     judge's prompt are not drawn, and neither are groups with a label that `align` used. Raises BadInput if there is no
     answer to draw, or if anchors exist and ``replace`` is False.
     """
-    at = datetime.now(UTC)
+    at = utc_now()
     with store.reading() as connection:
         _check_free(connection, replace=replace)
         labels = _Labels(connection)

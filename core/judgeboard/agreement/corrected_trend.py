@@ -6,9 +6,10 @@ Detectors also watch the judge's error and the share of unusable verdicts.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Literal, get_args
 
@@ -32,6 +33,7 @@ from judgeboard.agreement.trend_words import (
     missing_words,
     span_words,
 )
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.estimates import measured, percent, percent_words, points_words
@@ -55,7 +57,9 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import utc_day
-from judgeboard.trends import ALL_ANSWERS, PERIOD_DAYS, Change, LeftOut, Period, alarm_limits, start_of
+from judgeboard.trends.measures import ALL_ANSWERS, Change, alarm_limits
+from judgeboard.trends.periods import PERIOD_DAYS, Period, PlausibleDays, start_of
+from judgeboard.trends.trend import LeftOut, without_date
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -70,18 +74,19 @@ WATCHED_WORDS: Mapping[str, str] = {
     "unusable": "share of unusable verdicts",
 }
 BAD_SHARE = Figure("the share of bad answers", "labels")
-NO_DAY = -1
+NO_DAY, MISDATED = -1, -2
+"""Days of answers without a time, and of answers whose date is not plausible (`PlausibleDays`)."""
 
 
 class DatedAnswers:
     """All answers, or those of one query type, by UTC day, with their sampled labels."""
 
     def __init__(self, labelled: LabelledAnswers, rows: IntArray, days: IntArray) -> None:
-        """``rows`` are positions in ``labelled.answers``, ``days`` are their days (`NO_DAY`: no time)."""
+        """``rows`` are positions in ``labelled.answers``, ``days`` are their days, `NO_DAY` or `MISDATED`."""
         order = np.argsort(days, kind="stable")
         self._labelled, self._rows, self.days = labelled, rows[order], days[order]
         self.without_time = int((days == NO_DAY).sum())
-        self.with_time = len(days) - self.without_time
+        self.with_time = int((days >= 0).sum())
         self._samples: dict[tuple[int, int], SampledLabels] = {}
         self._verdicts = labelled.answers.verdicts[self._rows]
         self._groups = grouping(labelled.answers.evidence_groups[self._rows], len(self._rows))
@@ -169,19 +174,25 @@ class DatedAnswers:
         return slice(start, end)
 
 
-def dated_answers(connection: Connection, version: StoredVersion | None) -> dict[str, DatedAnswers]:
+def dated_answers(
+    connection: Connection, version: StoredVersion | None, now: datetime | None = None
+) -> tuple[dict[str, DatedAnswers], tuple[LeftOut, ...]]:
     """Return the answers that a judge version was asked about: all of them, then the largest query type first.
 
-    One query type alone is all answers.
+    One query type alone is all answers. The second value are the answers without a plausible date.
     """
     labelled = LabelledAnswers(connection, version)
     ids, names = labelled.answers.response_ids, labelled.answers.query_types
     known, known_days = asked_days(connection)
-    days = known_days[np.searchsorted(known, ids)]
+    days, plausible = known_days[np.searchsorted(known, ids)], PlausibleDays.at(now)
+    counts = {None if day == NO_DAY else day: n for day, n in Counter(days.tolist()).items()}
+    misdated = (days != NO_DAY) & ((days < plausible.first) | (days > plausible.last))
+    days = np.where(misdated, MISDATED, days)
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
     types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
     parts = {ALL_ANSWERS: np.arange(len(ids))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
-    return {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
+    dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
+    return dated, tuple(without_date(counts, plausible))
 
 
 def version_of(connection: Connection, judge: int | str | None) -> StoredVersion | None:
@@ -259,13 +270,14 @@ class CorrectedPanel:
 class CorrectedTrend:
     """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title.
 
-    Without a judge, ``no_judge`` says why.
+    ``left_out`` are the answers that no point counts. Without a judge, ``no_judge`` says why.
     """
 
     period: Period
     judge: str | None
     version_id: int | None
     panels: tuple[CorrectedPanel, ...]
+    left_out: tuple[LeftOut, ...]
     no_judge: str | None = None
 
     @property
@@ -284,13 +296,6 @@ class CorrectedTrend:
         hidden = next((panel.hidden for panel in self.panels if panel.hidden is not None), None)
         return missing_words(missing, *self.times) if hidden is None else no_share_words(hidden)
 
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """The answers that no point counts: those without a time."""
-        _, timeless = self.times
-        where = RowFilter(no_time=True)
-        return (LeftOut("no_time", timeless, f"{timeless:,} without a time", where),) if timeless else ()
-
 
 def corrected_trend(
     connection: Connection,
@@ -303,12 +308,13 @@ def corrected_trend(
     """Return the corrected share of bad answers per period, of all answers and of each query type, with its detectors.
 
     Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed from other periods.
-    Answers before the UTC day ``since`` are left out. Detectors read only periods that have ended. If a change was
-    acknowledged, the detectors of its figure and query type begin with the period of the change.
+    Answers before the UTC day ``since``, and without a plausible date (`PlausibleDays`), are left out. Detectors read
+    only periods that have ended. If a change was acknowledged, the detectors of its figure and query type begin with
+    the period of the change.
     """
     version = version_of(connection, judge)
-    answers = dated_answers(connection, version)
-    today = utc_day(now or datetime.now(UTC))
+    answers, undated = dated_answers(connection, version, now)
+    today = utc_day(now or utc_now())
     starts = reference_starts(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
     limits = {
@@ -326,8 +332,8 @@ def corrected_trend(
         panels.append(_panel(name, each, read["bad_share"], monitors))
     if version is None:
         why = no_judge_words(connection, judge if isinstance(judge, str) else None)
-        return CorrectedTrend(period, None, None, tuple(panels), why)
-    return CorrectedTrend(period, version.title, version.id, tuple(panels))
+        return CorrectedTrend(period, None, None, tuple(panels), undated, why)
+    return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
 
 
 def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:

@@ -205,7 +205,7 @@ class LabelPlan:
     ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because
     a judge's prompt was made with them, by the judge. ``extras`` counts labels that do not count, because they are not
     known to be a random sample. ``to_label`` are the answers to label first, before the plan: `judgeboard rate` names
-    them too. None if the plan comes first.
+    them too. None if the plan comes first. ``conditions`` (``field=value``) select the answers of the plan.
     """
 
     question: Question
@@ -235,6 +235,7 @@ class LabelPlan:
     made_prompt: Mapping[str, int] = field(default_factory=dict)
     extras: int = 0
     to_label: ToLabel | None = None
+    conditions: tuple[str, ...] = ()
 
     @property
     def has_gap(self) -> bool:
@@ -336,7 +337,7 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
         return words
     queue = (
         f"A queue of the other {counted(plan.more, 'answer')} on which they differ "
-        f"(`{queue_of_differing(plan.judges, plan.more)}`)"
+        f"(`{queue_of_differing(plan.judges, plan.more, plan.conditions)}`)"
     )
     return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 

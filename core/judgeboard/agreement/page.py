@@ -33,7 +33,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import UNUSABLE
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
-from judgeboard.trends import PeriodSums, start_of
+from judgeboard.trends.periods import PeriodSums, start_of
 
 COMPARED_BY = (
     "agreement",

@@ -45,7 +45,7 @@ from judgeboard.stats.sample_size import (
     smallest_change,
     stratified_half_width,
 )
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, median_review_seconds
 
@@ -155,6 +155,7 @@ def plan_labels(
         tuple(version.title for version in versions),
         seconds_per_review=median_review_seconds(connection),
         made_prompt=_made_prompt(sources),
+        conditions=tuple(conditions_of(where or RowFilter())),
     )
     if question == "outcome":
         now = len(sources[0].answers.response_ids) + sources[0].hidden()
@@ -164,7 +165,10 @@ def plan_labels(
     inside: dict[str | None, IntArray | None] = {None: None}
     if by_query_type:
         inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
-    starts = (start if name is None else replace(start, name=name, made_prompt={}) for name in inside)
+    starts = [start]
+    for name in (each for each in inside if each is not None):
+        of_type = tuple(conditions_of(replace(where or RowFilter(), query_types=(name,))))
+        starts.append(replace(start, name=name, made_prompt={}, conditions=of_type))
     return tuple(
         _plan(each, sources[0], rows, where) if both is None else _for_judges(each, both, rows)
         for each, rows in zip(starts, inside.values(), strict=True)

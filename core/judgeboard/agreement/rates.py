@@ -52,7 +52,7 @@ from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
-from judgeboard.trends import ALL_ANSWERS
+from judgeboard.trends.measures import ALL_ANSWERS
 
 ALL = "all"
 """The name of the result about all answers that match, beside its slices."""

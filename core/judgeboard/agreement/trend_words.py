@@ -1,25 +1,16 @@
 """Sentences about trends: what changed in all answers, which groups differ, and which changes would have been found."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import (
-    ALL_ANSWERS,
-    CLEAR,
-    MEASURES,
-    PERIOD_DAYS,
-    Change,
-    Measure,
-    Panel,
-    Period,
-    Trend,
-    VersionMark,
-)
+from judgeboard.trends.measures import ALL_ANSWERS, Change, Measure
+from judgeboard.trends.periods import PERIOD_DAYS, Period
+from judgeboard.trends.trend import CLEAR, LeftOut, Panel, Trend, VersionMark
 
 _TO_LABEL = (
     "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
@@ -100,11 +91,14 @@ def trend_sentence(trend: Trend) -> str:
         timeless = sum(panel.without_time for panel in trend.panels if panel.group == ALL_ANSWERS)
         if timeless:
             return no_time_words(timeless)
+        if misdated := misdated_words(trend.left_out):
+            return f"No answer has a plausible date: {' '.join(misdated)}"
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
-        score = "quality" if trend.measure == "quality" else "groundedness"
-        return f"No answer has a {score} from the judge {trend.judge}."
-    figure = _figure(MEASURES[trend.measure])
+        score = trend.of_measure.score
+        named = f"a {score}" if isinstance(score, str) else f"a score of {score.name}"
+        return f"No answer has {named} from the judge {trend.judge}."
+    figure = _figure(trend.of_measure)
     starts = [point.start for panel in drawn for point in panel.points]
 
     def changed(group: str, change: Change) -> str:
@@ -131,6 +125,16 @@ def timeless_words(answers: int) -> str:
     return f"{counted(answers, 'answer')} {'has no time and is' if answers == 1 else 'have no time and are'} left out."
 
 
+def misdated_words(left_out: Iterable[LeftOut]) -> list[str]:
+    """Return "1 answer dated before 2002 is left out." and the like; answers without a time are not misdated."""
+    return [
+        f"{each.words.replace('dated', f'answer{s} dated')} {'is' if each.n == 1 else 'are'} left out."
+        for each in left_out
+        if each.reason in {"old", "future"}
+        for s in ("" if each.n == 1 else "s",)
+    ]
+
+
 def missing_words(missing: str, with_time: int, without_time: int) -> str:
     """Return what is ``missing`` and how to get it: times, or labels of answers that have a time."""
     if without_time and not with_time:
@@ -143,7 +147,7 @@ def missing_words(missing: str, with_time: int, without_time: int) -> str:
 def source_words(trend: Trend) -> str | None:
     """Return whose verdicts a trend shows; None if it shows no verdicts."""
     drawn = any(panel.points for panel in trend.panels)
-    if not drawn or trend.judge is None or not MEASURES[trend.measure].of_judge:
+    if not drawn or trend.judge is None or not trend.of_measure.of_judge:
         return None
     return f"Verdicts of {trend.judge}, not corrected by labels."
 
@@ -250,12 +254,12 @@ def panel_caption(panel: Panel, trend: Trend) -> str:
         return "These answers have no time." if panel.without_time else "No answers."
     sizes = [point.estimate.n for point in panel.points]
     each = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
-    counts = MEASURES[trend.measure].counts
+    counts = trend.of_measure.counts
     words = counts.replace("answers", "answer") if panel.n == 1 else counts
     caption = f"{panel.n:,} {words}, {each} per {trend.period}."
     if not panel.empty:
         return caption
-    none = "No judged answers" if MEASURES[trend.measure].of_judge else "No answers"
+    none = "No judged answers" if trend.of_measure.of_judge else "No answers"
     if len(panel.empty) == 1:
         when = f"{'in' if trend.period == 'week' else 'on'} {period_words(panel.empty[0], trend.period)}"
         return f"{caption} {none} {when}."

@@ -262,9 +262,13 @@ def compare_verdicts(
     return replace(made, sentence=" ".join(_sentences(made, only, logged)))
 
 
-def queue_of_differing(titles: Sequence[str], n: int) -> str:
-    """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ."""
-    named = (word for title in titles for word in ("--judge-version", title))
+def queue_of_differing(titles: Sequence[str], n: int, conditions: Sequence[str] = ()) -> str:
+    """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ.
+
+    Only answers that meet the ``conditions`` (``field=value``) are drawn.
+    """
+    named = [word for title in titles for word in ("--judge-version", title)]
+    named += [word for condition in conditions for word in ("--where", condition)]
     words = ("queue", "create", "judges", "--plan", "judges", "--n", str(n), *named)
     return f"judgeboard {shlex.join(words)}"
 

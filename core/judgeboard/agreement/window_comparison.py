@@ -54,7 +54,7 @@ def compare_windows(
     if after[0] <= before[1]:
         raise BadInput("the second window must begin after the end of the first")
     version = version_of(connection, judge)
-    lines, named = [], dated_answers(connection, version)
+    lines, (named, _) = [], dated_answers(connection, version)
     hidden = next((why for each in named.values() for window in (before, after) if (why := each.hidden(*window))), None)
     windows = {name: (answers.window(*before), answers.window(*after)) for name, answers in named.items()}
     comparable = {name for name, both in windows.items() if all(each.rate.value is not None for each in both)}

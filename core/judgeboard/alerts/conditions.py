@@ -1,7 +1,7 @@
 """What alert rules watch: each condition is a function and a line in ``CONDITIONS``.
 
-The figures are those of the pages. A condition returns what meets it now, by subject: a source, a judge, a judging rule
-or an alarm; the subject "" is the whole database.
+The figures are those of the pages. A condition returns what meets it now, by subject: a source, a judge, a judging
+rule, a slice or an alarm; the subject "" is the whole database.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +12,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection
 
 from judgeboard.agreement.alarms import alarm_sentence, open_alarms
+from judgeboard.alerts.levels import level_figures
 from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition, RuleState
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.intervals import share_intervals
@@ -165,6 +166,12 @@ def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) 
         )
 
 
+def _level(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
+    for figure in level_figures(connection, rule, now):
+        if figure.is_met:
+            yield Met(figure.subject, figure.sentence, figure.estimate.value)
+
+
 CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
     {
         AlertCondition.ALARM: Condition("An alarm of a rate, a trend or a judge's model is open.", _alarm),
@@ -194,6 +201,13 @@ CONDITIONS: Mapping[AlertCondition, Condition] = MappingProxyType(
         ),
         AlertCondition.MISSING_WORKER: Condition(
             "Fewer workers than the threshold were alive within the period.", _missing_worker, "workers", 1, "1min"
+        ),
+        AlertCondition.LEVEL: Condition(
+            "The mean of a score, or the share of low groundedness, of the newest answers is above or below the "
+            "threshold.",
+            _level,
+            "score or %",
+            subject="slice",
         ),
     }
 )

@@ -12,7 +12,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from html import escape
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import httpcore
 
 from judgeboard.alerts.rules import destination_of
+from judgeboard.clock import utc_now
 from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.settings import ENVIRONMENT, load_settings, register_secret, variable_of, without_secrets
@@ -227,7 +228,7 @@ def _send_mail(to: str, message: Message) -> None:
     mail = email.message.EmailMessage(policy=email.policy.SMTP)
     mail["Subject"] = " ".join(f"[Judgeboard] {message['title']}".split())
     mail["From"], mail["To"] = sender, to
-    mail["Date"] = email.utils.format_datetime(datetime.now(UTC))
+    mail["Date"] = email.utils.format_datetime(utc_now())
     mail["Message-ID"] = f"<{message['id']}@judgeboard>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(f"{message['text']}\n\nRule: {message['rule']}\nMessage: {message['id']}\n")

@@ -13,6 +13,7 @@ from judgeboard.agreement.alarms import watch
 from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
+from judgeboard.clock import utc_now
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, Actor, allowed
@@ -154,7 +155,7 @@ def check(store: Store, now: datetime | None = None) -> int:
     """
 
     def clock() -> datetime:
-        return now or datetime.now(UTC)
+        return now or utc_now()
 
     evaluate(store, clock(), every=timedelta(0))
     return deliver_due(store, clock)
@@ -166,9 +167,9 @@ def follow(store: Store, closing: threading.Event) -> None:
     while not closing.wait(wait):
         started, looked = time.monotonic(), 0.0
         try:
-            evaluate(store, datetime.now(UTC))
+            evaluate(store, utc_now())
             looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
-            deliver_due(store, lambda: datetime.now(UTC))
+            deliver_due(store, utc_now)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
             _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
         wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
@@ -176,7 +177,7 @@ def follow(store: Store, closing: threading.Event) -> None:
 
 def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[Delivery]:
     """Send a test message to each destination of a rule from this process, and return the deliveries."""
-    moment = now or datetime.now(UTC)
+    moment = now or utc_now()
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         rule = alert_rule_named(connection, name)
         message = message_of(rule, MessageKind.TEST, moment)

@@ -4,17 +4,27 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, ConfigDict
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
+from judgeboard.alerts.levels import (
+    DEFAULT_WINDOW,
+    LEVEL_MEASURES,
+    measure_words,
+    slice_of,
+    window_of,
+    window_words,
+)
+from judgeboard.clock import utc_now
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.alerts import (
+    Level,
     NewAlertRule,
     alert_rule_named,
     insert_alert_rule,
@@ -24,6 +34,7 @@ from judgeboard.store.alerts import (
 from judgeboard.store.engine import Store
 from judgeboard.store.statements import record_of
 from judgeboard.text import seconds_of, unstorable
+from judgeboard.trends.measures import MEASURES
 
 LONGEST_NAME = 80  # characters
 LARGEST_THRESHOLD = 1e12
@@ -106,8 +117,13 @@ class WrittenRule:
         when: A condition, a key of `CONDITIONS`.
         to: Destinations.
         above: Threshold in the unit of the condition (default: that of the condition).
+        below: Lower threshold of a level, instead of ``above``.
+        measure: Measure of a level, one of `LEVEL_MEASURES` (default: groundedness).
+        criterion: Criterion of a rubric judge, instead of ``measure``.
+        judge: Judge whose verdicts a level counts (default: the primary judge).
+        last: Window of a level: "200" answers or "7d" (default: `DEFAULT_WINDOW`).
         after: Period, if the condition has one.
-        only: Sources, judges or judging rules that are watched (default: all).
+        only: Sources, judges, judging rules or slices that are watched (default: all).
         remind: Period between reminders, or "never".
         quiet: Daily hours without messages.
     """
@@ -118,13 +134,62 @@ class WrittenRule:
     when: Text
     to: Texts
     above: Number | None = None
+    below: Number | None = None
+    measure: Text | None = None
+    criterion: Text | None = None
+    judge: Text | None = None
+    last: Text | None = None
     after: Text | None = None
     only: Texts = ()
     remind: Text = DAILY
     quiet: Text | None = None
 
 
+_OF_LEVELS = ("below", "measure", "criterion", "judge", "last")
+
+
+def _level(written: WrittenRule) -> tuple[float, Level]:
+    """Return the threshold and the level of a level rule."""
+    if written.after is not None:
+        raise BadInput("after: the condition level does not use it: write last, such as 200 (answers) or 7d")
+    if written.measure is not None and written.criterion is not None:
+        raise BadInput("criterion: a level is of a measure or of a criterion: leave out one of them")
+    name = written.measure or "groundedness"
+    measure = next((each for each in LEVEL_MEASURES if each == name), None)
+    if measure is None:
+        raise BadInput(f"measure: no measure {name!r}; the measures are {', '.join(LEVEL_MEASURES)}")
+    if written.above is not None and written.below is None:
+        direction: Literal["above", "below"] = "above"
+        threshold = written.above
+    elif written.below is not None and written.above is None:
+        direction, threshold = "below", written.below
+    else:
+        raise BadInput("above: a level has one threshold: above or below")
+    low, high = MEASURES[measure].bounds or (0.0, 100.0)
+    if written.criterion is not None:
+        name, low, high = "a criterion", -LARGEST_THRESHOLD, LARGEST_THRESHOLD
+    if not low <= threshold <= high:
+        reach = f"from {low:g} to {high:g}{' %' if MEASURES[measure].bounds is None else ''}"
+        raise BadInput(f"{direction}: the threshold of {name} must be {reach}, not {threshold:g}")
+    for each in written.only:
+        slice_of(each)
+    if any(unstorable(text) for text in (written.criterion, written.judge) if text):
+        raise BadInput("criterion: a name contains a character that cannot be stored")
+    answers, days = window_of(written.last or DEFAULT_WINDOW)
+    return threshold, Level(
+        measure=measure,
+        criterion=written.criterion,
+        judge=written.judge,
+        direction=direction,
+        answers=answers,
+        days=days,
+    )
+
+
 def _limits(written: WrittenRule, condition: Condition) -> tuple[float | None, str | None]:
+    for field in _OF_LEVELS:
+        if getattr(written, field) is not None:
+            raise BadInput(f"{field}: the condition {written.when} does not use it: leave it out")
     for field, value, known in (
         ("above", written.above, condition.unit),
         ("after", written.after, condition.period),
@@ -147,7 +212,12 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
         raise BadInput(f"name: the name of an alert rule has 1 to {LONGEST_NAME} characters")
     if written.when not in CONDITIONS:
         raise BadInput(f"when: no condition {written.when!r}; the conditions are {', '.join(CONDITIONS)}")
-    threshold, period = _limits(written, CONDITIONS[AlertCondition(written.when)])
+    threshold: float | None
+    level, period = None, None
+    if written.when == AlertCondition.LEVEL:
+        threshold, level = _level(written)
+    else:
+        threshold, period = _limits(written, CONDITIONS[AlertCondition(written.when)])
     if not written.to:
         raise BadInput("to: an alert rule needs a destination")
     for each in written.to:
@@ -165,6 +235,7 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
         destinations=tuple(dict.fromkeys(each.strip() for each in written.to)),
         remind_s=None if written.remind == NEVER else seconds_of(written.remind),
         quiet=written.quiet,
+        level=level,
     )
 
 
@@ -172,14 +243,14 @@ def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: dateti
     """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable."""
     rule = checked_rule(written)
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
-        insert_alert_rule(connection, rule, actor_name(actor), now or datetime.now(UTC))
+        insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())
 
 
 def change_alert_rule(store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None) -> None:
     """Pause, resume or remove an alert rule. A paused rule is not evaluated and sends nothing."""
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         rule = alert_rule_named(connection, name)
-        set_alert_rule_state(connection, rule, state, actor_name(actor), now or datetime.now(UTC))
+        set_alert_rule_state(connection, rule, state, actor_name(actor), now or utc_now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +283,7 @@ def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
         if rule.name in rules:
             raise file.fail(f"name: the file has two rules {rule.name!r}", "alerts", number)
         rules[rule.name] = rule
-    moment, imported = datetime.now(UTC), ImportedRules([], [], [])
+    moment, imported = utc_now(), ImportedRules([], [], [])
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         stored = {rule.name: rule for rule in list_alert_rules(connection)}
         for name, rule in rules.items():
@@ -229,12 +300,22 @@ def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
 
 def limits_words(rule: NewAlertRule) -> str:
     """Return what a rule watches: "old_flags > 0, after 2 d"."""
+    if rule.level is not None:
+        return _level_words(rule, rule.level)
     unit = CONDITIONS[rule.condition].unit
     words = rule.condition.value
     if rule.threshold is not None:
         words += " < " if rule.condition is AlertCondition.MISSING_WORKER else " > "
         words += f"$ {rule.threshold:,g}" if unit == "$" else f"{rule.threshold:,g}{' %' if unit == '%' else ''}"
     words += "" if rule.period_s is None else f", after {period_words(rule.period_s)}"
+    return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
+
+
+def _level_words(rule: NewAlertRule, level: Level) -> str:
+    is_share = level.criterion is None and MEASURES[level.measure].bounds is None
+    sign = "<" if level.direction == "below" else ">"
+    words = f"{measure_words(level)} {sign} {rule.threshold:g}{' %' if is_share else ''}, {window_words(level)}"
+    words += f", judge {level.judge}" if level.judge else ""
     return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -11,6 +11,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
+from judgeboard.clock import utc_now
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.formats.files import FORMATS
@@ -413,7 +414,7 @@ def forget_command(response: str | None, source: str | None, unused: bool, older
     by = options.actor()
     with store.writing() as connection:
         if response is None:
-            before = None if older_than is None else datetime.now(UTC) - timedelta(days=older_than)
+            before = None if older_than is None else utc_now() - timedelta(days=older_than)
             outcome = counted(forget_unused(connection, source=source, before=before, actor=by), "trace")
         else:
             ids = forget_response(connection, response, source=source, actor=by)

@@ -12,6 +12,8 @@ from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
 
 
@@ -34,6 +36,8 @@ def alerts_command() -> None:
     "judgeboard alerts add old --when old_flags --after 2d --to slack:env:SLACK_URL",
     "judgeboard alerts add cost --when spend --above 20 --to email:ops@example.org --quiet '22:00-07:00 Europe/Berlin'",
     "judgeboard alerts add shop --when silent_source --after 30min --only shop --to webhook:env:HOOK_URL",
+    "judgeboard alerts add grounded --when level --below 0.7 --last 200 --only query_type=QA --to slack:env:SLACK_URL",
+    "judgeboard alerts add complete --when level --criterion completeness --below 3.5 --last 7d --to command",
     group=alerts_command,
 )
 @click.argument("name")
@@ -46,9 +50,31 @@ def alerts_command() -> None:
     help="webhook:env:VARIABLE, slack:env:VARIABLE or teams:env:VARIABLE (the variable has the address), "
     "email:ADDRESS, or command. Repeat it for more.",
 )
-@click.option("--above", type=FiniteRange(0), help="Threshold; for missing_worker, a minimum (default: by condition).")
+@click.option("--above", type=FiniteRange(), help="Threshold; for missing_worker, a minimum (default: by condition).")
+@click.option("--below", type=FiniteRange(), help="Lower threshold of a level, instead of --above (default: none).")
+@click.option(
+    "--measure",
+    type=click.Choice(["groundedness", "quality", "low_share"]),
+    help="Measure of a level: mean groundedness, mean quality, or share of low groundedness in % (default: "
+    "groundedness).",
+)
+@click.option(
+    "--criterion", metavar="NAME", help="Criterion of a rubric judge, instead of --measure: its mean score is watched."
+)
+@click.option("--judge", metavar="NAME", help="Judge whose verdicts a level counts (default: the primary judge).")
+@click.option(
+    "--last",
+    metavar="ANSWERS|DAYS",
+    help="Window of a level: 10 to 20,000 newest answers, such as 200, or 1 to 366 days (UTC), such as 7d (default: "
+    "200).",
+)
 @click.option("--after", metavar="PERIOD", help="Period, such as 30min, 24h or 2d (default: that of the condition).")
-@click.option("--only", multiple=True, metavar="NAME", help="Source, judge or judging rule to watch (default: all).")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Source, judge, judging rule, or slice of a level to watch, such as query_type=QA (default: all).",
+)
 @options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
 @click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
 def add(**chosen: Any) -> None:
@@ -60,7 +86,8 @@ def add(**chosen: Any) -> None:
     add_alert_rule(store, WrittenRule(**chosen), options.actor())
     with store.reading() as connection:
         rule = alert_rule_named(connection, chosen["name"].strip())
-    options.show(rule, rule_lines([rule]))
+        lines = list(rule_lines(connection, [rule]))
+    options.show(rule, lines)
     options.suggest("alerts", "test", rule.name)
 
 
@@ -85,13 +112,15 @@ def list_() -> None:
 
     with options.open_store().reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
+        lines = list(rule_lines(connection, rules))
     none = ["There are no alert rules yet. To add one: `judgeboard alerts add NAME --when CONDITION --to DESTINATION`"]
     shown = {"rules": rules, "open": [event for _, event in events]}
-    options.show(shown, [*(rule_lines(rules) if rules else none), *event_lines(events)])
+    options.show(shown, [*(lines or none), *event_lines(events)])
 
 
-def rule_lines(rules: "Iterable[AlertRule]") -> Iterator[str]:
-    """Yield alert rules as lines for a terminal."""
+def rule_lines(connection: "Connection", rules: "Iterable[AlertRule]") -> Iterator[str]:
+    """Yield alert rules as lines for a terminal, a level rule with its figures now."""
+    from judgeboard.alerts.levels import levels_now
     from judgeboard.alerts.rules import limits_words, reminder_words
 
     for rule in rules:
@@ -99,6 +128,7 @@ def rule_lines(rules: "Iterable[AlertRule]") -> Iterator[str]:
         quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
         if rule.problem:
             yield f"  problem: {rule.problem}"
+        yield from (f"  now: {sentence}" for sentence in levels_now(connection, rule))
         yield f"  to: {', '.join(rule.destinations)}; reminder: {reminder_words(rule)}{quiet}"
 
 

@@ -43,12 +43,7 @@ yes_option: Callable[[F], F] = click.option(
     expose_value=False,
     help="Skip the confirmation, also before texts are sent to another host than before.",
 )
-# For commands with their own option for the model, such as --judge-model.
-call_options: Callable[[F], F] = decorator(
-    address_options,
-    click.option(
-        "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
-    ),
+limit_options: Callable[[F], F] = decorator(
     options.with_default(
         "--concurrency", type=click.IntRange(1, 1024), default=16, help="Maximum number of calls at the same time."
     ),
@@ -58,6 +53,19 @@ call_options: Callable[[F], F] = decorator(
         help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Its earlier parts "
         "and other processes count.",
     ),
+)
+price_options: Callable[[F], F] = decorator(
+    click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
+    click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
+    yes_option,
+)
+# For commands with their own option for the model, such as --judge-model.
+call_options: Callable[[F], F] = decorator(
+    address_options,
+    click.option(
+        "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
+    ),
+    limit_options,
     click.option(
         "--wait",
         type=FiniteRange(0, 3600),
@@ -66,9 +74,7 @@ call_options: Callable[[F], F] = decorator(
         help="Seconds to wait if the database cannot be used during the run, from 0 to 3,600 (default: 60). "
         "Replies are kept meanwhile.",
     ),
-    click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
-    click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
-    yes_option,
+    price_options,
 )
 endpoint_options: Callable[[F], F] = decorator(
     call_options,
@@ -158,8 +164,7 @@ stored_judge_options: Callable[[F], F] = decorator(
     few_shot_options,
     rating_word_option,
 )
-generator_options: Callable[[F], F] = decorator(
-    click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
+generator_settings: Callable[[F], F] = decorator(
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
     options.with_default(
         "--generator-max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens per answer."
@@ -174,6 +179,10 @@ generator_options: Callable[[F], F] = decorator(
     ),
 )
 
+generator_options: Callable[[F], F] = decorator(
+    click.option("--generator", required=True, metavar="MODEL", help="Chat model that writes the answers."),
+    generator_settings,
+)
 
 EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
 
@@ -309,7 +318,7 @@ def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield lines with the calls of a run by status, their cost, and the reason if the run stopped early."""
     line = f"{head}: {account.words()}"
     line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
-    yield line + (f"; cost {money(account.cost_micro)}" if account.run_id else "")
+    yield line + (f"; cost {account.cost_words}" if account.run_id else "")
     yield from stopped_lines(account)
 
 

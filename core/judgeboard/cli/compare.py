@@ -1,20 +1,26 @@
 """The commands `compare` and `ssr`: a judge compares pairs. With `ssr`, it may also see its own answer."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
     account_lines,
+    address_options,
     check_pairs,
+    chosen_generator,
+    generator_settings,
     last_address_options,
+    limit_options,
     model_options,
     nobody_asked,
+    price_options,
     prompt_option,
     prompt_warning,
     run_options,
@@ -145,8 +151,7 @@ def comparison_lines(report: "PairReport") -> Iterator[str]:
     account = report.account
     yield report_sentence(report)
     if account.run_id is not None:
-        cost = money(account.cost_micro)
-        yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {cost}"
+        yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {account.cost_words}"
     yield from stopped_lines(account)
     for group in report.groups:
         yield from group_lines(group)
@@ -294,7 +299,13 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     return report.account.exit_code
 
 
-@ssr_command.command("make-pairs", epilog=options.example("judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl"))
+@ssr_command.command(
+    "make-pairs",
+    epilog=options.example(
+        "judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl",
+        "judgeboard ssr make-pairs --questions q.jsonl --generator gpt-4o-mini -o p.jsonl",
+    ),
+)
 @click.option(
     "--questions",
     required=True,
@@ -303,20 +314,79 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
 )
 @options.with_default("--seed", type=int, default=0, help="The same seed makes the same pairs.")
 @click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
-def make_pairs_command(questions: str, seed: int, output: Path | None) -> None:
-    """Make pairs from multiple-choice questions: the correct option and a random wrong one."""
+@click.option(
+    "--generator",
+    metavar="MODEL",
+    help="Chat model that writes the two answers: each reasons and concludes with its option (default: the options "
+    "themselves).",
+)
+@generator_settings
+@address_options
+@limit_options
+@price_options
+def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen: Any) -> int:
+    """Make pairs from multiple-choice questions: the correct option and a random wrong one.
+
+    With --generator, two calls per question write answers that argue for these options. Each answer says its option in
+    concludes_a or concludes_b. A pair is left out if a conclusion cannot be read, or if not exactly one is right. The
+    number of calls and their maximum cost are shown first. The response_id of a line of --generator-replies is the id
+    of the question and the letter: 70/A.
+    """
     from judgeboard.formats.files import write_whole
-    from judgeboard.methods.own_answers import make_pairs
+    from judgeboard.methods.own_answers import MadePairs, make_pairs, pair_line, pairs_of_questions
+
+    made = MadePairs()
+    if chosen["generator"] is None:
+        context = click.get_current_context()
+        for name in chosen:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                command = options.same_command("--generator", "MODEL")
+                raise BadInput(f"--{name.replace('_', '-')} needs --generator, for example: `{command}`")
+
+        def write_pairs(write: Callable[[str], object]) -> MadePairs:
+            return make_pairs(questions, write, seed=seed)
+    else:
+        rows = _written(list(pairs_of_questions(questions, made, seed=seed)), chosen)
+        if rows is None:
+            click.echo("canceled: no calls were made", err=True)
+            return 0
+        made.made = len(rows)
+
+        def write_pairs(write: Callable[[str], object]) -> MadePairs:
+            for row in rows:
+                write(pair_line(row))
+            return made
 
     if output is None:
-        made = make_pairs(questions, sys.stdout.write, seed=seed)
+        made = write_pairs(sys.stdout.write)
     else:
-        made = write_whole(
-            output, lambda file: make_pairs(questions, lambda line: file.write(line.encode()), seed=seed)
-        )
+        made = write_whole(output, lambda file: write_pairs(lambda line: file.write(line.encode())))
     click.echo(f"{counted(made.made, 'pair')} made, {counted(made.left_out, 'question')} left out", err=True)
     for line, reason in made.first_left_out:
         click.echo(f"  line {line}: {reason}", err=True)
+    return 0 if made.made else 1
+
+
+def _written(pairs: list[dict[str, Any]], chosen: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the pairs with answers of the generator, and print what was left out; None if no call was to be made."""
+    from judgeboard.methods.candidates import estimate_candidates, write_candidates
+
+    concurrency, max_cost = chosen["concurrency"], chosen["max_cost"]
+    generator = chosen_generator(chosen, {})
+    asks_model = generator.endpoint.host is not None
+    if asks_model:
+        click.echo(estimate_candidates(pairs, generator).sentence, err=True)
+    if asks_model and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
+        return None
+    with run_options(concurrency, max_cost) as how:
+        written = write_candidates(pairs, generator, **how)
+    cost = f"cost {money(written.cost_micro)}" if asks_model else "all from recorded answers"
+    click.echo(f"{counted(written.calls, 'call')}, {cost}", err=True)
+    if written.stopped is not None:
+        click.echo(f"stopped: {written.stopped}", err=True)
+    for reason, times in written.left_out.most_common():
+        click.echo(f"  {counted(times, 'pair')} left out: {reason}", err=True)
+    return written.rows
 
 
 def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":

@@ -170,6 +170,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "judgeboard trends",
     "judgeboard trends --measure flagged_share --period day --last 30",
     "judgeboard trends --by metadata.tenant --json",
+    "judgeboard trends --criterion completeness",
     "judgeboard trends --corrected",
     "judgeboard trends --corrected --before 2026-02-02..2026-03-01 --after 2026-03-02..2026-03-29",
 )
@@ -179,6 +180,12 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     default="groundedness",
     help="Mean groundedness, mean quality, share of low groundedness, share of flagged answers, or share of "
     "answers that fail a check.",
+)
+@click.option(
+    "--criterion",
+    metavar="NAME",
+    help="Criterion of a rubric judge, instead of --measure: show its mean score (default judge: the primary judge, or "
+    "the only one that has the criterion).",
 )
 @options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC).")
 @options.with_default(
@@ -227,13 +234,15 @@ def trends_command(
     from judgeboard.agreement.window_comparison import compare_windows
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
     from judgeboard.store.judge_versions import get_version
-    from judgeboard.trends import trend
+    from judgeboard.trends.trend import trend
 
     if (before is None) != (after is None) or (before is not None and not corrected):
         raise BadInput("--before and --after belong together, and need --corrected")
     if corrected:
-        unread = ("measure", "by", "last", *(("period",) if before else ()))
+        unread = ("measure", "criterion", "by", "last", *(("period",) if before else ()))
         refuse_given(click.get_current_context(), "--corrected shows the share of bad answers by query type", unread)
+    if chosen["criterion"] is not None:
+        refuse_given(click.get_current_context(), "--criterion shows its own measure", ("measure",))
     with options.seen(options.open_store()).reading() as connection:
         judge = None if judge_version is None else get_version(connection, judge_version).id
         if before is not None and after is not None:
@@ -336,5 +345,5 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
         yield from text_lines(detectors_table(result))
         yield DETECTABLE
     if result.new:
-        command = f"`judgeboard watch --acknowledge {result.new[0]}`"
-        yield f"After you know the cause: {command}, with the cause in quotation marks after --note."
+        command = f"judgeboard watch --acknowledge {result.new[0]} --note 'The cause, in your words'"
+        yield f"After you know the cause, acknowledge the alarm: `{command}`"

@@ -2,10 +2,10 @@
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -137,10 +137,12 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
     if rejected is not None and len(files) > 1:
         raise BadInput("--rejected works with one file: import the files one by one")
     store = open_target(files, choices)
-    code = max(import_one(store, file, choices | {"rejected": rejected}) for file in files)
+    ends = [import_one(store, file, choices | {"rejected": rejected}) for file in files]
+    code = max(end.code for end in ends)
     if code < NOTHING_USABLE and not choices["dry_run"]:
-        of_kind, label_set = _NEXT.get(choices["kind"], ("stats",)), choices["label_set"]
-        options.suggest(*(of_kind if label_set is None else ("agreement", "--schema", label_set)))
+        label_set = choices["label_set"]
+        next_step = _next_step(store, choices["kind"], {end.export for end in ends})
+        options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
 
 
@@ -176,7 +178,7 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
 
 
 # Kind of file -> the command that uses it.
-_NEXT = {
+_NEXT: Mapping[str, tuple[str, ...]] = {
     "responses": ("judge", "--judge", "lexical"),
     "grades": ("agreement",),
     "verdicts": ("agreement",),
@@ -186,8 +188,26 @@ _NEXT = {
 }
 
 
-def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
-    """Import one file, print what was stored, and return the exit code."""
+def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tuple[str, ...]:
+    """Return the command that uses the stored rows; ``exports`` are the exports of tools that the files are."""
+    from judgeboard.imports.exports import teacher_records
+    from judgeboard.store.judge_versions import list_versions
+
+    if teacher_records.TITLE in exports and kind in {"responses", "verdicts"}:
+        with store.reading() as connection:
+            return teacher_records.audit_command({version.name for version in list_versions(connection)})
+    return _NEXT.get(kind, ("stats",))
+
+
+class FileEnd(NamedTuple):
+    """The exit code of a file, and what it was recognised as, if it is an export of another tool."""
+
+    code: int
+    export: str | None = None
+
+
+def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
+    """Import one file, and print what was stored."""
     from judgeboard.imports.importing import import_file
     from judgeboard.imports.questions import UnclearFile
 
@@ -203,20 +223,21 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> int:
     except UnclearFile as unclear:
         for line in question_lines(unclear.question, file):
             options.echo(line, err=True, verbatim=True)
-        return NOTHING_USABLE
+        return FileEnd(NOTHING_USABLE)
     except BadInput as error:  # the other files are still imported
         options.echo(f"judgeboard: {error}", err=True)
-        return NOTHING_USABLE
+        return FileEnd(NOTHING_USABLE)
     options.show_lines(summary_lines(summary))
     if summary.unreadable or not (summary.usable or (summary.others and summary.kind == "responses")):
-        return NOTHING_USABLE
+        return FileEnd(NOTHING_USABLE)
     code = SOME_REJECTED if summary.rejected else ALL_IN
     if summary.others and not choices.get("dry_run") and summary.kind == "responses":
         if file != "-" and Path(file).is_file():
-            return max([code, *(_further(store, file, choices, kind) for kind in summary.others)])
+            codes = [code, *(_further(store, file, choices, kind) for kind in summary.others)]
+            return FileEnd(max(codes), summary.export)
         again = " and ".join(f"--kind {kind}" for kind in summary.others)
         options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
-    return code
+    return FileEnd(code, summary.export)
 
 
 def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> int:
@@ -224,7 +245,7 @@ def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> i
     from judgeboard.imports.rejected_rows import rejected_path
 
     further = choices | {"kind": kind, "rejected": rejected_path(f"{choices.get('rejected') or file}.{kind}")}
-    return min(SOME_REJECTED, import_one(store, file, further))
+    return min(SOME_REJECTED, import_one(store, file, further).code)
 
 
 def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":

@@ -22,7 +22,7 @@ from judgeboard.cli.asking import (
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, money
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge
@@ -190,7 +190,7 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     lines = [
         f"{summary.judge}, run {summary.run_id}: {summary.words()}"
         + (f"; {summary.not_reached:,} not reached" if summary.not_reached and summary.state != "done" else "")
-        + f"; cost {money(summary.cost_micro)}"
+        + f"; cost {summary.cost_words}"
     ]
     if summary.why_stopped:
         lines.append(f"stopped: {summary.why_stopped}")

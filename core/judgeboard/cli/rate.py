@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.store.filters import RowFilter, conditions_of, parse_where
+from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def plan_command(
     elif first.more and question != "versions" and _is_worth_labelling(first):
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
-        named += [word for condition in conditions_of(where) for word in ("--where", condition)]
+        named += [word for condition in first.conditions for word in ("--where", condition)]
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
 
 

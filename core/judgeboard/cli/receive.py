@@ -1,10 +1,9 @@
 """The commands for what assistants send: `receive`, `keys` and `sources`."""
 
-from datetime import UTC, datetime
-
 import click
 
 from judgeboard.cli import options
+from judgeboard.clock import utc_now
 from judgeboard.text import counted
 
 _SCOPES = ("ingest", "read", "review")
@@ -98,7 +97,7 @@ def keys_list() -> None:
 
     with options.open_store().reading() as connection:
         keys = list_keys(connection)
-    now = datetime.now(UTC)
+    now = utc_now()
     lines = [
         f"{key.name}  {', '.join(key.scopes)}  source: {key.source or 'any'}  {key.unusable(now) or 'usable'}"
         + (f" until {key.expires_at:%d %b %Y}" if key.expires_at and not key.unusable(now) else "")
@@ -114,7 +113,7 @@ def keys_revoke(name: str) -> None:
     from judgeboard.store.api_keys import revoke_key
 
     with options.open_store().writing() as connection:
-        revoke_key(connection, name, by=options.actor(), now=datetime.now(UTC))
+        revoke_key(connection, name, by=options.actor(), now=utc_now())
     options.echo(f"{name} is revoked")
 
 
@@ -175,5 +174,5 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
     from judgeboard.store.traces import set_rules
 
     with options.open_store().writing() as connection:
-        traces = set_rules(connection, source, rules, options.actor(), datetime.now(UTC))
+        traces = set_rules(connection, source, rules, options.actor(), utc_now())
     options.echo(f"{source}: {counted(len(rules), 'rule')}; {counted(traces, 'trace')} will be read again")

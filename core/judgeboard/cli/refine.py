@@ -11,7 +11,7 @@ import click
 from judgeboard.cli import asking, options
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, money, shortened
+from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefineSummary
@@ -105,9 +105,9 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     if account.run_id is None:
         yield f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."
         return
-    cost = money(account.cost_micro)
     prompts, calls = counted(summary.prompts, "prompt"), counted(summary.calls, "call")
-    yield f"{summary.judge}, run {account.run_id}: {prompts}, {summary.passed:,} passed; {calls}, cost {cost}"
+    outcome = f"{prompts}, {summary.passed:,} passed; {calls}, cost {account.cost_words}"
+    yield f"{summary.judge}, run {account.run_id}: {outcome}"
     for item in summary.items[:20]:
         ratings = " → ".join("–" if attempt.rating is None else str(attempt.rating) for attempt in item.attempts)
         last = item.attempts[-1] if item.attempts else None
@@ -199,7 +199,7 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
         )
         yield (
             f"{counted(summary.identical, 'new answer')} identical, {counted(summary.no_answer, 'call')} without an "
-            f"answer; {counted(summary.calls, 'call')}, cost {money(account.cost_micro)}"
+            f"answer; {counted(summary.calls, 'call')}, cost {account.cost_words}"
         )
     if summary.no_messages:
         have = "has" if summary.no_messages == 1 else "have"

@@ -162,6 +162,8 @@ def rule_lines(lines: "list[RuleProgress]") -> Iterator[str]:
         yield f"{line.name}: {line.state}; {line.judge} judges {line.rate_words} of {describe(line.where)}"
         today = f"{counted(line.calls_today, 'call')}{failed}, {money(line.cost_micro)}"
         yield f"  waiting: {counted(line.waiting, 'answer')}{oldest}; today: {today}; per day: {line.budget_words}"
+        for each in line.earlier:
+            yield f"  judge before: {each.title} until {each.until:%Y-%m-%d %H:%M} UTC"
         if line.problem:
             yield f"  problem: {line.problem}"
         if line.state == "no worker":

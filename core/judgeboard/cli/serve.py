@@ -83,7 +83,7 @@ def quickstart_command(file: str, no_serve: bool, host: str, port: int, **choice
 
         check_free(host, port)
     store = open_target([file], choices)
-    code = import_one(store, file, choices)
+    code = import_one(store, file, choices).code
     if code == NOTHING_USABLE:
         return code
     # Judging raises the flags.

@@ -17,11 +17,10 @@ from judgeboard.cli.asking import (
     run_options,
     warned,
 )
-from judgeboard.text import counted, money, shortened
+from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
-    from judgeboard.store.engine import Store
 
 
 MOST_FAILURES = 10
@@ -79,6 +78,7 @@ def run(
     or stopped; 130: Ctrl-C.
     """
     from judgeboard.errors import MissingOption
+    from judgeboard.health.family import run_warning
     from judgeboard.methods.suite_file import read_suite
     from judgeboard.methods.suite_results import require_writable
     from judgeboard.methods.suite_run import make_candidate, run_suite
@@ -104,9 +104,10 @@ def run(
         **({} if candidate_max_output is None else {"max_output": candidate_max_output}),
     )
     judge = make(name=name, **chosen | last_address)
-    warnings = warned([_family_warning(store, judge.version.model, candidate), prompt_warning(judge)])
+    warnings = warned([prompt_warning(judge)])
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
+    warnings["warnings"] += warned([run_warning(store, judge.version.model, result.run)])["warnings"]
     code = _show(result, junit, warnings)
     options.suggest("serve")
     return code
@@ -137,6 +138,7 @@ def list_(name: str | None) -> None:
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     """Show the result of a suite run. The exit codes are those of `suite run`."""
+    from judgeboard.health.family import run_warning
     from judgeboard.methods.suite_results import suite_result
     from judgeboard.store.judge_versions import get_version
 
@@ -144,18 +146,7 @@ def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
     result = suite_result(options.seen(store), run_id, baseline=baseline)
     with store.reading() as connection:
         model = get_version(connection, result.judge).model
-    return _show(result, junit, warned([_family_warning(store, model, result.candidate)]))
-
-
-def _family_warning(store: "Store", judge_model: str | None, candidate: str) -> str | None:
-    """Return a warning if the candidate is of the judge's own model family; that of a Python function is unknown."""
-    from judgeboard.health.family import family_warning, selection_warning
-    from judgeboard.store.filters import RowFilter
-
-    kind, _, name = candidate.partition(":")
-    if kind == "source":
-        return selection_warning(store, judge_model, RowFilter(sources=(name,)))
-    return family_warning(judge_model, {name: 0}) if kind == "model" else None
+    return _show(result, junit, warned([run_warning(store, model, result.run)]))
 
 
 def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
@@ -175,7 +166,7 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
     counts = counted(result.total_cases, "case")
     counts += f" = {result.measured:,} measured + {result.unmeasured:,} without a score"
-    yield f"{counts}; cost {money(result.account.cost_micro)}"
+    yield f"{counts}; cost {result.account.cost_words}"
     average, rate = result.average_score.value, result.pass_rate.value
     if average is not None and rate is not None:
         passing = f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"

@@ -1,9 +1,10 @@
-"""The client: sends answers, and the feedback of their users, to a Judgeboard server.
+"""The client: sends answers, the feedback of their users and the verdicts of own judges to a Judgeboard server.
 
 ::
 
     answer_id = judgeboard.record(query=question, answer=answer, passages=texts)
     judgeboard.feedback(answer_id, thumbs="up")
+    judgeboard.record_judgment(answer_id, "my judge", groundedness=0.4, reasoning="Passage 2 says otherwise.")
 
 JUDGEBOARD_URL is the address of the server (default: http://localhost:8501), JUDGEBOARD_API_KEY the key. A background
 thread sends batches. An application never waits for the server and never fails because of it: the logger
@@ -27,6 +28,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from judgeboard.domain import Label, Status
 from judgeboard.errors import NotSent
 from judgeboard.settings import register_secret, without_secrets
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     import httpx
 
 LOG = logging.getLogger("judgeboard")
-_RESPONSES, _FEEDBACK = "/api/responses", "/api/feedback"
+_RESPONSES, _FEEDBACK, _JUDGMENTS = "/api/responses", "/api/feedback", "/api/judgments"
 _BATCH_ENTRIES, _BATCH_BYTES = 100, 2**20
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server cannot cope
@@ -292,6 +294,25 @@ class FeedbackFields(TypedDict, total=False):
     client: Client | None
 
 
+class JudgmentFields(TypedDict, total=False):
+    """The verdict of a judge on an answer, or why there is none, and the version of the judge."""
+
+    source: str | None
+    judge_version: str | None
+    judge_model: str | None
+    groundedness: float | None
+    quality: int | None
+    label: Label | Literal["grounded", "hallucinated"] | None
+    scores: Mapping[str, Any] | None
+    scale: str | None
+    reasoning: str | None
+    claims: Sequence[Mapping[str, Any]] | None
+    raw: str | None
+    status: Status | Literal["ok", "unparsable", "refused", "error"] | None
+    error: str | None
+    client: Client | None
+
+
 def record(query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]) -> str:
     """Record an answer: queue it for the server, and return its id at once.
 
@@ -343,6 +364,33 @@ async def feedback_async(response_id: str | None = None, **fields: Unpack[Feedba
     await _stored(client, client.send(_FEEDBACK, body))
 
 
+def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
+    """Record the verdict of your own judge on a stored answer: queue it for the server, and return at once.
+
+    The server stores it as an imported verdict, and flag rules apply to it. Another verdict of the same judge version
+    on the answer is a newer one; the same verdict again changes nothing.
+
+    Args:
+        response_id: The id that `record` returned, or the id of a trace that has become an answer.
+        judge: Name of the judge. Each name has its own version numbers.
+        fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or hallucinated) or ``scores`` with
+            their ``scale``; without a verdict, the ``status`` with the ``error``. ``judge_version`` (any text) and
+            ``judge_model`` name the version; ``reasoning``, ``claims``, ``raw``, ``source``, ``client``.
+    """
+    body, client = _judgment(response_id, judge, fields)
+    client.send(_JUDGMENTS, body)
+
+
+async def record_judgment_async(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
+    """Record the verdict of your own judge (see `record_judgment`), and return when the server has stored it.
+
+    Raises:
+        NotSent: The server refused the verdict, for example because it has no such answer, or did not reply in time.
+    """
+    body, client = _judgment(response_id, judge, fields)
+    await _stored(client, client.send(_JUDGMENTS, body))
+
+
 async def _stored(client: Client, stored: "Future[None]") -> None:
     """Wait until the server has an object, at most as long as its batch and one request may take."""
     limit_s = client.delay_s + client.timeout_s
@@ -382,6 +430,11 @@ def _feedback(response_id: str | None, fields: FeedbackFields) -> tuple[dict[str
         known["thumbs"] = "up" if known["thumbs"] else "down"
     body = {"at": datetime.now(UTC)} | known
     return body if response_id is None else body | {"response_id": response_id}, client
+
+
+def _judgment(response_id: str, judge: str, fields: JudgmentFields) -> tuple[dict[str, Any], Client]:
+    known, client = _known(fields, JudgmentFields)
+    return known | {"external_id": response_id, "judge": judge}, client
 
 
 def _known(fields: Mapping[str, Any], names: type) -> tuple[dict[str, Any], Client]:

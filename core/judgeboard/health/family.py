@@ -23,8 +23,7 @@ from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import difference_of_means
 from judgeboard.store.engine import Readable
-from judgeboard.store.filters import RowFilter
-from judgeboard.store.health import generators_of_run, selected_generators
+from judgeboard.store.health import generators_of_run
 from judgeboard.text import counted
 
 MOST_NAMED = 3
@@ -99,14 +98,6 @@ def _comparable(judge_model: str | None, generators: Mapping[str | None, int], m
     """
     by_name = models.family(judge_model) is None
     return {model: n for model, n in generators.items() if model and (by_name or models.family(model) is not None)}
-
-
-def selection_warning(store: Readable, judge_model: str | None, where: RowFilter | None = None) -> str | None:
-    """Return `family_warning` for the newest answers that a filter selects, at most 1,000."""
-    if judge_model is None:
-        return None
-    with store.reading() as connection:
-        return family_warning(judge_model, selected_generators(connection, where or RowFilter()))
 
 
 def run_warning(store: Readable, judge_model: str | None, run_id: int | None) -> str | None:

@@ -119,7 +119,8 @@ class Columns:
     dots, ``theirs`` may be the path to a value inside a column, and ``ours`` the name of a value in a field of `PARTS`.
     ``constants`` has the values of fields that are the same in all rows. ``left_over`` is the report's text for columns
     that are not fields. ``reads_left_over`` returns whether they are read anyway, given the fields that have a column.
-    Feedback with one of the ``meanings`` is not ambiguous.
+    Feedback with one of the ``meanings`` is not ambiguous. ``own_export_only`` are fields that only files with a column
+    `external_id` have.
     """
 
     def __init__(
@@ -131,8 +132,10 @@ class Columns:
         reads_left_over: Callable[[Collection[str]], bool] = lambda _fields: False,
         meanings: Meanings | None = None,
         constants: Mapping[str, str] | None = None,
+        own_export_only: Collection[str] = OWN_EXPORT_ONLY,
     ) -> None:
         self._fields = fields
+        self._own_export_only = own_export_only
         self._parts = {
             theirs: part for theirs, ours in (mapping or {}).items() if (part := _part(fields, theirs, ours))
         }
@@ -221,7 +224,7 @@ class Columns:
         own_export = "external_id" in simple
         for ours, called in self._fields.items():
             candidates = [simple[name] for name in called if name in simple and simple[name] not in taken.values()]
-            if not candidates or (ours in OWN_EXPORT_ONLY and not own_export):
+            if not candidates or (ours in self._own_export_only and not own_export):
                 continue
             if ours not in taken:
                 taken[ours] = candidates.pop(0)

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Rejected
 from judgeboard.formats.files import AUTO
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
@@ -234,7 +235,7 @@ class OpenBatch:
     def finish(self, store: Store) -> None:
         """Store the end of the batch."""
         with store.writing() as connection:
-            self.finish_in(connection, datetime.now(UTC))
+            self.finish_in(connection, utc_now())
 
     def finish_in(self, connection: Connection, now: datetime) -> None:
         """Store the end of the batch in the caller's transaction."""
@@ -284,7 +285,7 @@ class _Rows:
             return
         summary = self.summary
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
-            attempt, now = connection.begin_nested(), datetime.now(UTC)
+            attempt, now = connection.begin_nested(), utc_now()
             batch_id = self._started_batch(connection, now)
             newest_flag = latest_flag(connection)
             stored = self.kind.store(connection, self.records, now)
@@ -307,7 +308,7 @@ class _Rows:
 
     def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
-            attempt, now = connection.begin_nested(), datetime.now(UTC)
+            attempt, now = connection.begin_nested(), utc_now()
             batch_id = self._started_batch(connection, now)
             late = self.kind.finish(connection, now)
             self.summary.new += late

@@ -138,12 +138,12 @@ class ImportKind(ABC, Generic[Record]):
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
     only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
     words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
-    the import batch of the records that are stored next. ``runs`` has the runs of recorded judges by judge version.
-    With ``of_traces``, the answers are those of traces: a trace is one answer, whichever way and source it came by.
-    ``tool_source`` is the source of the tool whose export is read, if no source was chosen. ``file_answers`` has the
-    answers in the file, by id, to which the records that are stored next belong. ``earlier`` has, by id, the rows of
-    these answers as an earlier import may have stored them. ``aspects_added`` counts the stored verdicts on pairs that
-    got further aspects.
+    the import batch of the records that are stored next, None if they came without a file. ``runs`` has the runs of
+    recorded judges by judge version. With ``of_traces``, the answers are those of traces: a trace is one answer,
+    whichever way and source it came by. ``tool_source`` is the source of the tool whose export is read, if no source
+    was chosen. ``file_answers`` has the answers in the file, by id, to which the records that are stored next belong.
+    ``earlier`` has, by id, the rows of these answers as an earlier import may have stored them. ``aspects_added``
+    counts the stored verdicts on pairs that got further aspects.
     """
 
     columns: ClassVar[ColumnNames]
@@ -151,7 +151,7 @@ class ImportKind(ABC, Generic[Record]):
     left_over: ClassVar[str] = "not stored"
     brings_answers: ClassVar[bool] = False
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {}
-    batch_id: int
+    batch_id: int | None = None
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         self.source = source
@@ -297,7 +297,9 @@ class RowOutcomes:
             reason += f": import the {what}s first"
             if candidates:
                 sources = " and ".join(repr(each.source) for each in candidates)
-                reason = f"{external_id!r} is in the sources {sources}: choose one with --source"
+                reason = (
+                    f"{external_id!r} is in the sources {sources}: choose one with --source, or in the field source"
+                )
             self.refuse(index, field_, reason)
         return matches
 

@@ -320,7 +320,7 @@ def _options(cells: Cells) -> tuple[str, ...] | None:
 
 
 def import_pairs(
-    connection: Connection, pairs: Sequence[Pair], batch_id: int, now: datetime, rows: RowOutcomes
+    connection: Connection, pairs: Sequence[Pair], batch_id: int | None, now: datetime, rows: RowOutcomes
 ) -> list[int | None]:
     """Store the pairs of a batch, and reject rows that differ. Return the pair id of each row (None: rejected)."""
     result = store_pairs(connection, pairs, batch_id, now)

@@ -13,6 +13,7 @@ from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, RowWithEarlier, recognised
 from judgeboard.imports.exports.turns import IN_MESSAGES
 from judgeboard.imports.fields import (
+    OWN_EXPORT_ONLY,
     Cells,
     Columns,
     ColumnUse,
@@ -51,6 +52,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         *,
         key_mapping: Mapping[str, str] | None = None,
         any_source: bool = False,
+        names_source: bool = False,
         dates: DateOrder | None = None,
     ) -> None:
         self.name = source.name
@@ -68,6 +70,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reads_left_over=kind.reads_left_over,
             meanings=meanings,
             constants=constants,
+            own_export_only=OWN_EXPORT_ONLY - ({"source"} if names_source else set()),
         )
         self.export = export
         self._recognises = recognises
@@ -218,8 +221,12 @@ def read_records(
     export: Export | None = None,
     newer_counts: bool = False,
     dates: DateOrder | str | None = None,
+    names_source: bool = False,
 ) -> Reading:
-    """Read a file of one kind lazily. The arguments are those of `import_file`."""
+    """Read a file of one kind lazily. The arguments are those of `import_file`.
+
+    With ``names_source``, a column ``source`` is the source also in files without a column ``external_id``.
+    """
     chosen = kind_class(kind)
     if dates is not None:
         check_known("--dates", dates, [*DateOrder])
@@ -254,6 +261,7 @@ def read_records(
             rows,
             constants,
             any_source=any_source,
+            names_source=names_source,
             dates=None if dates is None else DateOrder(dates),
             key_mapping=keys,
         )

@@ -39,29 +39,36 @@ from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_
 from judgeboard.store.judgments import NewJudgment, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs
-from judgeboard.store.runs import finish_run, is_run_of, start_import_run
+from judgeboard.store.runs import finish_run, import_run_of_today, is_run_of, start_import_run
 from judgeboard.store.storing import store_judgments
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudge:
-    """A judge named in a file. ``version`` is its fingerprint, which exports of Judgeboard have in another column."""
+    """A judge named in a file. ``version`` is its fingerprint in exports of Judgeboard, elsewhere any text."""
 
     name: str
     version: str | None = None
+    model: str | None = None
 
 
 def recorded_version(connection: Connection, judge: RecordedJudge, now: datetime) -> StoredVersion:
-    """Return the stored version with the judge's fingerprint. If there is none, return the version of its name."""
+    """Return the stored version with the judge's fingerprint. If there is none, return that of its name and model."""
     known = None if judge.version is None else find_version(connection, judge.version)
-    return known or ensure_version(connection, replay_version(judge.name, recorded=judge.version), now)
+    recorded = replay_version(judge.name, model=judge.model, recorded=judge.version)
+    return known or ensure_version(connection, recorded, now)
 
 
 class RecordedImport(ImportKind[Record]):
-    """Imports records of judges. Each judge version in a file has one run, which its first new record starts."""
+    """Imports records of judges. Each judge version in a file has one run, which its first new record starts.
+
+    Of records that come one by one, without a file, each judge version has one run a day.
+    """
 
     def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
         """Return the run of a judge version."""
+        if self.batch_id is None:
+            return import_run_of_today(connection, version, self.actor, now)
         begun = self.runs.get(version.id)
         # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing new).
         if begun is None or not is_run_of(connection, begun, version.id):
@@ -139,10 +146,17 @@ class ImportedVerdict:
     verdict: Verdict
     source: str | None = None
     word: str | None = None
+    judge_version: str | None = None
+    judge_model: str | None = None
+
+    @property
+    def recorded_judge(self) -> RecordedJudge:
+        """The judge with its version and model."""
+        return RecordedJudge(self.judge, self.judge_version, self.judge_model)
 
 
 class VerdictImport(RecordedImport[ImportedVerdict]):
-    """Recorded judgments, with one run per judge and file. In one file, a judge can judge a response only once.
+    """Recorded judgments, with one run per judge and file. In one file, a judge version can judge a response only once.
 
     A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status`` (unparsable,
     refused, error). If a row has a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
@@ -152,6 +166,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         "external_id": known_names.RESPONSE_ID,
         "source": ("source",),
         "judge": known_names.JUDGE,
+        "judge_version": known_names.JUDGE_VERSION,
+        "judge_model": ("judge_model", "evaluator_model"),
         "label": ("label", "verdict", "prediction", "predicted_label"),
         "groundedness": ("groundedness", "faithfulness", "groundedness_score", "faithfulness_score"),
         "quality": ("quality", "quality_score"),
@@ -170,6 +186,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         """Return the verdict of a row."""
         response_id = cells.required_name("external_id", MAX_ID)
         judge = cells.required_name("judge")
+        version, model = cells.name("judge_version"), cells.name("judge_model")
         status = cells.choice("status", Status) or Status.OK
         said_nothing = self.labels.label_set is None and self.labels.is_no_verdict(cells)
         label, word = (None, None) if said_nothing else (self.labels.read(cells), self.labels.word(cells))
@@ -196,9 +213,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             scores=scores,
         )
         source = cells.name("source") or self.source
-        if not self.seen.add(f"{source or ''}\0{response_id}\0{judge}"):
+        if not self.seen.add("\0".join((source or "", response_id, judge, version or "", model or ""))):
             raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
-        return ImportedVerdict(response_id, judge, verdict, source, word)
+        return ImportedVerdict(response_id, judge, verdict, source, word, version, model)
 
     def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
@@ -212,11 +229,11 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         responses = self.find_answers(connection, rows, names, named)
         words = {index: word for index in responses if (word := records[index].word) is not None}
         numbers = self._numbers(connection, words, rows, now)
-        by_judge: dict[str, dict[int, int]] = {}
+        by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index in sorted(responses.keys() - rows.problems.keys()):
-            by_judge.setdefault(records[index].judge, {})[index] = responses[index].id
+            by_judge.setdefault(records[index].recorded_judge, {})[index] = responses[index].id
         for judge, response_ids in by_judge.items():
-            version = recorded_version(connection, RecordedJudge(judge), now)
+            version = recorded_version(connection, judge, now)
             known = recorded_verdicts(connection, version.id, set(response_ids.values()), latest=self.newer_counts)
             new: dict[int, NewJudgment] = {}
             with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]

@@ -93,7 +93,6 @@ class ResponseImport(ImportKind[Response]):
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {"kind": ResponseKind}
     left_over = "kept in metadata"
     brings_answers = True
-    batch_id: int | None = None  # type: ignore[assignment]  # answers may come without a file
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)

@@ -73,8 +73,8 @@ def own_scale(cells: Cells) -> NumberScale | None:
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:
     """Return the scores of a row on its own ``scale``: its quality, and the numbers by name in ``field``.
 
-    A score may name a scale of its own: ``{"value": 4, "scale": "1-5"}``. If ``field`` is absent, the judge's reply
-    (``raw``) is used, if it has only numbers by name on this scale.
+    A score may name a scale of its own, and its ``reasoning``: ``{"value": 4, "scale": "1-5"}``. If ``field`` is
+    absent, the judge's reply (``raw``) is used, if it has only numbers by name on this scale.
     """
     values = cells.object(field)
     if values is None and scale is not None:
@@ -86,11 +86,15 @@ def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[Dime
 
 
 def _score(field: str, name: str, value: Any, scale: NumberScale | None) -> DimensionScore:
-    if isinstance(value, dict) and value.keys() == {"value", "scale"}:
-        value, scale = value["value"], scale_in(field, str(value["scale"]))
+    reasoning = None
+    if isinstance(value, dict) and value.keys() - {"reasoning"} == {"value", "scale"}:
+        reasoning, scale = value.get("reasoning"), scale_in(field, str(value["scale"]))
+        value = value["value"]
+        if reasoning is not None and not isinstance(reasoning, str):
+            raise Unusable(field, f"the reasoning of {name} is not a text")
     if scale is None:
         raise Unusable("scale", f"{field} need their scale, written like 0-1")
-    return DimensionScore(name, None if value is None else scale.checked(field, value), str(scale))
+    return DimensionScore(name, None if value is None else scale.checked(field, value), str(scale), reasoning)
 
 
 def _numbers_by_name(raw: Any, scale: NumberScale) -> dict[str, Any] | None:

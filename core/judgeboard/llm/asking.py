@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from judgeboard.domain import Status, StepRecord
 from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance, text_of
-from judgeboard.llm.endpoint import ModelEndpoint, Price
+from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.text import EXPECTED, shortened, storable_json
 from judgeboard.traces import telemetry
 
@@ -160,14 +160,16 @@ async def ask(
             failed = f"{first.error}; the repair request failed: {second.error}"
             replied = Replied(None, replace(first, attempts=second.attempts, error=failed))
         replied = replace(replied, record=replace(replied.record, attempts=first.attempts + second.attempts))
-    return replace(replied, record=_with_totals(replied.record, endpoint.price))
+    return replace(replied, record=_with_totals(replied.record, endpoint))
 
 
-def _with_totals(record: StepRecord, price: Price | None) -> StepRecord:
+def _with_totals(record: StepRecord, endpoint: ModelEndpoint) -> StepRecord:
+    price = endpoint.price
     replies = [attempt for attempt in record.attempts if attempt.status in _REPLIES]
     sent = _total(attempt.prompt_tokens for attempt in record.attempts)
     received = _total(attempt.completion_tokens for attempt in record.attempts)
-    counted = all(None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies)
+    is_free = price == FREE and endpoint.host is not None  # what a user's function costs is not known
+    counted = is_free or all(None not in (reply.prompt_tokens, reply.completion_tokens) for reply in replies)
     return replace(
         record,
         prompt_tokens=sent,

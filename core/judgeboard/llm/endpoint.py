@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.llm.anthropic_provider import ANTHROPIC
 from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.llm.provider import Provider, host_of, is_address
+from judgeboard.llm.provider import Provider, host_of, is_address, is_own_host
 from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.settings import load_settings, masked
 from judgeboard.text import file_text
@@ -36,6 +36,10 @@ class Price:
         """Return the cost in micro-dollars, rounded half up. Discounts for cached input are ignored."""
         cost = self.input * prompt_tokens + self.output * completion_tokens
         return int(cost.to_integral_value(ROUND_HALF_UP))
+
+
+FREE = Price(Decimal(0), Decimal(0))
+"""The price of calls that cost nothing."""
 
 
 def _parse(text: str, where: str) -> dict[str, Price]:
@@ -66,10 +70,11 @@ def _shipped_prices() -> dict[str, Price]:
     return _parse(text, "prices.toml")
 
 
-def price_of(model: str, own: Path | None = None) -> Price | None:
+def price_of(model: str, own: Path | None = None, host: str | None = None) -> Price | None:
     """Return the price of ``model`` from the file ``own``, otherwise from the shipped file; None if unknown.
 
-    A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that matches is used.
+    A price file has prices by pattern of model names (``gpt-4o-*``). The longest pattern that matches is used. A model
+    in neither file is free if ``host``, which serves it, is one's own. A gateway to a paid model keeps its price.
     """
     lists = [_shipped_prices()]
     if own is not None:
@@ -79,7 +84,7 @@ def price_of(model: str, own: Path | None = None) -> Price | None:
         fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
         if fitting:
             return prices[max(fitting, key=len)]
-    return None
+    return FREE if host is not None and is_own_host(host) else None
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
@@ -210,4 +215,4 @@ def model_endpoint(
 
         return EndpointChat(model, provider=chosen, base_url=base_url or "", limit=limit, **options)
 
-    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices), chosen.name, address)
+    return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices, host), chosen.name, address)

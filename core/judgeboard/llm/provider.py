@@ -1,6 +1,7 @@
 """Providers of chat models: addresses, requests, replies and errors, and when a call is repeated (``RETRIES``)."""
 
 import email.utils
+import ipaddress
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -104,6 +105,20 @@ class Provider:
 def host_of(base_url: str) -> str:
     """Return host and port of an endpoint, without a user or password in its address."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
+
+
+def is_own_host(host: str) -> bool:
+    """Whether a host, with or without a port, is one's own: this machine, its network or a container beside it.
+
+    Names without a dot are names of containers or of machines in the same network. Calls to an own host are not billed.
+    """
+    name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        own_name = name.endswith((".localhost", ".local")) or name == "host.docker.internal"
+        return bool(name) and ("." not in name or own_name)
+    return address.is_private or address.is_loopback or address.is_link_local
 
 
 def is_address(base_url: str) -> bool:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.methods.generation import total_cost
@@ -164,7 +165,7 @@ def select_attempt(
     Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores nothing new. Raises
     NotAllowed, NotFound, BadInput or DecisionRefused.
     """
-    key, at = checked_key(request_key), now or datetime.now(UTC)
+    key, at = checked_key(request_key), now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         attempts = refinements.lock_attempts(connection, run_id, subject)
         if attempts is None or (number is not None and number not in attempts):

@@ -1,12 +1,12 @@
 """Audits: a supreme judge reviews another judge's verdicts or scores the answers itself, in a new run or as stored."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.verdict_changes import side_of
+from judgeboard.clock import utc_now
 from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal, Thresholds
@@ -269,7 +269,7 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
             )
             for step in steps
         ]
-        audits.store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, datetime.now(UTC))
+        audits.store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, utc_now())
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         with outcome.store.reading() as connection:

@@ -4,13 +4,14 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeInput, Response, ResponseKind, Verdict
+from judgeboard.clock import utc_now
+from judgeboard.domain import JudgeInput, JudgeVersion, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.judges.judge import Judge
@@ -126,7 +127,7 @@ class LiveAnswer:
     source: str = DEFAULT_SOURCE
     generator_model: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    asked_at: datetime = field(default_factory=utc_now)
     steps: list[ReflectStep] = field(default_factory=list, init=False)
     _judge: Judge | None = field(default=None, init=False)
 
@@ -167,6 +168,11 @@ class LiveAnswer:
     def model(self) -> str | None:
         """The model that made the kept answer, if it is known."""
         return self._generator.endpoint.model if self._replaced and self._generator else self.generator_model
+
+    @property
+    def judge_version(self) -> JudgeVersion | None:
+        """The version of the judge; None before `ask`."""
+        return None if self._judge is None else self._judge.version
 
     @property
     def _replaced(self) -> bool:

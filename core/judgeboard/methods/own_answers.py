@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -173,13 +173,11 @@ class MadePairs:
     first_left_out: list[tuple[int, str]] = field(default_factory=list)
 
 
-def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
-    """Turn each question into a line of a pair file, as `import --kind pairs` reads it; ``write`` receives each line.
+def pairs_of_questions(questions: str | Path | BinaryIO, made: MadePairs, *, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield a row of a pair file for each question, and count in ``made``.
 
     ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if it is unreadable or gives no pair.
     """
-    made = MadePairs()
-
     with ByteSource(questions) as source:
         try:
             for row in find_format(source).read(source):
@@ -192,11 +190,23 @@ def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object],
                     if len(made.first_left_out) < LISTED:
                         made.first_left_out.append((row.line, str(error)))
                     continue
-                write(json.dumps(pair, ensure_ascii=False) + "\n")
                 made.made += 1
+                yield pair
         except Unreadable as error:
             raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
     if not made.made:
         why = f"line {made.first_left_out[0][0]}: {made.first_left_out[0][1]}" if made.left_out else "it has no rows"
         raise BadInput(f"{source.name}: no question makes a pair ({why})")
+
+
+def pair_line(pair: Mapping[str, Any]) -> str:
+    """Return a row as a line of a pair file, as `import --kind pairs` reads it."""
+    return json.dumps(pair, ensure_ascii=False) + "\n"
+
+
+def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
+    """Turn each question into a line of a pair file; ``write`` receives each line (`pairs_of_questions`)."""
+    made = MadePairs()
+    for pair in pairs_of_questions(questions, made, seed=seed):
+        write(pair_line(pair))
     return made

@@ -4,12 +4,12 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Pair, PairItem, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
@@ -186,7 +186,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOu
             )
             for step in steps
         ]
-        comparisons.store_comparisons(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+        comparisons.store_comparisons(connection, begun.version, begun.run.id, items, utc_now())
 
     def summarise(self, outcome: RunOutcome) -> RunOutcome:
         return outcome

@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Response, Status
 from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.prompt import load_prompt
@@ -165,7 +165,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         await attempt_until_good(answer, rate, task.messages, self._rule, done=task.done, keep=keep_attempt)
 
     def save(self, connection: Connection, begun: Begun, steps: list[RefineStep]) -> None:
-        now, run_id = datetime.now(UTC), begun.run.id
+        now, run_id = utc_now(), begun.run.id
         answered = [(step.task, step.result) for step in steps if step.result.judging is None]
         rated = [(step.task, step.result) for step in steps if step.result.judging is not None]
         generations = [

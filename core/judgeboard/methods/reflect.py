@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge, prompt_hash
@@ -257,7 +257,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
 
     def save(self, connection: Connection, begun: Begun, steps: list[ReflectStep]) -> None:
         """Store verdicts, generated answers and outcomes."""
-        now, run_id = datetime.now(UTC), begun.run.id
+        now, run_id = utc_now(), begun.run.id
         firsts, generations, seconds = [], [], []
         for step in steps:
             if isinstance(step.result, Verdict):

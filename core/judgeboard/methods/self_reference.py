@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
@@ -38,7 +38,7 @@ from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
-from judgeboard.text import counted, money
+from judgeboard.text import OWN_ENDPOINT_COST, counted, money
 
 _OF_JUDGE = ("k", "name", "temperature", "domain", "prompt")
 
@@ -231,7 +231,7 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
                 return
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
-        now, results = datetime.now(UTC), [step.result for step in steps]
+        now, results = utc_now(), [step.result for step in steps]
         samples = [result for result in results if isinstance(result, NewSample)]
         comparisons = [result for result in results if isinstance(result, NewComparison)]
         store_samples(connection, begun.version, begun.run.id, samples, now)
@@ -306,6 +306,8 @@ class RunEstimate:
         cost = (
             f"cost unknown: no price for {self.model}"
             if self.most_cost_micro is None
+            else f"cost {OWN_ENDPOINT_COST}"
+            if self.most_cost_micro == 0 and self.calls_left
             else f"at most about {money(self.most_cost_micro)}"
         )
         return f"{counted(self.items, 'item')}, {calls}; {cost}"

@@ -4,16 +4,16 @@ import asyncio
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from judgeboard.client.sending import LOG, Client, plain_passage
+from judgeboard.client.sending import LOG, Client, plain_passage, record_judgment
 from judgeboard.client.sending import record as send
-from judgeboard.domain import JudgeInput, Verdict
+from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED, WARNING_LINE, Level, annotate
-from judgeboard.judges.judge import Judge
+from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods.live import LiveAnswer, Reflected
@@ -72,8 +72,8 @@ async def serve_answer(
     2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`. The default rule wants
        one for bad answers of the query type ``complex`` only.
     3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below 0.8 (see `annotate`).
-    4. With ``record``, the answer is recorded: in ``store``, with its verdict, the flags that it raises and the other
-       answer, or without ``store`` on the server, as by `record`. The judging rules of the server judge and flag it.
+    4. With ``record``, the answer is recorded with its verdict and the flags that it raises: in ``store``, with the
+       other answer, or without ``store`` on the server, as by `record` and `record_judgment`.
 
     If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader gets what there is by
     then; the logger ``judgeboard`` has the reason. ``passages`` are as in `record`. The notice that the reader saw is
@@ -111,10 +111,38 @@ async def serve_answer(
                 metadata=facts,
                 client=client,
             )
+            if live is not None and live.judge_version is not None and served.verdict is not None:
+                _send_verdict(id_, live.judge_version, served.verdict, source, client)
         elif live is not None:
             live.metadata = facts
             await asyncio.to_thread(live.store, store)
     return served
+
+
+def _send_verdict(id_: str, version: JudgeVersion, verdict: Verdict, source: str | None, client: Client | None) -> None:
+    failed = verdict.status is not Status.OK
+    record_judgment(
+        id_,
+        version.name,
+        judge_version=fingerprint(version),
+        judge_model=version.model,
+        groundedness=verdict.groundedness,
+        quality=verdict.quality,
+        label=verdict.label,
+        scores=None if failed else {score.dimension: _sent_score(score) for score in verdict.scores} or None,
+        reasoning=verdict.reasoning,
+        claims=None if verdict.claims is None else [asdict(claim) for claim in verdict.claims],
+        raw=verdict.raw,
+        status=verdict.status,
+        error=verdict.error,
+        source=source,
+        client=client,
+    )
+
+
+def _sent_score(score: DimensionScore) -> dict[str, Any]:
+    sent = {"value": score.value, "scale": score.scale}
+    return sent if score.reasoning is None else sent | {"reasoning": score.reasoning}
 
 
 serve_answer_blocking = blocking(serve_answer)

@@ -5,19 +5,19 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from decimal import Decimal
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
-from judgeboard.llm.endpoint import ModelEndpoint, Price
+from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.methods.generation import rebuilt_messages, store_verdicts
 from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
 from judgeboard.methods.suite_results import SuiteResult, suite_result
@@ -79,7 +79,7 @@ def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
 
 def _of_function(function: Callable[..., Any], name: str) -> Candidate:
     chat: Chat = function if _takes_messages(function) else lambda messages: function(messages[-1]["content"])
-    free = ModelEndpoint(CallableChat(chat), name, Price(Decimal(0), Decimal(0)))  # its cost does not count
+    free = ModelEndpoint(CallableChat(chat), name, FREE)  # its cost does not count
     return Candidate(name, Generator(free), own_code=True)
 
 
@@ -175,7 +175,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             spec_hash=address,
             candidate=candidate.name,
             judge_version_id=version.id,
-            created_at=datetime.now(UTC),
+            created_at=utc_now(),
         )
         self._suite_run_id = stored.id
         if candidate.source is not None:
@@ -216,7 +216,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         await keep(Answered(task, _Scored(answer, verdict), verdict))
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
-        now = datetime.now(UTC)
+        now = utc_now()
         answered = [(step.task, step.result) for step in steps if isinstance(step.result, Replied)]
         scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
         self._save_answers(connection, begun.run.id, answered, now)
@@ -250,7 +250,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
                 self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
             )
         store_responses(connection, copies)
-        suites.insert_cases(connection, self._suite_run_id, absent, datetime.now(UTC))
+        suites.insert_cases(connection, self._suite_run_id, absent, utc_now())
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
         finished = suites.finished_positions(connection, self._suite_run_id)

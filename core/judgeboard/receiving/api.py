@@ -7,10 +7,10 @@ blind queues do not see yet.
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from sqlalchemy import Connection
 
 from judgeboard.domain import Decision, DimensionScore, FlagState, Grade, Label
@@ -19,6 +19,7 @@ from judgeboard.imports.fields import MAX_ID, fault_in
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.people.permissions import ENTERED, SIGNED_IN
 from judgeboard.people.roster import people_named
+from judgeboard.receiving.bodies import RequestBody
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import json_in_body
 from judgeboard.reviews.decisions import decide, grade
@@ -122,10 +123,17 @@ def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -
     return int(text)
 
 
-class SentReview(BaseModel):
+class SentReview(RequestBody):
     """A review of an answer by a person, about one of ``flag``, ``response`` and ``lease``."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+    example: ClassVar[Mapping[str, Any]] = {
+        "reviewer": "ann@example.org",
+        "response": "answer-1",
+        "quality": 1,
+        "note": "The passage names another temperature.",
+        "request_key": "ticket-7",
+    }
 
     reviewer: str = Field(description="Name or e-mail address of the person, as on the pages.")
     flag: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision.")

@@ -3,18 +3,13 @@
 import asyncio
 import json
 import logging
-import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
-from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from starlette.applications import Starlette
@@ -24,6 +19,7 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
+from judgeboard.clock import utc_now
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
@@ -45,8 +41,20 @@ from judgeboard.receiving.api import (
     review_in,
     store_sent_review,
 )
+from judgeboard.receiving.bodies import (
+    SentAnswer,
+    SentEvents,
+    SentFeedback,
+    SentJudgment,
+    SentLogs,
+    SentRunFeedback,
+    SentRuns,
+    SentScore,
+    SentSpans,
+)
+from judgeboard.receiving.endpoint import IN_PATH, MULTIPART, Endpoint, documentation, openapi, reply_type
 from judgeboard.receiving.gathering import Gatherer
-from judgeboard.receiving.keys import INGEST, READ, REVIEW, UNKNOWN, Door, Sender
+from judgeboard.receiving.keys import READ, REVIEW, UNKNOWN, Door, Sender
 from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.records import (
@@ -54,7 +62,7 @@ from judgeboard.receiving.records import (
     langfuse_scores_in,
     langsmith_feedback_in,
     langsmith_records_in,
-    responses_in_body,
+    records_in_body,
     store_records,
     store_score_records,
 )
@@ -67,7 +75,6 @@ from judgeboard.traces import otlp, telemetry
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
-_IN_PATH = re.compile(r"\{(\w+)\}")
 
 # The SDKs of Langfuse and LangSmith, and some settings of exporters, post under these.
 PREFIXES = ("", "/api/public/otel", "/otel", "/v1/otel")
@@ -77,21 +84,6 @@ MOST_DISCARDED = 64 * 2**20  # bytes of a refused body
 STALLED_SECONDS = 20.0  # exporters give up after 10 s
 READY_SECONDS = 5.0  # for the database to answer
 
-STATUSES = {
-    200: "Stored, or the content.",
-    207: "Some events of a batch are stored; the reply says which.",
-    400: "The body or a parameter cannot be used.",
-    401: "No key, or a wrong, expired or revoked key.",
-    403: "The key is for another source or lacks the scope, or the reviewer lacks the permission.",
-    404: "There is no such answer or flag.",
-    409: "The review is refused: the flag is decided, the lease ended, or the answer must be reviewed blind.",
-    408: "The body stopped in the middle: send it again.",
-    413: "The body is too large, also after decompression.",
-    415: "The body is compressed in a way that is not known, or is not JSON where only JSON is taken.",
-    429: "Too many requests: try again after the time in Retry-After.",
-    503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
-}
-
 _TOO_DEEP = "an attribute has a value that cannot be stored, for example one nested too deeply"
 
 # The statuses of errors whose text is for the sender.
@@ -100,48 +92,6 @@ _REFUSALS: dict[type[Exception], int] = {BadInput: 400, NotAllowed: 403, NotFoun
 T = TypeVar("T")
 Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
 ReadScores = Callable[[bytes], tuple[list[LogRecord], Any]]
-Handle = Callable[[Sender, Request, Body], Awaitable[Reply]]
-
-
-class Endpoint(NamedTuple):
-    """A path with its method's summary, for the documentation; a key needs the ``scope``.
-
-    ``parameters`` are those of the query, with their descriptions; ``body`` describes the JSON that is sent.
-    """
-
-    path: str
-    summary: str
-    request: str
-    handle: Handle
-    method: str = "POST"
-    scope: str = INGEST
-    parameters: Mapping[str, str] = MappingProxyType({})
-    body: type[BaseModel] | None = None
-    only_json: bool = False
-
-    def check_type(self, content_type: str) -> None:
-        """Raise Refused or BadInput for a body of another type."""
-        if self.only_json and (media_type := otlp.bare_type(content_type)) not in {otlp.JSON, ""}:
-            raise Refused(415, f"the content type is {media_type}: send {otlp.JSON}")
-        _reply_type(content_type)
-
-    def described(self) -> dict[str, Any]:
-        """Return the operation in the format of OpenAPI."""
-        parameters = [(name, "path", "Its own id, or the id of its trace.") for name in _IN_PATH.findall(self.path)]
-        parameters += [(name, "query", words) for name, words in self.parameters.items()]
-        operation: dict[str, Any] = {
-            "summary": self.summary,
-            "description": f"{self.request}. A key needs the scope {self.scope}.",
-            "parameters": [
-                {"name": name, "in": place, "description": words, "required": place == "path"}
-                | {"schema": {"type": "string"}}
-                for name, place, words in parameters
-            ],
-            "responses": {str(status): {"description": words} for status, words in STATUSES.items()},
-        }
-        if self.body is not None:
-            operation["requestBody"] = {"content": {otlp.JSON: {"schema": self.body.model_json_schema()}}}
-        return operation
 
 
 class Receiver:
@@ -177,25 +127,30 @@ class Receiver:
         """Return what can be sent and read."""
         readers = (otlp.traces_in, otlp.logs_in, langsmith_records_in)
         traces, logs, runs = (partial(self._take_spans, read) for read in readers)
+        answers, judgments = (partial(self._take_records, kind) for kind in ("responses", "verdicts"))
         of_langfuse = partial(self._take_scores, langfuse_scores_in)
         of_langsmith = partial(self._take_scores, langsmith_feedback_in)
+        of_otlp = partial(Endpoint, other_type=otlp.PROTOBUF)
+        of_runs = partial(Endpoint, body=SentRuns, other_type=MULTIPART)
+        of_json = partial(Endpoint, only_json=True)
+        records = partial(of_json, listed=True)
+        spans_of, logs_of = "ExportTraceServiceRequest", "ExportLogsServiceRequest"
         return [
-            *(
-                Endpoint(f"{prefix}/v1/traces", "Send spans (OTLP)", "ExportTraceServiceRequest", traces)
-                for prefix in PREFIXES
-            ),
-            *(
-                Endpoint(f"{prefix}/v1/logs", "Send log records (OTLP)", "ExportLogsServiceRequest", logs)
-                for prefix in PREFIXES
-            ),
-            Endpoint("/runs/multipart", "Send runs (LangSmith)", "Runs in parts", runs),
-            Endpoint("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
-            Endpoint("/api/responses", "Send answers", "An answer or a list", self._take_responses, only_json=True),
-            Endpoint("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, only_json=True),
-            Endpoint("/feedback", "Send feedback (LangSmith)", "A feedback on a run", of_langsmith),
-            *(
-                Endpoint(f"/api/public/{name}", "Send scores (Langfuse)", what, of_langfuse, only_json=True)
-                for name, what in (("scores", "A score or a list"), ("ingestion", "Events of the type score-create"))
+            *(of_otlp(f"{at}/v1/traces", "Send spans (OTLP)", spans_of, traces, body=SentSpans) for at in PREFIXES),
+            *(of_otlp(f"{at}/v1/logs", "Send log records (OTLP)", logs_of, logs, body=SentLogs) for at in PREFIXES),
+            of_runs("/runs/multipart", "Send runs (LangSmith)", "Runs in parts", runs),
+            of_runs("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
+            records("/api/responses", "Send answers", "An answer or a list", answers, body=SentAnswer),
+            records("/api/judgments", "Send judgments", "A judgment or a list", judgments, body=SentJudgment),
+            records("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, body=SentFeedback),
+            Endpoint("/feedback", "Send feedback (LangSmith)", "Feedback on a run", of_langsmith, body=SentRunFeedback),
+            records("/api/public/scores", "Send scores (Langfuse)", "A score or a list", of_langfuse, body=SentScore),
+            of_json(
+                "/api/public/ingestion",
+                "Send scores (Langfuse)",
+                "Events of the type score-create",
+                of_langfuse,
+                body=SentEvents,
             ),
             Endpoint(
                 "/api/responses/{id}",
@@ -207,15 +162,7 @@ class Receiver:
                 SOURCE_PARAMETER,
             ),
             Endpoint("/api/flags", "Read flags", "Pages by id", self._show_flags, "GET", READ, FLAG_PARAMETERS),
-            Endpoint(
-                "/api/reviews",
-                "Send a review",
-                "A review",
-                self._take_review,
-                scope=REVIEW,
-                body=SentReview,
-                only_json=True,
-            ),
+            of_json("/api/reviews", "Send a review", "A review", self._take_review, scope=REVIEW, body=SentReview),
             Endpoint("/metrics", "Read figures", "The format of Prometheus", self._show_metrics, "GET", READ),
         ]
 
@@ -226,7 +173,7 @@ class Receiver:
                 Route(each.path.replace("}", ":path}") + end, partial(self._answer, each), methods=[each.method])
                 for each in self.endpoints()
                 for end in ("", "/")
-                if not (end and _IN_PATH.search(each.path))  # an id may have a slash at its end
+                if not (end and IN_PATH.search(each.path))  # an id may have a slash at its end
             ),
             Route("/api/openapi.json", self._describe),
             Route("/api/docs", self._list),
@@ -236,20 +183,11 @@ class Receiver:
 
     async def _describe(self, _request: Request) -> Reply:
         """Reply with the paths in the format of OpenAPI."""
-        paths = {each.path: {each.method.lower(): each.described()} for each in self.endpoints()}
-        about = {"title": "Judgeboard receiver", "version": version("judgeboard")}
-        return Reply(orjson.dumps({"openapi": "3.1.0", "info": about, "paths": paths}), media_type=otlp.JSON)
+        return Reply(orjson.dumps(openapi(self.endpoints())), media_type=otlp.JSON)
 
     async def _list(self, _request: Request) -> Reply:
         """Reply with the paths as a page for people."""
-        paths = "".join(
-            f"<tr><td><code>{each.method} {each.path}</code><td>{each.summary}<td>{each.request}<td>{each.scope}"
-            for each in self.endpoints()
-        )
-        statuses = "".join(f"<tr><td>{status}<td>{words}" for status, words in STATUSES.items())
-        page = "<!doctype html><html lang=en><title>Judgeboard receiver</title><h1>Judgeboard receiver</h1>"
-        page += f"<table>{paths}</table><h2>Status</h2><table>{statuses}</table>"
-        return Reply(page + "<p><a href=openapi.json>OpenAPI</a></html>", media_type="text/html")
+        return Reply(documentation(self.endpoints()), media_type="text/html")
 
     async def _health(self, _request: Request) -> Reply:
         """Reply that the server runs; reads no data."""
@@ -349,9 +287,9 @@ class Receiver:
         content_type = _content_type(request)
         spans = await self._decoded(lambda content: _spans_in(read, sender, content, content_type), body)
         if spans:  # to trace a request of Judgeboard's own spans would never end
-            write = partial(store_spans, spans=spans, owner=sender.owner, now=datetime.now(UTC))
+            write = partial(store_spans, spans=spans, owner=sender.owner, now=utc_now())
             await self._written(request, len(spans), write)
-        media_type = _reply_type(content_type)
+        media_type = reply_type(content_type)
         return Reply(otlp.success(media_type), media_type=media_type)
 
     async def _written(self, request: Request, records: int, write: Callable[[Connection], T]) -> T:
@@ -361,15 +299,16 @@ class Receiver:
         with telemetry.span("ingest", {"url.path": request.url.path, "judgeboard.ingest.records": records}):
             return await self._writer.write(write)
 
-    async def _take_responses(self, sender: Sender, request: Request, body: Body) -> Reply:
-        records = await self._decoded(lambda content: responses_in_body(content, sender), body)
-        write = partial(store_records, records=records, now=datetime.now(UTC))
-        return _json(await self._written(request, len(records.responses), write))
+    async def _take_records(self, kind: str, sender: Sender, request: Request, body: Body) -> Reply:
+        """Store the records of a kind of import."""
+        records = await self._decoded(lambda content: records_in_body(content, sender, kind), body)
+        write = partial(store_records, records=records, now=utc_now())
+        return _json(await self._written(request, len(records.items), write))
 
     async def _take_scores(self, read: ReadScores, sender: Sender, request: Request, body: Body) -> Reply:
         records, reply = await self._decoded(lambda content: _scores_in(read, sender, content), body)
         if records:
-            write = partial(store_score_records, records=records, owner=sender.owner, now=datetime.now(UTC))
+            write = partial(store_score_records, records=records, owner=sender.owner, now=utc_now())
             await self._written(request, len(records), write)
         return Reply(json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)  # with any id
 
@@ -377,7 +316,7 @@ class Receiver:
         entries = await self._decoded(lambda content: feedback_in_body(content, sender), body)
 
         def write(connection: Connection) -> dict[str, int]:
-            now = datetime.now(UTC)
+            now = utc_now()
             ids = store_feedback(connection, entries, now)
             known = take_feedback(connection, ids=ids)
             add_feedback(connection, known, (), None, now)
@@ -418,11 +357,6 @@ def _cause(error: Exception) -> str:
     if cause is None:
         return str(error).partition("\n")[0] if isinstance(error, JudgeboardError) else type(error).__name__
     return with_advice(str(cause).partition("\n")[0])
-
-
-def _reply_type(content_type: str) -> str:
-    """Return the type of a reply: that of the request, and JSON for the parts of LangSmith. Raises BadInput."""
-    return otlp.JSON if content_type.lower().startswith("multipart/form-data") else otlp.media_type(content_type)
 
 
 def _spans_in(read: Read, sender: Sender, body: bytes, content_type: str) -> list[NewSpan]:

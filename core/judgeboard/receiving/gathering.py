@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import accumulate
 from shlex import quote
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Response
 from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
@@ -77,7 +78,7 @@ class Gatherer:
         while not self._closing.is_set():
             outcomes, began = 0, time.monotonic()
             try:
-                now = datetime.now(UTC)
+                now = utc_now()
                 outcomes = gather(self._store(), now)
                 if looked is None or now - looked > timedelta(seconds=FEEDBACK_SECONDS):
                     since = None if looked is None else looked - timedelta(seconds=RECENT_SECONDS)

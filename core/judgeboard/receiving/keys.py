@@ -6,9 +6,10 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from judgeboard.clock import utc_now
 from judgeboard.errors import BadInput
 from judgeboard.receiving.limits import Rates, Refused
 from judgeboard.settings import register_secret
@@ -48,7 +49,7 @@ def create_key(
         raise BadInput(f"a source has 1 to {MAX_NAME} characters")
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadInput(f"the scopes of a key are {', '.join(SCOPES)}")
-    token, now = PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
+    token, now = PREFIX + secrets.token_urlsafe(32), utc_now()
     with store.writing() as connection:
         insert_key(
             connection,
@@ -123,7 +124,7 @@ class Door:
         self, store: Store, headers: Mapping[str, str], client: str | None, scheme: str, scope: str = INGEST
     ) -> Sender:
         """Return the sender of a request, which came by ``scheme``. Raises Refused with 401, 403 or 429."""
-        token, now = token_in(headers), datetime.now(UTC)
+        token, now = token_in(headers), utc_now()
         with store.reading() as connection:
             key = None if token is None else key_of_token(connection, token)
             keys_needed = key is None and (self._keys_needed() or any_key(connection))

@@ -3,13 +3,14 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import live_workers, unfinished_jobs
 from judgeboard.store.overview import count_flags
@@ -179,7 +180,7 @@ class Metrics:
     def _count(self) -> None:
         began = time.monotonic()
         if began >= self._fresh_until:
-            self._counted = list(samples(self._store(), datetime.now(UTC)))
+            self._counted = list(samples(self._store(), utc_now()))
             ended = time.monotonic()
             self._fresh_until = ended + max(FRESH_SECONDS, (ended - began) / SHARE)
 

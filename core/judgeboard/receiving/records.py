@@ -1,34 +1,33 @@
-"""Reads answers, feedback and scores of other evaluators in requests.
+"""Reads answers, judgments, feedback and scores of other evaluators in requests.
 
-Answers and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of evaluations
-(OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with it. When the
-trace has an answer, thumbs become its feedback, and other scores a verdict of the evaluator.
+Answers, judgments and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of
+evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with
+it. When the trace has an answer, thumbs become its feedback, and other scores a verdict of the evaluator.
 """
 
 import io
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
+from typing import Any, Generic
 
 from sqlalchemy import Connection, select
 
-from judgeboard.domain import Feedback, Rejected, Response, RunState
+from judgeboard.domain import Feedback, Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.exports import langfuse, langsmith
 from judgeboard.imports.exports.entry import as_object, objects
 from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, nanoseconds, scored
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
 from judgeboard.imports.history.pages import is_own
-from judgeboard.imports.kinds import ImportKind
+from judgeboard.imports.kinds import KINDS, ImportKind, Record
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import feedback_in
-from judgeboard.receiving.keys import UNNAMED, Sender
-from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.runs import finish_run, import_run_since, start_import_run
+from judgeboard.receiving.keys import Sender
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.traces import NewFeedback, NewSpan, store_spans, traces_of_spans
@@ -40,34 +39,53 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(slots=True)
-class Records:
-    """The answers of a request; ``rows`` are their places in it, from 1."""
+class Records(Generic[Record]):
+    """The answers or judgments of a request; ``rows`` are their places in it, from 1.
 
-    kind: ImportKind[Response]
-    responses: list[Response] = field(default_factory=list)
+    ``other_fields`` says of the fields that are not known what becomes of them, by name.
+    """
+
+    kind: ImportKind[Record]
+    items: list[Record] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
+    other_fields: dict[str, str] = field(default_factory=dict)
 
 
-def responses_in_body(body: bytes, sender: Sender) -> Records:
-    """Return the answers in a body. Raises BadInput if none can be used, and Refused for another source."""
+def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
+    """Return the records of a kind (``responses`` or ``verdicts``) in a body: an object or a list.
+
+    Raises BadInput if none can be used, and Refused for another source. A verdict that differs from the stored one of
+    its judge version is a newer one.
+    """
     if body.startswith(_GZIP):  # reading it would unpack without a limit
         raise BadInput("the body is compressed: name it in Content-Encoding")
     with read_records(
-        io.BytesIO(body), format="json", source=sender.owner or UNNAMED, name="the body", actor=sender.actor
+        io.BytesIO(body),
+        kind=kind,
+        format="json",
+        source=sender.owner or None,
+        name="the body",
+        actor=sender.actor,
+        newer_counts=True,
+        names_source=True,
     ) as reading:
         records = Records(reading.kind)
         for item in reading:
             if isinstance(item, Rejected):
                 records.rejected.append(_problem(item.line, item.field, item.reason))
             else:
-                records.responses.append(replace(item, source=sender.checked_source(item.source)))
+                named = item.source and sender.checked_source(item.source)  # a verdict needs no source
+                records.items.append(replace(item, source=named))
                 records.rows.append(reading.line)
-    if not records.responses:
-        first = "the body has no answer"
+        left_over = (use for use in reading.columns() if use.unasked and use.theirs is not None)
+        records.other_fields = {str(use.theirs): use.how for use in itertools.islice(left_over, MOST_LISTED)}
+    if not records.items:
+        noun = KINDS[kind].noun
+        first = f"the body has no {noun}"
         if records.rejected:
             first = ": ".join(records.rejected[0][name] for name in ("field", "reason") if records.rejected[0][name])
-        raise BadInput(f"no answer can be used: {first}")
+        raise BadInput(f"no {noun} can be used: {first}")
     return records
 
 
@@ -75,9 +93,9 @@ def _problem(row: int, name: str | None, reason: str) -> dict[str, Any]:
     return {"row": row, "field": name, "reason": reason}
 
 
-def store_records(connection: Connection, records: Records, now: datetime) -> dict[str, Any]:
-    """Store the answers of a request and return the reply to it."""
-    stored = records.kind.store(connection, records.responses, now)
+def store_records(connection: Connection, records: Records[Any], now: datetime) -> dict[str, Any]:
+    """Store the records of a request and return the reply to it."""
+    stored = records.kind.store(connection, records.items, now)
     rejected = [
         *records.rejected,
         *(_problem(records.rows[problem.index], problem.field, problem.reason) for problem in stored.problems),
@@ -85,9 +103,10 @@ def store_records(connection: Connection, records: Records, now: datetime) -> di
     return {
         "stored": stored.new,
         "unchanged": stored.unchanged,
-        "feedback_added": stored.feedback_added,
+        **({"feedback_added": stored.feedback_added} if records.kind.brings_answers else {}),
         "rejected": len(rejected),
         "problems": rejected[:MOST_LISTED],
+        "other_fields": records.other_fields,
     }
 
 
@@ -259,26 +278,13 @@ def store_score_records(connection: Connection, records: Sequence[NewSpan], owne
     store_spans(connection, placed, owner, now)
 
 
-class _ReceivedVerdicts(VerdictImport):
-    """Verdicts that come one by one: a judge version has one run a day."""
-
-    def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
-        day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        known = import_run_since(connection, version.id, ACTOR, day)
-        if known is not None:
-            return known
-        started = start_import_run(connection, version, ACTOR, now).id
-        finish_run(connection, started, RunState.DONE, now=now + timedelta(microseconds=1))
-        return started
-
-
 def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime) -> dict[int, list[str]]:
     """Store the scores of answers by response, as far as they are not stored yet.
 
     Return, by response, the names of those that are not used, because their scale is not known.
     """
     query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source).where(RESPONSE.c.id.in_(scores))
-    kind = _ReceivedVerdicts(None, ACTOR)
+    kind = VerdictImport(None, ACTOR)
     kind.newer_counts = True
     verdicts = []
     feedback: dict[int, tuple[Feedback, ...]] = {}

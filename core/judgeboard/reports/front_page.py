@@ -2,23 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from html import escape
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.reliance import Reliance, headline, reliance_of
 from judgeboard.agreement.result import AgreementResult, described_words, shown_statistics
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.store.day_sums import low_sums
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.overview import count_responses, low_sums
+from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted, day_words, some_of
-from judgeboard.trends import Trend, trend
+from judgeboard.trends.trend import Trend, trend
 
 _RATED = {
     "agreement": "of the answers get the same grade from judge and people",
@@ -63,9 +65,7 @@ def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> L
     low = trend(connection, measure="low_share", judge=judge)
     sums = [] if judge is None or low.threshold is None else low_sums(connection, judge, low.threshold)
     [below] = share_intervals([round(sum(each.total for each in sums))], [sum(each.n for each in sums)])
-    return LogSummary(
-        datetime.now(UTC).date(), response_facets(connection).sources, count_responses(connection), low, below
-    )
+    return LogSummary(utc_now().date(), response_facets(connection).sources, count_responses(connection), low, below)
 
 
 def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:

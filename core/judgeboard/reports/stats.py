@@ -22,10 +22,11 @@ from judgeboard.store.overview import (
     count_judgments,
     count_labels,
     count_responses,
+    count_without_groundedness,
 )
 from judgeboard.store.runs import Counts
 from judgeboard.store.statements import record_of
-from judgeboard.text import money
+from judgeboard.text import counted, money
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class VersionCounts:
     """A judge version with its judgments by status.
 
     ``cost`` is in the currency of the price file, None if the cost of a usable judgment is unknown.
+    ``without_groundedness`` counts judged answers without groundedness and label, if other answers have one.
     """
 
     fingerprint: str
@@ -42,6 +44,7 @@ class VersionCounts:
     model: str | None
     counts: Mapping[str, int]
     cost: float | None
+    without_groundedness: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,10 @@ def measure(store: Readable) -> Stats:
 def stats(connection: Connection) -> Stats:
     """Return the figures of ``judgeboard stats`` in the caller's transaction."""
     totals, graders = count_judgments(connection), count_graders(connection)
-    versions = tuple(_version(version, totals.get(version.id)) for version in list_versions(connection))
+    without = count_without_groundedness(connection)
+    versions = tuple(
+        _version(version, totals.get(version.id), without.get(version.id, 0)) for version in list_versions(connection)
+    )
     return Stats(
         responses=count_responses(connection),
         reviews=sum(grader.reviews for grader in graders),
@@ -180,7 +186,14 @@ def _different_answers(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator
 
 
 def left_out_lines(stats: Stats) -> Iterator[str]:
-    """Yield which graded answers each judge version and grade leaves out."""
+    """Yield which answers the figures leave out: judged ones without groundedness, and graded ones by reason."""
+    compared = {row.judge_version for _, row in _in_all(stats) if row.grade != "quality"}
+    for version in stats.judge_versions:
+        if version.fingerprint in compared and version.without_groundedness:
+            answers = counted(version.without_groundedness, "judged answer")
+            have, them = ("has", "it") if version.without_groundedness == 1 else ("have", "them")
+            title = version_title(version.name, version.number)
+            yield f"{title}: {answers} {have} no groundedness. The figures on labels and groundedness leave {them} out."
     for title, row in _in_all(stats):
         if (sentence := left_out_sentence(row.left_out)) is not None:
             yield f"{title}, {row.grade}: {sentence[0].lower()}{sentence[1:]}"
@@ -194,17 +207,18 @@ def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:
             yield titles[row.judge_version], row
 
 
-def _version(version: StoredVersion, totals: Counts | None) -> VersionCounts:
+def _version(version: StoredVersion, totals: Counts | None, without_groundedness: int) -> VersionCounts:
     cost = None if totals is None or totals.total_cost_micro is None else totals.total_cost_micro / 1_000_000
-    return record_of(VersionCounts, version, counts=(totals or Counts()).by_status, cost=cost)
+    counts = (totals or Counts()).by_status
+    return record_of(VersionCounts, version, counts=counts, cost=cost, without_groundedness=without_groundedness)
 
 
 def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
     nothing = dict.fromkeys(map(str, FlagState), 0)
     rules = sorted({rule.name for rule in RULES} | by_rule.keys())
-    counted = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
-    by_state = {state: sum(states[state] for states in counted.values()) for state in nothing}
-    return FlagCounts(by_state, counted)
+    by_rule_and_state = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
+    by_state = {state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing}
+    return FlagCounts(by_state, by_rule_and_state)
 
 
 def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:

@@ -25,12 +25,13 @@ from judgeboard.agreement.window_comparison import WindowComparison, WindowLine,
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, LeftOut, Panel, Trend
+from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
     """Return the points of these panels, one per row."""
-    measure = MEASURES[trend.measure]
+    measure = trend.of_measure
     number: Format = "share" if measure.bounds is None else "number"
     columns = (
         Column("Query type" if trend.by == QUERY_TYPE else trend.by),

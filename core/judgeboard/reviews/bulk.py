@@ -7,10 +7,11 @@ its complete parts stay stored. The same action with the same id then does the r
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.permissions import Action, allowed
@@ -151,7 +152,7 @@ def add_many(
     there are more than 10,000 answers, or if the queue is closed, has pairs, or is for training. Raises NotFound if
     nobody has the name.
     """
-    at, added = now or datetime.now(UTC), 0
+    at, added = now or utc_now(), 0
     name = queue or ""
     if person is not None:
         [assigned] = people_named(store, [person], new=False)
@@ -182,7 +183,7 @@ def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime |
     their queue, unless somebody leases or has reviewed them there. Raises NotFound if there is no such action, and
     DecisionRefused if the action is somebody else's.
     """
-    at, undone = now or datetime.now(UTC), 0
+    at, undone = now or utc_now(), 0
     with store.reading() as connection:
         stored, items = reviews_of_bulk(connection, bulk_id), items_of_bulk(connection, bulk_id)
     for part in batches(items, PART):

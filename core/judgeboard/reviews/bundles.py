@@ -2,11 +2,12 @@
 
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
@@ -95,7 +96,7 @@ def export_bundle(
         BadInput: The queue is closed, is assigned to others, or has no items left for the reviewer. Also raised if
             another session of the reviewer is taking items, or if the file cannot be written.
     """
-    at, path = now or datetime.now(UTC), Path(file)
+    at, path = now or utc_now(), Path(file)
     if not 1 <= items <= MOST_ITEMS:
         raise BadInput(f"a bundle has 1 to {MOST_ITEMS:,} items, not {items:,}")
     if not timedelta(0) < lease <= LONGEST_LEASE:
@@ -141,7 +142,7 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
         NotFound: The queue or the reviewer is not in this database.
         BadInput: The file is not a bundle, or a line cannot be used. The message names file, line and field.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
 
     def schema_of(head: BundleHead) -> LabelSchema | None:
         with store.reading() as connection:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stage, WhyDiffers
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
@@ -59,7 +60,7 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
     again, and their grade after the reveal is withdrawn too. The record that they have seen the judge is kept. Raises
     DecisionRefused if the review is somebody else's or not current.
     """
-    key, at = checked_key(request_key), now or datetime.now(UTC)
+    key, at = checked_key(request_key), now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review, flags, response = lock_reviewed(connection, review_id)
         item_id = review.queue_item_id
@@ -317,7 +318,7 @@ def _write(
         return stored.id
     if earlier is not None and (earlier.text is None or find_comment(connection, replaces=earlier.id) is not None):
         raise DecisionRefused("This comment has already been edited or withdrawn.")
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     columns = {"response_id": response_id, "reviewer_id": reviewer.id, "text": text, "replaces": replaces}
     comment_id = insert_comment(connection, **columns, request_key=key, at=at)
     details: dict[str, Any] = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
@@ -41,7 +42,7 @@ def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None,
     """Return the columns of a review made at ``now`` (None: the current time). ``seconds`` is 0 to 30 days."""
     if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
-    return Request(checked_key(request_key), seconds, now or datetime.now(UTC), reviewer.id)
+    return Request(checked_key(request_key), seconds, now or utc_now(), reviewer.id)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:

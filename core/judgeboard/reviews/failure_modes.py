@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import combinations, product
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.judges.words import STOP_WORDS
@@ -59,7 +60,7 @@ def save_mode(
             raise BadInput(f"the key of a failure mode is one of the letters {' '.join(KEYS)}, not {key!r}")
         if letter is not None and not retired and used.get(letter, checked) != checked:
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
-        at, text = datetime.now(UTC), checked_text("the description", description)
+        at, text = utc_now(), checked_text("the description", description)
         mode = FailureMode(checked, text, letter, retired, by=actor_name(by), at=at)
         insert_mode(connection, **asdict(mode))
         record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)

@@ -1,10 +1,11 @@
 """Issues: opened and changed by leads, and the share of answers with the problem before and after its fix."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate, FlagState, IssueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -12,14 +13,15 @@ from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_text
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.day_sums import DaySums
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import Issue, answers_by_day, flags_by_state, insert_issue, list_issues
-from judgeboard.store.overview import DaySums
 from judgeboard.text import utc_day
-from judgeboard.trends import Point, by_period, start_of
+from judgeboard.trends.periods import by_period, start_of
+from judgeboard.trends.trend import Point
 
 LONGEST_TITLE = 100  # characters
 # These fields choose the answers in which a problem is counted. The other fields are signs of the problem.
@@ -47,7 +49,7 @@ def save_issue(store: Store, issue: Issue, *, by: Actor, now: datetime | None = 
         BadInput: The title, the description or the filter cannot be used, or somebody else changed the issue meanwhile.
         NotFound: Nobody has the name of the owner.
     """
-    at, title = now or datetime.now(UTC), checked_text("the title", " ".join(issue.title.split()))
+    at, title = now or utc_now(), checked_text("the title", " ".join(issue.title.split()))
     if title is None or len(title) > LONGEST_TITLE:
         raise BadInput(f"the title of an issue has 1 to {LONGEST_TITLE} characters")
     fixed_day = None if issue.state is IssueState.OPEN else issue.fixed_day

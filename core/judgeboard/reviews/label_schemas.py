@@ -1,10 +1,10 @@
 """Label schemas in reviews: stored by leads, and the check that a review fits the schema of its queue."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Grade, Preference
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import FieldType, LabelSchema
@@ -19,7 +19,7 @@ from judgeboard.store.reviews import LockedResponse
 
 def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> StoredSchema:
     """Store a version of a label schema for queues; a schema that is stored already is returned as it is."""
-    at = datetime.now(UTC)
+    at = utc_now()
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         stored = ensure_schema(connection, schema, actor_name(by), at)
         if stored.created_at == at:

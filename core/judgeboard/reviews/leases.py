@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, allowed
@@ -25,6 +26,7 @@ from judgeboard.store.leases import (
     insert_skip,
     release_lease,
     renew_lease,
+    withdraw_skips,
 )
 from judgeboard.store.next_items import add_own_item, add_training_items, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
@@ -66,7 +68,7 @@ def next_item(
     have leased come first, so that work goes on after a reload. Raises BadInput if the queue is closed or assigned to
     others, or other sessions of the reviewer take items from it at this moment.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
@@ -82,25 +84,18 @@ def take_item(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
     for somebody else, or it left the queue. Raises BadInput if its queue is closed or assigned to others, or other
     sessions of the reviewer take the item at this moment.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
-            item = item_by_id(connection, item_id)
-            queue = check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
-            if item.state is not ItemState.OPEN:
-                return None
-            lease = take_lease_at(
-                connection, item_id, reviewer.id, secrets.token_urlsafe(16), now=at, until=_until(queue, at)
-            )
-            return None if lease is None else leased_item(lease, item, queue)
+            return _take(connection, item_id, reviewer, at)
 
     return tried(take, reviewer)
 
 
 def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> datetime | None:
     """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         lease = own_lease(connection, token, reviewer)
         if lease is None or lease.token is None:
@@ -129,7 +124,7 @@ def own_lease(connection: Connection, token: str, reviewer: Reviewer, *, lock: b
 def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> bool:
     """Release a leased item undecided; False if it was not leased any more."""
     with store.writing() as connection:
-        return _release(connection, token, reviewer, now or datetime.now(UTC)) is not None
+        return _release(connection, token, reviewer, now or utc_now()) is not None
 
 
 def skip(
@@ -140,7 +135,7 @@ def skip(
     The reason "cannot be judged" declines the item: no other reviewer gets it. Raises BadInput if the
     reason cannot be stored.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     text = (reason or "").strip() or None
     if text is not None and text.casefold() == CANNOT_BE_JUDGED:
         text = CANNOT_BE_JUDGED
@@ -157,6 +152,31 @@ def skip(
             item_by_id(connection, item.id, lock=True)
             update_item_state(connection, item.id, at)
         return True
+
+
+def undo_skip(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime | None = None) -> LeasedItem | None:
+    """Withdraw a reviewer's skip of an item and lease the item to them again. A declined item needs its reviews again.
+
+    Returns None if others have given or leased all its reviews, or if it left the queue. Raises BadInput if the queue
+    is closed or assigned to others, or other sessions of the reviewer take the item at this moment.
+    """
+    at = now or utc_now()
+
+    def take() -> LeasedItem | None:
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            item = item_by_id(connection, item_id)
+            check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
+            if item.response_id is not None:
+                lock_response(connection, item.response_id)
+            item = item_by_id(connection, item_id, lock=True)
+            if withdraw_skips(connection, item_id, reviewer.id, at):
+                details, response_id = {"item": item.id, "queue": item.queue_id}, item.response_id
+                record_event(connection, "undo_skip", reviewer.name, response_id=response_id, details=details, now=at)
+                if item.state is not ItemState.LEFT:
+                    update_item_state(connection, item_id, at)
+            return _take(connection, item_id, reviewer, at)
+
+    return tried(take, reviewer)
 
 
 def split_token(token: str) -> tuple[int, str]:
@@ -196,6 +216,16 @@ def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | N
         pair_id=item.pair_id,
         queue=queue,
     )
+
+
+def _take(connection: Connection, item_id: int, reviewer: Reviewer, now: datetime) -> LeasedItem | None:
+    item = item_by_id(connection, item_id)
+    queue = check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
+    if item.state is not ItemState.OPEN:
+        return None
+    token = secrets.token_urlsafe(16)
+    lease = take_lease_at(connection, item_id, reviewer.id, token, now=now, until=_until(queue, now))
+    return None if lease is None else leased_item(lease, item, queue)
 
 
 def _next(

@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import groupby
 
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Estimate
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
@@ -42,7 +43,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.text import utc_day
-from judgeboard.trends import PERIOD_DAYS, start_of
+from judgeboard.trends.periods import PERIOD_DAYS, start_of
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
@@ -110,7 +111,7 @@ class PersonWork:
 
 def person_work(connection: Connection, person: Reviewer, *, now: datetime | None = None) -> PersonWork:
     """Return the work of one person, with the open queues that they may review."""
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     queues = [
         queue for queue in list_queues(connection, only_open=True) if may_take_from(connection, queue.id, person.id)
     ]
@@ -122,7 +123,7 @@ def everybodys_work(connection: Connection, *, now: datetime | None = None) -> l
 
     ``queues`` are the open queues assigned to the person.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     assigned = queues_by_person(connection)
     people = reviewers_by_id(connection, {*reviewers_in_queues(connection), *assigned})
     work = [_work(connection, person, assigned.get(person.id, []), at) for person in people]
@@ -136,7 +137,7 @@ def reassign(
 
     The person's leases in them end, so that the other person gets these items too. Reviews keep their author.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with allowed(store, by, Action.ASSIGN) as connection:
         assigned = queues_by_person(connection).get(person.id, [])
         moved = [queue for queue in assigned if not queues or queue.name in queues]

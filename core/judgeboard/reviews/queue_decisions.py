@@ -1,11 +1,12 @@
 """Reviews in a queue, of an answer or a pair: under a lease, after the reveal, or as an adjudication."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
@@ -182,7 +183,7 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
     Raises DecisionRefused if it is not the reviewer's own current blind review, or the judge must stay hidden
     (`may_reveal`).
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
         review = _blind_review(connection, review_id, reviewer)
         item = item_by_id(connection, review.queue_item_id or 0)

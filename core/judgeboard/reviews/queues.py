@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.flags.rules import RULES
@@ -260,7 +261,7 @@ def create_queue(
     BadInput if a queue has this name already, no flag can ever match, or the rules do not fit the plan; NotFound if
     there is no such schema.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     check_people(rules, assigned)
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         row = rules.as_row() | {"state": QueueState.OPEN.value, "created_by": actor_name(by), "created_at": at}
@@ -322,12 +323,12 @@ def work_in(connection: Connection, queues: Iterable[Queue], reviewer_id: int, n
 def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[QueueWork]:
     """Return the open queues that are assigned to a person and have something left for them, the oldest first."""
     queues = queues_by_person(connection).get(reviewer_id, [])
-    return [work for work in work_in(connection, queues, reviewer_id, now or datetime.now(UTC)) if work.left]
+    return [work for work in work_in(connection, queues, reviewer_id, now or utc_now()) if work.left]
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
     """Close a queue for good. Flags that only this queue kept open get the state of their decisions."""
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with allowed(store, by, Action.MAKE_QUEUES) as connection:
         queue = queue_named(connection, name)
         if queue.state is QueueState.CLOSED:
@@ -353,7 +354,7 @@ def assign_queue(
 
     Raises BadInput if it is closed, and NoPeople if it is blind and nobody would be left.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     with allowed(store, by, Action.ASSIGN) as connection:
         queue = queue_named(connection, name)
         check_open(queue)
@@ -407,7 +408,7 @@ def queue_progress(
     ``with_people`` adds the work of each person, which reads all reviews of the queue. Leases depend on ``now``. The
     rules about repeats and test items are included only ``for_lead``.
     """
-    at = now or datetime.now(UTC)
+    at = now or utc_now()
     if isinstance(queue, str):
         queue = queue_named(connection, queue)
     items = count_items(connection, queue.id)

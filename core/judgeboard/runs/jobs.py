@@ -3,16 +3,17 @@
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.llm.endpoint import PROVIDERS, price_of
+from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.addresses import (
@@ -29,6 +30,7 @@ from judgeboard.settings import load_settings, provider_key
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.health import unasked_generators
 from judgeboard.store.jobs import (
     StoredJob,
     get_job,
@@ -63,7 +65,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted
+from judgeboard.text import OWN_ENDPOINT_COST, counted, money
 
 _PARAMS = ("max_output", "domain", "claims")
 _NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
@@ -139,9 +141,9 @@ def _version(judge: dict[str, Any]) -> JudgeVersion:
 class CallEstimate:
     """The estimate for a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
 
-    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge. If the job would continue
-    an unfinished run, ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for
-    example "rag v3"; None for a new judge version.
+    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or an own endpoint. If the
+    job would continue an unfinished run, ``continues`` is its id and ``calls`` counts only the remaining calls.
+    ``version_title`` is for example "rag v3"; None for a new judge version.
     """
 
     calls: int
@@ -153,25 +155,34 @@ class CallEstimate:
     continues: int | None = None
     version_title: str | None = None
 
+    @property
+    def cost_words(self) -> str | None:
+        """The estimated cost of a model's calls in words; None if it is not known yet."""
+        if self.cost_micro is None:
+            return None
+        return OWN_ENDPOINT_COST if self.cost_micro == 0 else f"about {money(self.cost_micro)}"
+
 
 def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
 ) -> CallEstimate:
     """Estimate a job from its current selection and the latest judgments of the same kind of judge and model."""
-    version = _version(judge)
+    described = make_described(judge)
+    version, address = described.version, described.address
     with store.reading() as connection:
         stored = find_version(connection, fingerprint(version))
         if stored is not None:
             refuse_retired(connection, stored)
         title = None if stored is None else stored.title
-        calls, unfinished = _calls_left(connection, stored, where or RowFilter(), mode)
+        left = _left_to_judge(connection, stored, where or RowFilter(), mode)
+        calls = count_unasked(connection, *left)
         prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
-    continues = None if unfinished is None else unfinished.id
+    continues = left.run_id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
-    price = price_of(version.model, load_settings().prices)
-    tokens = cost = None
+    price = price_of(version.model, load_settings().prices, None if address is None else address.host)
+    tokens, cost = None, 0 if price == FREE else None
     if prompt_tokens is not None and completion_tokens is not None:
         tokens = prompt_tokens + completion_tokens
         if price is not None:
@@ -179,16 +190,31 @@ def estimate_calls(
     return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
 
 
-def _calls_left(
-    connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str
-) -> tuple[int, StoredRun | None]:
-    """Return how many calls a job would make, and the unfinished run that it would continue."""
+def generators_to_judge(
+    store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all"
+) -> dict[str | None, int]:
+    """Return the number of answers that a job would judge, by generator model (None: unknown)."""
+    version = _version(judge)
+    with store.reading() as connection:
+        stored = find_version(connection, fingerprint(version))
+        return unasked_generators(connection, *_left_to_judge(connection, stored, where or RowFilter(), mode))
+
+
+class _LeftToJudge(NamedTuple):
+    """What a job would judge: the version's id (0: new), the answers, and the unfinished run that it would continue."""
+
+    version_id: int
+    selection: Selection
+    run_id: int | None
+
+
+def _left_to_judge(connection: Connection, version: StoredVersion | None, where: RowFilter, mode: str) -> _LeftToJudge:
     version_id = 0 if version is None else version.id
     selection = Selection(where, ask_mode(mode), None, last_response_id(connection))
     unfinished = unfinished_run(connection, version_id, run_kind(mode), selection)
     if unfinished is not None and unfinished.selection is not None:
-        return count_unasked(connection, version_id, unfinished.selection, unfinished.id), unfinished
-    return count_unasked(connection, version_id, selection), unfinished
+        return _LeftToJudge(version_id, unfinished.selection, unfinished.id)
+    return _LeftToJudge(version_id, selection, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +327,7 @@ def request_rejudge(
     host is not confirmed, and AddressUnknown.
     """
     check_spec(judge, max_cost, concurrency)
-    now = datetime.now(UTC)
+    now = utc_now()
     job = StoredJob(
         id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
         kind=REJUDGE,
@@ -367,7 +393,7 @@ def judge_with_key(judge: dict[str, Any], api_key: str | None = None) -> dict[st
 
 def cancel_job(store: Store, job_id: str, actor: Actor) -> None:
     """Ask a job to stop; its calls in flight are finished and stored. Only leads and admins may stop others' jobs."""
-    now = datetime.now(UTC)
+    now = utc_now()
     with allowed(store, actor) as connection:
         own = get_job(connection, job_id).actor == actor_name(actor)
         require(connection, actor, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
@@ -443,8 +469,8 @@ def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> Store
 def _check_confirmed(connection: Connection, job: StoredJob, confirmed_host: str | None) -> None:
     def answers() -> str:
         version = find_version(connection, fingerprint(_version(job.judge)))
-        calls, _ = _calls_left(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
-        return counted(calls, "answer")
+        left = _left_to_judge(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
+        return counted(count_unasked(connection, *left), "answer")
 
     check_address(connection, job.judge, answers, confirmed_host)
 

@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import (
@@ -72,7 +72,7 @@ class VerdictMethod(Method[Ask, Answered[Ask, Verdict], R]):
         items = [
             NewJudgment(step.task.item.response_id, step.task.number, step.task.repeat, step.result) for step in steps
         ]
-        store_judgments(connection, begun.version, begun.run.id, items, datetime.now(UTC))
+        store_judgments(connection, begun.version, begun.run.id, items, utc_now())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class Judging(VerdictMethod[JudgingSummary]):
         """Store judgments, or the verdicts on anchors, which change no current judgment."""
         if self.mode == AskMode.ANCHORS:
             verdicts = {step.task.item.response_id: step.result for step in steps}
-            insert_anchor_judgments(connection, begun.version.id, begun.run.id, verdicts, datetime.now(UTC))
+            insert_anchor_judgments(connection, begun.version.id, begun.run.id, verdicts, utc_now())
         else:
             super().save(connection, begun, steps)
 

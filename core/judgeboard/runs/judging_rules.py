@@ -2,21 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
+from judgeboard.judges.judge import Judge
+from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.runs.jobs import check_address, check_spec, make_described, with_last_address
+from judgeboard.runs.addresses import ADDRESS, configured_address
+from judgeboard.runs.jobs import check_address, check_spec, judge_spec, make_described, with_last_address
 from judgeboard.runs.method import require_price
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import live_workers
-from judgeboard.store.judge_versions import ensure_version, refuse_retired
+from judgeboard.store.judge_versions import ensure_version, get_version, refuse_retired
 from judgeboard.store.judging_rules import (
+    EarlierJudge,
     JudgingRule,
     NewRule,
     budget_is_used_up,
@@ -24,6 +29,7 @@ from judgeboard.store.judging_rules import (
     insert_rule,
     list_rules,
     rule_named,
+    set_rule_judge,
     set_rule_state,
     spent_today,
     waiting,
@@ -88,11 +94,7 @@ def add_rule(
         raise BadInput("the number of calls per day must be 1 or more")
     if not 0 <= delay_s <= LONGEST_DELAY:
         raise BadInput("the delay must be 0 seconds to 30 days")
-    check_spec(judge, max_cost, concurrency)
-    with store.reading() as connection:
-        judge = with_last_address(connection, judge)
-    made = make_described(judge)
-    require_price(max_cost, priced=made.priced, model=made.version.model)
+    judge, made = _usable(store, judge, max_cost, concurrency)
     with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
         version = ensure_version(connection, made.version)
         refuse_retired(connection, version)
@@ -115,7 +117,60 @@ def add_rule(
             delay_s=delay_s,
             after_id=0 if existing else last_response_id(connection),
         )
-        return get_rule(connection, insert_rule(connection, new, actor_name(actor), datetime.now(UTC)))
+        return get_rule(connection, insert_rule(connection, new, actor_name(actor), utc_now()))
+
+
+def set_judge(
+    store: Store, name: str, *, judge: dict[str, Any], confirmed_host: str | None = None, actor: Actor
+) -> JudgingRule:
+    """Give a judging rule another judge, and return the rule. Its name, filter, rates, limits and runs stay.
+
+    Judgments of the judge before are kept. The new judge judges the answers that wait and all later ones, but none that
+    the judge before judged until now. The limits of a day count both. ``judge``, ``confirmed_host`` and errors are as
+    for `add_rule`; raises BadInput also if the rule has this judge already.
+    """
+    with store.reading() as connection:
+        rule = rule_named(connection, name)
+    judge, made = _usable(store, judge, rule.max_cost, rule.concurrency)
+    with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
+        rule = rule_named(connection, name)
+        version = ensure_version(connection, made.version)
+        refuse_retired(connection, version)
+        if version.id == rule.judge_version_id and configured_address(judge) == configured_address(rule.judge):
+            raise BadInput(f"the judging rule {name!r} already uses {version.title}: choose another judge or model")
+        check_address(connection, judge, lambda: "the waiting and all later answers of this rule", confirmed_host)
+        rule_id = set_rule_judge(connection, rule, version.id, judge, actor_name(actor), utc_now())
+        return get_rule(connection, rule_id)
+
+
+def rule_spec(connection: Connection, rule: JudgingRule) -> dict[str, Any] | None:
+    """Return the judge fields of a rule, with its own address if it has one; None if the version cannot be used."""
+    spec = judge_spec(connection, get_version(connection, rule.judge_version_id))
+    if spec is None or not rule.judge.get("base_url"):
+        return spec
+    return spec | {name: rule.judge.get(name) for name in ADDRESS}  # it was confirmed when the rule was stored
+
+
+def with_model(judge: dict[str, Any], model: str) -> dict[str, Any]:
+    """Return the fields of a judge with another model.
+
+    An address of one's own stays. One of a provider does not: the provider follows from the model's name.
+    """
+    own = {provider.base_url for provider in PROVIDERS.values()}
+    dropped = ADDRESS if judge.get("base_url") in own else ()
+    return {name: value for name, value in judge.items() if name not in dropped} | {"model": model}
+
+
+def _usable(
+    store: Store, judge: dict[str, Any], max_cost: float | None, concurrency: int
+) -> tuple[dict[str, Any], Judge]:
+    """Return the fields of a judge with its last address, and the judge; raise if it or a limit cannot be used."""
+    check_spec(judge, max_cost, concurrency)
+    with store.reading() as connection:
+        judge = with_last_address(connection, judge)
+    made = make_described(judge)
+    require_price(max_cost, priced=made.priced, model=made.version.model)
+    return judge, made
 
 
 def _answers_of(connection: Connection, version_id: int, where: RowFilter, *, existing: bool) -> str:
@@ -138,13 +193,15 @@ class RuleProgress:
     """A judging rule with the answers that wait for it.
 
     ``state`` is active, paused, budget used up, no worker or problem.
-    ``waiting`` counts the selected answers that are not judged; ``oldest`` is when the first of them was stored.
-    ``calls_today`` and ``cost_micro`` (millionths; None if unknown) are those of the day in UTC.
+    ``earlier`` are the judges that it had before. ``waiting`` counts the selected answers that are not judged;
+    ``oldest`` is when the first of them was stored. ``calls_today`` and ``cost_micro`` (millionths; None if unknown)
+    are those of the day in UTC.
     """
 
     name: str
     state: str
     judge: str
+    earlier: tuple[EarlierJudge, ...]
     where: RowFilter
     rate: float
     rates: dict[str, float]
@@ -191,7 +248,7 @@ RULE_STATES = ACTIVE, PAUSED, USED_UP, NO_WORKER, PROBLEM = "active", "paused", 
 
 def rule_progress(store: Readable, now: datetime | None = None) -> list[RuleProgress]:
     """Return the judging rules that are not removed, oldest first, with their progress."""
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     with store.reading() as connection:
         served = bool(live_workers(connection))
         lines = []

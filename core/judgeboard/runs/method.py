@@ -5,16 +5,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, DatabaseAway, OtherHost, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.provider import is_own_host
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
 from judgeboard.runs.runner import (
@@ -49,7 +50,7 @@ from judgeboard.store.runs import (
     run_counts,
     start_or_continue_method_run,
 )
-from judgeboard.text import counted
+from judgeboard.text import OWN_ENDPOINT_COST, counted, money
 
 
 class EarlierAsk(Protocol):
@@ -115,12 +116,13 @@ class RunAccount(AskCounts):
     """The counts of a run, including its earlier parts; ``not_reached`` counts the asks that it has not made.
 
     ``run_id`` is None if there was nothing to ask or a recording was read. ``cost`` is in the currency of the price
-    file, or None if the cost of any call is unknown.
+    file, or None if the cost of any call is unknown. ``own_endpoint`` tells whether all its calls went to own machines.
     """
 
     run_id: int | None = None
     not_reached: int = 0
     cost: float | None = 0.0
+    own_endpoint: bool = False
     state: RunState = RunState.DONE
     why_stopped: str | None = None
 
@@ -128,6 +130,11 @@ class RunAccount(AskCounts):
     def cost_micro(self) -> int | None:
         """The cost in millionths."""
         return None if self.cost is None else round(self.cost * 1_000_000)
+
+    @property
+    def cost_words(self) -> str:
+        """The cost in words, for example "$ 0.09" or "$ 0 (own endpoint)"."""
+        return OWN_ENDPOINT_COST if self.own_endpoint and self.cost_micro == 0 else money(self.cost_micro)
 
     @property
     def exit_code(self) -> int:
@@ -145,10 +152,12 @@ def account_of(store: Readable, run_id: int, *, not_reached: int) -> RunAccount:
     with store.reading() as connection:
         run = get_run(connection, run_id)
         counts = run_counts(connection, [run_id])[run_id]
+    hosts = run.endpoint_host.split(", ") if run.endpoint_host else []
     return RunAccount(
         run_id=run_id,
         not_reached=not_reached,
         cost=None if counts.total_cost_micro is None else counts.total_cost_micro / 1_000_000,
+        own_endpoint=bool(hosts) and all(map(is_own_host, hosts)),
         state=run.state,
         why_stopped=run.why_stopped,
         **counts.by_status,
@@ -464,7 +473,7 @@ def store_steps(
         if steps:
             method.save(connection, begun, steps)
             records = (step.record for step in steps)
-            add_to_share(connection, begun.run.id, executor_id, records, datetime.now(UTC))
+            add_to_share(connection, begun.run.id, executor_id, records, utc_now())
         release_tasks(connection, begun.version.id, executor_id, ended)
 
 

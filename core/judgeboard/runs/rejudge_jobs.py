@@ -5,8 +5,8 @@ import logging
 import threading
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.addresses import check_host, last_address
@@ -54,7 +54,7 @@ def can_take(job: StoredJob) -> bool:
     if not job.filter.get(OWN_KEY) or held_key(job.id) is not None:
         return True
     # A process with the key takes it within seconds. After that, the job fails: the key is lost.
-    return (datetime.now(UTC) - job.created_at).total_seconds() > KEY_SECONDS
+    return (utc_now() - job.created_at).total_seconds() > KEY_SECONDS
 
 
 class RejudgeJob(SharedJob):

@@ -5,20 +5,21 @@ import importlib
 import threading
 import time
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.judges.kinds import OFFLINE
-from judgeboard.runs.addresses import ADDRESS
-from judgeboard.runs.jobs import check_address, judge_spec, judge_with_key, with_last_address
+from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
+from judgeboard.runs.judging_rules import rule_spec
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import TaskKey, release_claims, release_tasks, shared_counts
+from judgeboard.store.jobs import TaskKey, release_claims, release_tasks
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
     JudgingRule,
@@ -129,7 +130,7 @@ class RuleJob(SharedJob):
         with self._store.reading() as connection:
             rule = get_rule(connection, self._rule.id)
             has_budget = rule.max_cost is not None or rule.max_calls is not None
-            return rule, spent_today(connection, rule, datetime.now(UTC)) if has_budget else Counts()
+            return rule, spent_today(connection, rule, utc_now()) if has_budget else Counts()
 
     def _note(self, rule: JudgingRule, problem: str | None) -> None:
         if problem != rule.problem:
@@ -159,7 +160,7 @@ class RuleJob(SharedJob):
     def _release(self, run_id: int, why: str | None) -> None:
         with self._store.writing() as connection:
             release_claims(connection, self._executor_id, run_id)
-            pause_run(connection, run_id, why, datetime.now(UTC))
+            pause_run(connection, run_id, why, utc_now())
         self._unreleased = None
 
     def _begin(self) -> tuple[Begun, Judging]:
@@ -167,23 +168,21 @@ class RuleJob(SharedJob):
         with self._store.reading() as connection:
             version = get_version(connection, rule.judge_version_id)
             refuse_retired(connection, version)
-            spec = judge_spec(connection, version)
+            spec = rule_spec(connection, rule)
             if spec is None:
-                raise BadInput(f"{version.title} cannot be used by this release: add a rule with another judge")
-            if rule.judge.get("base_url"):  # it was confirmed when the rule was added
-                spec |= {name: rule.judge.get(name) for name in ADDRESS}
-            else:
+                raise BadInput(f"{version.title} cannot be used by this release: give the rule another judge")
+            if not rule.judge.get("base_url"):
                 spec = with_last_address(connection, spec)
                 check_address(connection, spec, lambda: "the answers of this rule")
         method = Judging(judge=make_judge(**judge_with_key(spec), concurrency=rule.concurrency))
         with self._store.writing() as connection:
-            run = begin_run_of_day(connection, rule, method.destination, datetime.now(UTC))
+            run = begin_run_of_day(connection, rule, method.destination, utc_now())
         return Begun(self._store, version, run), method
 
     def _due(self, most: int) -> list[int]:
         with self._store.reading() as connection:
             self._looks.passed(last_response_id(connection))
-            now = datetime.now(UTC)
+            now = utc_now()
             return self._looks.find(
                 lambda after, up_to: due_answers(
                     connection, self._rule, after_id=after, up_to=up_to, limit=most, now=now
@@ -211,7 +210,7 @@ class RuleJob(SharedJob):
         return []
 
     def _claim(self, begun: Begun, among: Collection[int], limit: int) -> dict[int, JudgeInput]:
-        now = datetime.now(UTC)
+        now = utc_now()
         with self._store.writing() as connection:
             ids = claim_due(connection, self._rule, begun.run, self._executor_id, among=among, limit=limit, now=now)
         inputs = inputs_to_judge(self._store, ids)
@@ -224,7 +223,7 @@ class RuleJob(SharedJob):
         if self._rule.max_cost is None:
             return None
         with self._store.reading() as connection:
-            spent = shared_counts(connection, run.id)[0].cost_micro or 0
+            spent = spent_today(connection, self._rule, run.started_at).cost_micro or 0
         return round(self._rule.max_cost * 1_000_000) - spent
 
     def _reason_to_stop(self, run: StoredRun) -> str | None:
@@ -233,7 +232,7 @@ class RuleJob(SharedJob):
             return PAUSED
         if budget_is_used_up(rule, spent):
             return USED_UP
-        if datetime.now(UTC).date() != run.started_at.astimezone(UTC).date():
+        if utc_now().date() != run.started_at.astimezone(UTC).date():
             return NEW_DAY
         return FAILING if self._provider_is_away and not self._is_trial else None
 

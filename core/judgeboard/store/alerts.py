@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, exists, insert, select, update
+from sqlalchemy import Connection, Row, Select, exists, insert, select, update
 
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import BadInput, NotFound
@@ -14,14 +14,33 @@ from judgeboard.store.events import record_event
 from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of
 from judgeboard.store.tables import ALARM, ALARM_ACKNOWLEDGEMENT, ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
 
+LevelMeasure = Literal["groundedness", "quality", "low_share"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What a level rule compares with its threshold: a measure over the newest ``answers``, or over the last ``days``.
+
+    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` says nothing. ``judge`` is a
+    name, None for the primary judge.
+    """
+
+    measure: LevelMeasure
+    criterion: str | None
+    judge: str | None
+    direction: Literal["above", "below"]
+    answers: int | None
+    days: int | None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAlertRule:
     """An alert rule before it is stored.
 
     ``threshold`` is in the unit of the condition, ``period_s`` in seconds. With ``subjects``, only these sources,
-    judges or judging rules are watched. ``remind_s`` are the seconds between reminders, None for no reminder.
-    ``quiet`` are daily hours, for example "22:00-07:00 Europe/Berlin".
+    judges, judging rules or slices are watched. A ``level`` belongs to the condition of the same name. ``remind_s`` are
+    the seconds between reminders, None for no reminder. ``quiet`` are daily hours, for example "22:00-07:00
+    Europe/Berlin".
     """
 
     name: str
@@ -32,6 +51,7 @@ class NewAlertRule:
     destinations: tuple[str, ...]
     remind_s: float | None
     quiet: str | None
+    level: Level | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +119,14 @@ def insert_alert_rule(connection: Connection, rule: NewAlertRule, by: str, now: 
     return int(rule_id)
 
 
+def _read_rule(row: Row[Any]) -> AlertRule:
+    return record_of(AlertRule, row, level=None if row.level is None else Level(**row.level))
+
+
 def list_alert_rules(connection: Connection) -> list[AlertRule]:
     """Return the alert rules that are not removed, oldest first."""
     query = select(*columns_of(AlertRule, ALERT_RULE)).where(_LISTED).order_by(ALERT_RULE.c.id)
-    return [record_of(AlertRule, row) for row in connection.execute(query)]
+    return [_read_rule(row) for row in connection.execute(query)]
 
 
 def alert_rule_named(connection: Connection, name: str) -> AlertRule:

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
 from judgeboard.flags.rules import RULE_NAMED, SUPREME_DISAGREES
 from judgeboard.store.filter_conditions import response_conditions
@@ -146,7 +147,7 @@ def store_judgment_reviews(
     A review that is already stored (same judgment, version and ask) does not change. Raises NotFound if a response is
     not stored.
     """
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     stored = 0
     statement = insert_or_skip(connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask")
     for batch in batches(reviews):

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_values
@@ -92,7 +93,7 @@ def store_comparisons(
     now: datetime | None = None,
 ) -> None:
     """Store comparisons of one version. Comparisons that are already stored do not change."""
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     statement = insert_or_skip(connection, COMPARISON, *_KEY).returning(
         COMPARISON.c.pair_id, COMPARISON.c.condition, COMPARISON.c.shown, COMPARISON.c.ask, COMPARISON.c.id
     )

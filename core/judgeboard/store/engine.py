@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from threading import Condition, Event, Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import (
@@ -26,6 +27,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
+from judgeboard.clock import database_clock
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
@@ -431,7 +433,25 @@ def _served_engine(url: URL) -> Engine:
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise BadInput(f"no driver for {url.drivername}: use a path (SQLite) or postgresql://user@host/name") from error
     prepare_compiler(engine)
+    if engine.dialect.name == "postgresql":
+        _follow_clock(engine)
     return engine
+
+
+def _follow_clock(engine: Engine) -> None:
+    """Set the clock of this process by the server: with each new connection, and once a minute."""
+
+    def set_clock(dbapi_connection: Any, *, anew: bool) -> None:
+        def read() -> datetime:
+            (moment,) = dbapi_connection.execute("SELECT clock_timestamp()").fetchone()
+            dbapi_connection.rollback()
+            return cast("datetime", moment)
+
+        with suppress(engine.dialect.loaded_dbapi.Error):  # the next statement names the problem
+            database_clock.set_by(read, anew=anew)
+
+    event.listen(engine, "connect", lambda connection, _record: set_clock(connection, anew=True))
+    event.listen(engine, "checkout", lambda connection, _record, _proxy: set_clock(connection, anew=False))
 
 
 def current_revision(store: Store) -> str | None:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
+from judgeboard.clock import utc_now
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import any_row, columns_of, record_of
@@ -55,7 +56,7 @@ def record_event(
 ) -> int:
     """Store an event and return its id; ``details`` contains ids and numbers, never texts of a log."""
     row = {"kind": kind, "actor": actor, "response_id": response_id, "details": details or {}}
-    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), row | {"at": now or datetime.now(UTC)})
+    inserted = connection.execute(insert(EVENT).returning(EVENT.c.id), row | {"at": now or utc_now()})
     return int(inserted.scalar_one())
 
 

@@ -1,11 +1,12 @@
 """Removes the texts of a response or of a trace from the store, wherever they are."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, exists, or_, select, update
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
@@ -60,7 +61,7 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
     _overwrite_deleted(connection)
     ids = _with_derived(connection, matches[0].id)
-    now = datetime.now(UTC)
+    now = utc_now()
     for response_id in ids:
         record_event(connection, "forget", actor, response_id=response_id, now=now)
     for name, columns in FORGETTABLE.items():

@@ -345,7 +345,7 @@ class GradeOf:
     label_schema_id: int | None = None
 
 
-def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int, now: datetime) -> int:
+def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
     """Store grades as reviews of imported reviewers; return how many are new.
 
     The same grade (response, annotator, content) is stored once. A different grade by the annotator replaces their

@@ -14,7 +14,7 @@ from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.runs import RESUMABLE
+from judgeboard.store.runs import RESUMABLE, Selection, unasked
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
@@ -60,7 +60,6 @@ _REQUESTS = (
     (JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.run_id.is_not(None)),
 )
 _MICRO = 1_000_000
-_SELECTED = 1_000  # newest answers of a filter whose generators are counted
 
 
 def versions_in_use(connection: Connection) -> list[StoredVersion]:
@@ -110,10 +109,12 @@ def generators_of_run(connection: Connection, run_id: int) -> dict[str | None, i
     return _by_model(connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(judged)))
 
 
-def selected_generators(connection: Connection, where: RowFilter) -> dict[str | None, int]:
-    """Return the number of the 1,000 newest answers that a filter selects, by generator model (None: unknown)."""
-    newest = select(RESPONSE.c.generator_model).where(*response_conditions(connection, where))
-    return Counter(connection.execute(newest.order_by(RESPONSE.c.id.desc()).limit(_SELECTED)).scalars())
+def unasked_generators(
+    connection: Connection, version_id: int, selection: Selection, run_id: int | None
+) -> dict[str | None, int]:
+    """Return the number of answers that a run has left to judge (`unasked`), by generator model (None: unknown)."""
+    left = unasked(connection, version_id, selection, run_id)
+    return _by_model(connection, select(RESPONSE.c.generator_model).where(*left))
 
 
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:

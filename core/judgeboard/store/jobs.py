@@ -5,7 +5,7 @@ import socket
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -25,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.errors import NotFound
 from judgeboard.store.engine import Readable
@@ -148,20 +149,12 @@ _HEARTBEAT_TIMEOUT = timedelta(seconds=15)
 _KEPT_AFTER_LAST_HEARTBEAT = timedelta(days=7)  # alert rules look back for their period
 
 
-def _clock(connection: Connection) -> datetime:
-    """Return the time of the database: workers on several machines have different clocks."""
-    if connection.dialect.name == "sqlite":  # its workers are on one machine
-        return datetime.now(UTC)
-    now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
-    return now
-
-
 def register_worker(connection: Connection, executor_id: str, *, takes_jobs: bool = True) -> None:
     """Store that this process begins to take jobs, or to ask in a run of its own (``takes_jobs`` is False).
 
     Also removes the rows of processes that were killed long ago.
     """
-    killed = WORKER.c.heartbeat_at < _clock(connection) - _KEPT_AFTER_LAST_HEARTBEAT
+    killed = WORKER.c.heartbeat_at < utc_now() - _KEPT_AFTER_LAST_HEARTBEAT
     connection.execute(delete(WORKER).where(killed | (WORKER.c.executor_id == executor_id)))
     record_heartbeat(connection, executor_id, takes_jobs=takes_jobs)
     if takes_jobs:
@@ -175,7 +168,7 @@ def worker_name(executor_id: str) -> str:
 
 def record_heartbeat(connection: Connection, executor_id: str, *, takes_jobs: bool) -> None:
     """Store that this process is alive, also after it was suspended for so long that its row was removed."""
-    now = _clock(connection)
+    now = utc_now()
     process = {"executor_id": executor_id, "host": socket.gethostname(), "pid": os.getpid(), "takes_jobs": takes_jobs}
     first = plain_insert(connection, WORKER).values(process | {"started_at": now, "heartbeat_at": now})
     connection.execute(first.on_conflict_do_update(index_elements=["executor_id"], set_={"heartbeat_at": now}))
@@ -191,17 +184,17 @@ def remove_worker(connection: Connection, executor_id: str) -> None:
 
 def live_workers(connection: Connection, *, within: timedelta | None = None) -> set[str]:
     """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
-    query = _alive(connection, within or _HEARTBEAT_TIMEOUT).where(WORKER.c.takes_jobs)
+    query = _alive(within or _HEARTBEAT_TIMEOUT).where(WORKER.c.takes_jobs)
     return set(connection.execute(query).scalars())
 
 
 def live_processes(connection: Connection) -> set[str]:
     """Return the executor ids of the workers and the commands with a heartbeat in the last 15 seconds."""
-    return set(connection.execute(_alive(connection, _HEARTBEAT_TIMEOUT)).scalars())
+    return set(connection.execute(_alive(_HEARTBEAT_TIMEOUT)).scalars())
 
 
-def _alive(connection: Connection, within: timedelta) -> Select[Any]:
-    return select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= _clock(connection) - within)
+def _alive(within: timedelta) -> Select[Any]:
+    return select(WORKER.c.executor_id).where(WORKER.c.heartbeat_at >= utc_now() - within)
 
 
 # The clock of the database: workers on several machines have different clocks.
@@ -307,13 +300,13 @@ def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
         return int(connection.execute(query).scalar_one())
 
 
-def shared_counts(connection: Connection, run_id: int) -> tuple[Counts, datetime | None]:
-    """Return the counts and costs of a run that workers share, and the time of its last judgment.
+def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, datetime | None]:
+    """Return the counts and costs of runs that workers share, and the time of their last judgment.
 
     Reads one row per worker, not the judgments. Tokens are left out.
     """
     sums = (func.coalesce(func.sum(RUN_SHARE.c[str(name)]), 0).label(str(name)) for name in _SUMS)
-    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(RUN_SHARE.c.run_id == run_id)
+    query = select(*sums, func.max(RUN_SHARE.c.last_at).label("last_at")).where(RUN_SHARE.c.run_id.in_(run_ids))
     row = connection.execute(query).one()._asdict()
     last_at = row.pop("last_at")
     return Counts(**{name: int(count) for name, count in row.items()}), last_at

@@ -3,11 +3,12 @@
 import difflib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, UnknownName
 from judgeboard.store.events import record_event
@@ -101,7 +102,7 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
                 "number": connection.execute(last).scalar_one() + 1,
                 "prompt_hash": None if version.prompt is None else prompt_hash(version.prompt),
                 "fingerprint": address,
-                "created_at": now or datetime.now(UTC),
+                "created_at": now or utc_now(),
             },
         )
 

@@ -1,11 +1,11 @@
 """Judging rules, the answers that wait for them, and their runs of a day."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, case, exists, false, func, select, true, update
+from sqlalchemy import ColumnElement, Connection, Select, case, exists, false, func, insert, or_, select, true, update
 
 from judgeboard.domain import RuleState, RunState
 from judgeboard.errors import BadInput, NotFound
@@ -26,7 +26,7 @@ from judgeboard.store.runs import (
     unasked,
 )
 from judgeboard.store.statements import insert_or_skip, record_named, record_of
-from judgeboard.store.tables import CLAIM, JUDGING_RULE, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import CLAIM, EVENT, JUDGING_RULE, JUDGMENT, RESPONSE, RUN, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,28 @@ class NewRule:
         return self.rates.get(query_type, self.rate)
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierJudge:
+    """A judge version that a rule had ``until`` a time; ``title`` is for example "rag v1".
+
+    Rows of rules do not change: ``rule_id`` is the removed row with this judge.
+    """
+
+    rule_id: int
+    judge_version_id: int
+    title: str
+    until: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingRule(NewRule):
-    """A stored judging rule; ``problem`` says why workers cannot judge now."""
+    """A stored judging rule; ``problem`` says why workers cannot judge now.
+
+    ``earlier`` are the judges that it had before, oldest first. It judges no answer that one of them judged for it.
+    """
 
     id: int
+    earlier: tuple[EarlierJudge, ...]
     judge_title: str
     state: RuleState
     problem: str | None
@@ -79,9 +96,35 @@ _RULES = select(JUDGING_RULE, VERSION.c.name.label("judge_name"), VERSION.c.numb
 _LISTED = JUDGING_RULE.c.state != RuleState.REMOVED.value
 
 
+SET_JUDGE = "set_rule_judge"
+
+
 def _read(connection: Connection, query: Select[Any]) -> list[JudgingRule]:
-    rows = connection.execute(query.order_by(JUDGING_RULE.c.id))
-    return [record_of(JudgingRule, row, judge_title=version_title(row.judge_name, row.number)) for row in rows]
+    rows = connection.execute(query.order_by(JUDGING_RULE.c.id)).all()
+    earlier = _earlier_judges(connection) if rows else {}
+    return [
+        record_of(
+            JudgingRule,
+            row,
+            judge_title=version_title(row.judge_name, row.number),
+            earlier=earlier.get(row.id, ()),
+        )
+        for row in rows
+    ]
+
+
+def _earlier_judges(connection: Connection) -> dict[int, tuple[EarlierJudge, ...]]:
+    """Return the judges that rules had before, by rule, oldest first."""
+    changes = select(EVENT.c.at, EVENT.c.details).where(EVENT.c.kind == SET_JUDGE).order_by(EVENT.c.id)
+    events = connection.execute(changes).all()
+    replaced = _RULES.where(JUDGING_RULE.c.id.in_({event.details["before"] for event in events}))
+    rows = {row.id: row for row in connection.execute(replaced)} if events else {}
+    earlier: dict[int, tuple[EarlierJudge, ...]] = {}
+    for at, details in events:
+        row = rows[details["before"]]
+        judge = EarlierJudge(row.id, row.judge_version_id, version_title(row.judge_name, row.number), at)
+        earlier[details["rule"]] = (*earlier.get(row.id, ()), judge)
+    return earlier
 
 
 def list_rules(connection: Connection) -> list[JudgingRule]:
@@ -120,6 +163,23 @@ def set_rule_state(connection: Connection, rule: JudgingRule, state: RuleState, 
         record_event(connection, "set_rule_state", by, details={"rule": rule.id, "state": state.value})
 
 
+def set_rule_judge(
+    connection: Connection, rule: JudgingRule, judge_version_id: int, judge: dict[str, Any], by: str, now: datetime
+) -> int:
+    """Give a judging rule another judge, and return its new id; ``judge`` has fields of `JudgeOptions`.
+
+    The rule gets a new row, and the row before is removed. Workers notice within a second.
+    """
+    removed = update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule.id, _LISTED).values(state=RuleState.REMOVED.value)
+    if not connection.execute(removed).rowcount:
+        raise NotFound(f"no judging rule {rule.name!r}: it was changed or removed meanwhile")
+    row = {name: getattr(rule, name) for name in (*(each.name for each in fields(NewRule)), "by", "at")}
+    row |= {"judge_version_id": judge_version_id, "judge": judge, "state": rule.state.value}
+    rule_id = int(connection.execute(insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), row).scalar_one())
+    record_event(connection, SET_JUDGE, by, details={"rule": rule_id, "before": rule.id}, now=now)
+    return rule_id
+
+
 def set_problem(connection: Connection, rule_id: int, problem: str | None) -> None:
     """Store why workers cannot judge by a rule now; None if they can."""
     connection.execute(update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule_id).values(problem=problem))
@@ -142,7 +202,24 @@ def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bo
         RESPONSE.c.id > rule.after_id,
         *unasked(connection, rule.judge_version_id, Selection(rule.where, PLAIN, None, 2**62)),
         _sampled(rule),
+        *(~_judged_by(each) for each in rule.earlier),
     ]
+
+
+def _judged_by(before: EarlierJudge) -> ColumnElement[bool]:
+    """Whether an earlier judge judged the answer: before the change, or for this rule in a call that ended later."""
+    of_rule = select(RUN.c.id).where(
+        RUN.c.judge_version_id == before.judge_version_id, RUN.c.filter["rule"].as_integer() == before.rule_id
+    )
+    return exists().where(
+        JUDGMENT.c.response_id == RESPONSE.c.id,
+        JUDGMENT.c.judge_version_id == before.judge_version_id,
+        or_(JUDGMENT.c.created_at <= before.until, JUDGMENT.c.run_id.in_(of_rule)),
+    )
+
+
+def _versions(rule: JudgingRule) -> list[int]:
+    return [rule.judge_version_id, *(each.judge_version_id for each in rule.earlier)]
 
 
 class Waiting(NamedTuple):
@@ -160,7 +237,7 @@ def waiting(connection: Connection, rule: JudgingRule) -> Waiting:
 
 def _due(connection: Connection, rule: JudgingRule, now: datetime) -> list[ColumnElement[bool]]:
     stored = RESPONSE.c.imported_at <= now - timedelta(seconds=rule.delay_s)
-    claimed = CLAIM.c.item_id == RESPONSE.c.id, CLAIM.c.judge_version_id == rule.judge_version_id, CLAIM.c.part == ""
+    claimed = CLAIM.c.item_id == RESPONSE.c.id, CLAIM.c.judge_version_id.in_(_versions(rule)), CLAIM.c.part == ""
     return [*_waiting(connection, rule), stored, ~exists().where(*claimed)]
 
 
@@ -191,8 +268,8 @@ def claim_due(
     lock_run(connection, run.id)
     if rule.max_calls is not None:
         # Claims first: an answer that is judged meanwhile is counted twice, never left out.
-        claims = count_claims(connection, run.id)
-        limit = min(limit, rule.max_calls - claims - shared_counts(connection, run.id)[0].asked)
+        claims = sum(count_claims(connection, id_) for id_ in _runs_of_day(connection, rule, run.started_at))
+        limit = min(limit, rule.max_calls - claims - spent_today(connection, rule, run.started_at).asked)
     if limit <= 0:
         return []
     query = select(RESPONSE.c.id).where(*_due(connection, rule, now), RESPONSE.c.id.in_(among))
@@ -208,20 +285,27 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[bool]) -> list[int]:
-    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id == rule.judge_version_id, *conditions)
-    return [id_ for id_, stored in connection.execute(query.order_by(RUN.c.id)) if stored.get("rule") == rule.id]
+    """Return the runs of a rule, also those of its earlier judges."""
+    ids = {rule.id, *(each.rule_id for each in rule.earlier)}
+    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id.in_(_versions(rule)), *conditions)
+    return [id_ for id_, stored in connection.execute(query.order_by(RUN.c.id)) if stored.get("rule") in ids]
+
+
+def _runs_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> list[int]:
+    return _runs(connection, rule, RUN.c.started_at >= _midnight(now))
 
 
 def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> StoredRun | None:
-    """Return the run of a rule on the day (UTC) of ``now``, None before its first answer."""
-    runs = _runs(connection, rule, RUN.c.started_at >= _midnight(now))
+    """Return the run of a rule and its judge on the day (UTC) of ``now``, None before its first answer."""
+    of_judge = RUN.c.judge_version_id == rule.judge_version_id
+    runs = _runs(connection, rule, RUN.c.started_at >= _midnight(now), of_judge)
     return get_run(connection, runs[0]) if runs else None
 
 
 def begin_run_of_day(connection: Connection, rule: JudgingRule, destination: Destination, now: datetime) -> StoredRun:
     """Return the run of a rule on the day of ``now`` and mark it as running; the first call makes the run.
 
-    A rule has one run per day, because its limits are per day. The run stores the sampling rates.
+    A rule has one run per day and judge, because its limits are per day. The run stores the sampling rates.
     Runs of earlier days that a killed worker left running are finished.
     """
     connection.execute(select(JUDGING_RULE.c.id).where(JUDGING_RULE.c.id == rule.id).with_for_update())
@@ -264,9 +348,8 @@ def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now:
 
 
 def spent_today(connection: Connection, rule: JudgingRule, now: datetime) -> Counts:
-    """Return the counts and the cost of a rule on the day of ``now``."""
-    run = run_of_day(connection, rule, now)
-    return Counts() if run is None else shared_counts(connection, run.id)[0]
+    """Return the counts and the cost of a rule on the day of ``now``, of all judges that it had on this day."""
+    return shared_counts(connection, *_runs_of_day(connection, rule, now))[0]
 
 
 def budget_is_used_up(rule: JudgingRule, spent: Counts) -> bool:

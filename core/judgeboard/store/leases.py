@@ -168,6 +168,9 @@ def assign_lease(
 CANNOT_BE_JUDGED = "cannot be judged"
 """The reason of a skip that declines the item: it needs no further reviews."""
 
+NOT_UNDONE: ColumnElement[bool] = SKIP.c.undone_at.is_(None)
+"""The condition that a skip counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -185,10 +188,21 @@ def insert_skip(connection: Connection, item_id: int, reviewer_id: int, reason: 
     connection.execute(insert(SKIP), row)
 
 
+def withdraw_skips(connection: Connection, item_id: int, reviewer_id: int, now: datetime) -> bool:
+    """Withdraw a person's skips of an item; return False if there are none."""
+    own = SKIP.c.queue_item_id == item_id, SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE
+    return connection.execute(update(SKIP).where(*own).values(undone_at=now)).rowcount > 0
+
+
+def skipped_by(item_id: ColumnElement[int], reviewer_id: int, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition that a person skipped an item and did not undo it; the skip meets the ``conditions``."""
+    return exists().where(SKIP.c.queue_item_id == item_id, SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE, *conditions)
+
+
 def skips_of(connection: Connection, item_id: int) -> list[Skipped]:
     """Return who skipped an item, the earliest first."""
     query = select(SKIP.c.queue_item_id, SKIP.c.reviewer_id, SKIP.c.reason, SKIP.c.at)
-    rows = connection.execute(query.where(SKIP.c.queue_item_id == item_id).order_by(SKIP.c.id))
+    rows = connection.execute(query.where(SKIP.c.queue_item_id == item_id, NOT_UNDONE).order_by(SKIP.c.id))
     return [Skipped(*row) for row in rows]
 
 
@@ -203,7 +217,6 @@ def own_progress(
     mine = exists().where(
         LEASE.c.queue_item_id == UNUSED.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    skipped = exists().where(SKIP.c.queue_item_id == UNUSED.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
@@ -213,7 +226,7 @@ def own_progress(
         or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id),
         or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
         ~mine,
-        ~skipped,
+        ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
     )
     count = select(func.count()).select_from(left.distinct().limit(most).subquery())
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
@@ -228,6 +241,7 @@ def count_declined(connection: Connection, queue_id: int) -> int:
     """Return the number of items of a queue that ended because somebody declined them, without adjudicated items."""
     query = select(func.count(SKIP.c.queue_item_id.distinct())).where(
         SKIP.c.reason == CANNOT_BE_JUDGED,
+        NOT_UNDONE,
         SKIP.c.queue_item_id == QUEUE_ITEM.c.id,
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state == ItemState.AGREED.value,

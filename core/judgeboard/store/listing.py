@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, func, literal, select, true
+from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, func, literal, null, select, true
 
 from judgeboard.errors import BadInput
 from judgeboard.store.row_filter import by_id, by_index
@@ -21,7 +21,8 @@ _MOST_VALUES = 200  # choices of a filter
 class Order:
     """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, or None.
 
-    ``stored`` converts the value in a key to SQL, for comparison with ``value``; without it, values are numbers.
+    The number ``then`` (never NULL, the lowest first) orders rows with the same value, before ``id``. ``stored``
+    converts the value in a key to SQL, for comparison with ``value``; without it, values are numbers.
     """
 
     name: str
@@ -32,19 +33,22 @@ class Order:
     descending: bool = False
     id_descending: bool = False
     stored: Callable[[Any], ColumnElement[Any]] | None = None
+    then: ColumnElement[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """The position of a row in an order: the value it is sorted by, then its id."""
+    """The position of a row in an order: the value it is sorted by, the number ``then`` of such an order, its id."""
 
     order: str
     value: float | str
     id: int
+    then: int | None = None
 
     def key(self) -> str:
         """Return the position as text for a URL."""
-        return f"{self.order}:{json.dumps(self.value)}:{self.id}"
+        value = self.value if self.then is None else [self.value, self.then]
+        return f"{self.order}:{json.dumps(value)}:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +150,19 @@ class KeyedList:
         value, _, id_ = rest.rpartition(":")
         try:
             # Days stay integers: PostgreSQL does not search an index of integers for a fraction.
-            position = ListPosition(name, json.loads(value), int(id_))
+            sorted_by = json.loads(value)
+            first, then = sorted_by if isinstance(sorted_by, list) else (sorted_by, None)
+            position = ListPosition(name, first, int(id_), then)
         except (ValueError, RecursionError):
             position = ListPosition("", math.nan, 0)
         is_number = isinstance(position.value, int | float) and abs(position.value) < 2**63
         is_text = isinstance(position.value, str) and (self.order.stored is not None or name != self.order.name)
-        if not (is_number or is_text) or not 0 <= position.id < 2**63:
+        is_then = position.then is None or (isinstance(position.then, int) and abs(position.then) < 2**63)
+        if not (is_number or is_text) or not is_then or not 0 <= position.id < 2**63:
             raise BadInput("the position in this URL is not valid: go back to the first page of the list")
-        return position if name == self.order.name else None
+        # A URL from an earlier version has no ``then``.
+        is_of_order = name == self.order.name and (position.then is None) is (self.order.then is None)
+        return position if is_of_order else None
 
     def _read(self, start: ListPosition | None, limit: int, *, backwards: bool) -> tuple[list[ListPosition], int, int]:
         """Return positions in one direction, the total, and the number of rows before the first position.
@@ -162,7 +171,8 @@ class KeyedList:
         """
         value, id_ = self._columns
         further = [] if start is None else [self._beyond(start, backwards=backwards)]
-        columns = [value.label("value"), id_.label("id")]
+        then = null() if self._then is None else self._then
+        columns = [value.label("value"), id_.label("id"), then.label("then")]
         page = self._sorted(columns, further, backwards=backwards).limit(limit).subquery("page")
         counted = [self._counted().label("total")]
         if start is not None:
@@ -170,7 +180,7 @@ class KeyedList:
             counted.append(self._counted(ahead_of).label("ahead"))
         counts = select(*counted).subquery("counts")
         rows = self.connection.execute(select(counts, page).select_from(counts.outerjoin(page, true()))).all()
-        positions = [ListPosition(self.order.name, row.value, row.id) for row in rows if row.id is not None]
+        positions = [ListPosition(self.order.name, row.value, row.id, row.then) for row in rows if row.id is not None]
         # Joining the page to the single row of counts keeps the order of the page.
         in_order = positions[::-1] if backwards else positions
         total = rows[0].total
@@ -182,7 +192,8 @@ class KeyedList:
         """The rows that match the conditions ``elsewhere``; None if there are no such conditions."""
         if not self.elsewhere:
             return None
-        columns = (self.order.value.label("value"), self.order.id.label("id"))
+        columns = [self.order.value.label("value"), self.order.id.label("id")]
+        columns += [] if self.order.then is None else [self.order.then.label("then")]
         query = select(*columns).select_from(self.table).where(*self.own, *self.elsewhere, *self._not_aside())
         query = (
             by_id(query, self.table) if self.gather_index is None else by_index(query, self.table, self.gather_index)
@@ -194,6 +205,10 @@ class KeyedList:
         if self._matches is None:
             return self.order.value, self.order.id
         return self._matches.c.value, self._matches.c.id
+
+    @property
+    def _then(self) -> ColumnElement[int] | None:
+        return self.order.then if self._matches is None or self.order.then is None else self._matches.c.then
 
     def _select(
         self, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], index: str | None
@@ -207,9 +222,11 @@ class KeyedList:
         self, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, backwards: bool
     ) -> Select[Any]:
         value, id_ = self._columns
+        in_order = [(value, self.order.descending), (id_, self.order.id_descending)]
+        if self._then is not None:
+            in_order.insert(1, (self._then, False))
         return self._select(columns, conditions, self.order.index).order_by(
-            value.desc() if self.order.descending is not backwards else value.asc(),
-            id_.desc() if self.order.id_descending is not backwards else id_.asc(),
+            *(column.desc() if descending is not backwards else column.asc() for column, descending in in_order)
         )
 
     def _beside(self, position: ListPosition) -> list[ColumnElement[Any]]:
@@ -246,9 +263,13 @@ class KeyedList:
             return further_id
         at = position.value if self.order.stored is None else self.order.stored(position.value)
         # An OR alone gives no range of the index: the first condition gives one, the second removes ties.
+        further = further_id
+        if self._then is not None and position.then is not None:
+            is_after = self._then < position.then if backwards else self._then > position.then
+            further = is_after | ((self._then == position.then) & further_id)
         if self.order.descending is not backwards:
-            return (value <= at) & ((value < at) | further_id)
-        return (value >= at) & ((value > at) | further_id)
+            return (value <= at) & ((value < at) | further)
+        return (value >= at) & ((value > at) | further)
 
 
 def occurring_values(

@@ -14,7 +14,7 @@ from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.leases import UNUSED, Lease, assign_lease, insert_taken_lease, release_lease
+from judgeboard.store.leases import UNUSED, Lease, assign_lease, insert_taken_lease, release_lease, skipped_by
 from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
@@ -93,13 +93,12 @@ def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> 
         REVIEW.c.at > SKIP.c.at,
         is_current(),
     )
-    passed = exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reviewer_id == reviewer_id, since)
     return any_row(
         connection,
         QUEUE_ITEM.c.queue_id == queue.id,
         QUEUE_ITEM.c.repeat_for == reviewer_id,
         QUEUE_ITEM.c.state == ItemState.OPEN.value,
-        ~passed,
+        ~skipped_by(QUEUE_ITEM.c.id, reviewer_id, since),
     )
 
 
@@ -174,7 +173,6 @@ def take_lease(
         _OTHER.c.reviewer_id == reviewer_id,
         _OTHER.c.id != UNUSED.c.id,
     )
-    skipped = exists().where(SKIP.c.queue_item_id == UNUSED.c.queue_item_id, SKIP.c.reviewer_id == reviewer_id)
     free = (
         select(UNUSED.c.id)
         .where(
@@ -183,7 +181,7 @@ def take_lease(
             or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now),
             or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
             ~mine,
-            ~skipped,
+            ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
         )
         .order_by(UNUSED.c.position, UNUSED.c.queue_item_id, UNUSED.c.slot)
     )

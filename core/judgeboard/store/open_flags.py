@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, null, or_, select
 from sqlalchemy.sql.util import ClauseAdapter
 
 from judgeboard.domain import FlagState
@@ -165,7 +165,15 @@ _ASKED: ColumnElement[Any] = literal_column("coalesce(flag.asked_day, 9999999)")
 ORDERS: dict[str, Order] = {
     order.name: order
     for order in (
-        Order("worst", "worst first", FLAG.c.severity, FLAG.c.id, "ix_flag_open_severity", descending=True),
+        Order(
+            "worst",
+            "worst first",
+            FLAG.c.severity,
+            FLAG.c.id,
+            "ix_flag_open_severity",
+            descending=True,
+            then=_ASKED,
+        ),
         Order("lowest", "lowest groundedness first", _GROUNDEDNESS, FLAG.c.id, "ix_flag_open_groundedness"),
         Order("oldest", "oldest first", _ASKED, FLAG.c.id, "ix_flag_open_asked"),
         Order(
@@ -253,7 +261,8 @@ def flag_after(
 
 def _position(connection: Connection, sort: str, flag_id: int) -> ListPosition | None:
     order = order_named(sort)
-    row = connection.execute(select(order.value, FLAG.c.id).where(FLAG.c.id == flag_id)).one_or_none()
+    then = null() if order.then is None else order.then
+    row = connection.execute(select(order.value, FLAG.c.id, then).where(FLAG.c.id == flag_id)).one_or_none()
     return None if row is None else ListPosition(order.name, *row)
 
 

@@ -1,7 +1,7 @@
 """Counts and sums: the overview, totals, and trends."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -10,23 +10,16 @@ import numpy as np
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Float,
     Integer,
     Row,
-    Select,
-    Subquery,
-    Table,
     case,
-    cast,
-    exists,
     func,
     literal_column,
     select,
 )
 
-from judgeboard.domain import COMBINED_KINDS, RECORDED, Decision, FlagState, Label, ResponseKind, Stage
-from judgeboard.flags.rule import HALF_STEP
-from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.domain import COMBINED_KINDS, RECORDED, Decision, FlagState, Label, Stage
+from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
     is_latest_feedback,
@@ -34,25 +27,30 @@ from judgeboard.store.filter_conditions import (
     of_judge,
     quality_side_conditions,
 )
-from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import DecidedFlags, decided_flags
 from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import (
-    CURRENT_OF_NAME,
     CURRENT_OF_VERSION,
     LOGGED,
     OPEN,
-    PICKED,
-    Columns,
-    TextColumn,
     columns_of,
     read_columns,
     record_of,
 )
-from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, REVIEW, REVIEWER, VERSION
+from judgeboard.store.tables import (
+    CURRENT,
+    FEEDBACK,
+    FLAG,
+    JUDGMENT,
+    RESPONSE,
+    REVIEW,
+    REVIEWER,
+    VERSION,
+)
 
 _DECIDED = (Decision.CONFIRM.value, Decision.DISMISS.value)
 _EARLIER = -1
@@ -419,6 +417,18 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
     }
 
 
+def count_without_groundedness(connection: Connection) -> dict[int, int]:
+    """Return the number of logged answers whose current verdict has no groundedness and no label, by judge version.
+
+    Versions that give neither to any answer are left out.
+    """
+    missing = CURRENT.c.groundedness.is_(None) & CURRENT.c.label.is_(None)
+    counters: list[Any] = [func.count(), func.count().filter(missing)]
+    query = select(CURRENT.c.judge_version_id, *counters).where(CURRENT_OF_VERSION)
+    rows = connection.execute(query.group_by(CURRENT.c.judge_version_id))
+    return {version_id: without for version_id, judged, without in rows if 0 < without < judged}
+
+
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     """Return the number of flags by rule and state; all states are included."""
     counts: dict[str, Counter[str]] = {}
@@ -426,145 +436,3 @@ def count_flags(connection: Connection) -> dict[str, dict[str, int]]:
     for rule, state, n in connection.execute(query):
         counts.setdefault(rule, Counter())[state] = n
     return {rule: {state.value: states[state.value] for state in FlagState} for rule, states in counts.items()}
-
-
-Groups = Subquery | None
-"""Logged answers (``id``, ``value``) from `metadata_groups`; None groups by query type, which needs no join."""
-
-
-@dataclass(frozen=True, slots=True)
-class DaySums:
-    """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
-
-    The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total`` and ``squares`` are
-    the sums of the values and of their squares; for a share, both count the hits. ``version_id`` is None if the values
-    do not come from a judge. ``unscored`` counts the verdicts without a value, which ``n`` leaves out.
-    """
-
-    group: str
-    day: int | None
-    version_id: int | None
-    n: int
-    total: float
-    squares: float
-    unscored: int = 0
-
-
-def score_sums(connection: Connection, judge: str | int, score: ScoreName, groups: Groups = None) -> list[DaySums]:
-    """Return the sums of a score over the current verdicts of a judge (by name) or of a judge version (by id)."""
-    value = CURRENT.c[score]
-    sums = func.count(value), func.sum(value), func.sum(value * value)
-    return _sums_of(connection, _judged_by(judge, groups, *sums))
-
-
-def low_sums(connection: Connection, judge: str | int, threshold: float, groups: Groups = None) -> list[DaySums]:
-    """Return the numbers of answers with a groundedness below ``threshold``, by judge name or version id."""
-    value = CURRENT.c.groundedness
-    low = func.sum(case((value < threshold - HALF_STEP, 1), else_=0))
-    return _sums_of(connection, _judged_by(judge, groups, func.count(value), low, low))
-
-
-def flagged_sums(connection: Connection, groups: Groups = None, rule: str | None = None) -> list[DaySums]:
-    """Return the numbers of logged answers with a flag of a rule, or of any rule except random sampling.
-
-    Superseded flags do not count.
-    """
-    hits = _by_day(FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())).where(*_flagged(rule))
-    if rule is not None and groups is None:  # SQLite would otherwise read the rows of all flags of the rule
-        hits = by_index(hits, FLAG, "ix_flag_share")
-    flagged = {(group, day): n for group, day, n in connection.execute(hits)}
-    answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value)
-    return _ordered(
-        DaySums(group, day, None, n, hit, hit)
-        for group, day, n in connection.execute(answers)
-        for hit in (float(flagged.get((group, day), 0)),)
-    )
-
-
-def _flagged(rule: str | None) -> tuple[ColumnElement[bool], ...]:
-    return (PICKED,) if rule is None else (PICKED, FLAG.c.rule == rule)
-
-
-def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
-    """Return the numbers of current verdicts of each version of a judge; the sums of values are 0."""
-    zero: ColumnElement[int] = literal_column("0")
-    return _sums_of(connection, _judged_by(judge, None, func.count(), zero, zero))
-
-
-NEWEST = 20_000
-"""`newest_values` reads the answers with this many newest ids."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NewestValues(Columns):
-    """The newest answers with a value, one row each; ``names`` are their query types or groups.
-
-    ``days`` are UTC days since 1970-01-01, -1 without a time.
-    """
-
-    names: TextColumn
-    evidence_groups: IntArray
-    days: IntArray
-    values: FloatArray
-
-
-def newest_values(
-    connection: Connection,
-    judge: str | int,
-    score: ScoreName | None,
-    threshold: float | None = None,
-    rule: str | None = None,
-    groups: Groups = None,
-) -> NewestValues:
-    """Return the values of the newest verdicts of a judge.
-
-    The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
-    the answer is flagged, by any rule or by ``rule``. With ``groups``, only their answers are read.
-    """
-    flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
-    value = case((flagged, 1.0), else_=0.0) if score is None else CURRENT.c[score]
-    newest = func.max(CURRENT.c.response_id)
-    last = connection.execute(by_index(select(newest), CURRENT, "ix_current_judgment_response")).scalar() or 0
-    name = CURRENT.c.query_type if groups is None else groups.c.value
-    day = func.coalesce(CURRENT.c.asked_day, -1)
-    query = select(name, CURRENT.c.evidence_group, day, cast(value, Float)).where(
-        *_whose(judge), CURRENT.c.response_id > last - NEWEST, *(() if score is None else (value.is_not(None),))
-    )
-    if groups is not None:
-        query = query.join(groups, groups.c.id == CURRENT.c.response_id)
-    names, evidence, days, values = read_columns(connection, by_index(query, CURRENT, "ix_current_judgment_response"))
-    return NewestValues(
-        names, evidence, days, values if threshold is None else (values < threshold - HALF_STEP).astype(np.float64)
-    )
-
-
-def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
-    if groups is None:
-        keys = table.c.query_type, table.c.asked_day
-        return select(*keys, *columns).group_by(*keys)
-    by_value = groups.c.value, table.c.asked_day
-    return select(*by_value, *columns).join(groups, groups.c.id == response_id).group_by(*by_value)
-
-
-def _judged_by(judge: str | int, groups: Groups, *sums: ColumnElement[Any]) -> Select[Any]:
-    version = CURRENT.c.judge_version_id
-    query = _by_day(CURRENT, CURRENT.c.response_id, groups, version, func.count(), *sums).group_by(version)
-    return query.where(*_whose(judge))
-
-
-def _whose(judge: str | int) -> tuple[ColumnElement[bool], ...]:
-    if isinstance(judge, int):
-        return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
-    return CURRENT_OF_NAME, CURRENT.c.judge_name == judge
-
-
-def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
-    rows = connection.execute(query)
-    return _ordered(
-        DaySums(group, day, version_id, n, float(total or 0), float(squares or 0), every - n)
-        for group, day, version_id, every, n, total, squares in rows
-    )
-
-
-def _ordered(sums: Iterable[DaySums]) -> list[DaySums]:
-    return sorted(sums, key=lambda each: (each.group, -1 if each.day is None else each.day, each.version_id or 0))

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal_column, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal_column, or_, select, update
 
 from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
@@ -119,6 +119,16 @@ def save_draft(
         return
     row = {"reviewer_id": reviewer_id, "response_id" if subject > 0 else "pair_id": abs(subject)}
     connection.execute(insert(DRAFT), row | {"content": dict(content), "at": at})
+
+
+def move_drafts(connection: Connection, from_id: int, to_id: int) -> None:
+    """Give a person's drafts to another person, except on answers and pairs on which that person has a draft."""
+    theirs = DRAFT.alias("theirs")
+    there = exists().where(
+        theirs.c.reviewer_id == to_id,
+        or_(theirs.c.response_id == DRAFT.c.response_id, theirs.c.pair_id == DRAFT.c.pair_id),
+    )
+    connection.execute(update(DRAFT).where(DRAFT.c.reviewer_id == from_id, ~there).values(reviewer_id=to_id))
 
 
 def delete_drafts(connection: Connection, reviewer_id: int, subjects: Collection[int]) -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, case, func, literal, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.chat import earlier_turns
@@ -207,7 +208,7 @@ def store_pairs(
     ``pair_side``, unless ``sides`` names stored ones. All reads and writes are in batches. Raises BadInput if a text
     contains NUL or a lone surrogate, which one of the engines cannot store.
     """
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     result = StoredPairs()
     for batch in batches(pairs):
         _store_batch(connection, batch, batch_id, now, result)

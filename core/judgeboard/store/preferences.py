@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import (
     OVERALL,
     PAIRWISE,
@@ -89,7 +90,7 @@ def store_preferences(
     A person has one preference per pair and order shown. A preference that adds nothing to the current preference is
     not new. Any other preference replaces the current one.
     """
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     new: list[bool] = []
     for batch in batches(preferences):
         new += _store_batch(connection, batch, batch_id, now)

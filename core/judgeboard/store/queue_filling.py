@@ -1,9 +1,10 @@
 """Fills queues with answers and pairs in their order, and updates open queues when flags change."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import nsmallest
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, select
@@ -92,17 +93,19 @@ def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQu
         return _draw(connection, queue, now)
     answers = matching_answers(connection, queue)
     position_of = positions(connection, queue, answers)
-
-    def place(answer: Matching) -> tuple[float, float, int]:
-        day = UNDATED if answer.asked_day is None else answer.asked_day
-        return position_of[answer.response_id], day, answer.response_id
-
-    answers.sort(key=place)  # items of the same position are leased in the order in which they are stored
+    # Items of the same position are leased in the order in which they are stored.
+    answers.sort(key=lambda answer: _place(answer, position_of))
     if queue.max_items is not None:
         answers = answers[: int(queue.max_items * (1 - queue.sampling_rate))]
     joined = _join(connection, queue, answers, now)
     sampled, short = top_up(connection, queue, now)
     return CreatedQueue(queue, joined + sampled, sampled, short)
+
+
+def _place(answer: Matching, position_of: Mapping[int, float]) -> tuple[float, float, int]:
+    """Return by what a new queue orders its answers: by position, then by the day of the question, then by id."""
+    day = UNDATED if answer.asked_day is None else answer.asked_day
+    return position_of[answer.response_id], day, answer.response_id
 
 
 def add_drawn(connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer], now: datetime) -> CreatedQueue:
@@ -394,16 +397,16 @@ def _join(connection: Connection, queue: Queue, answers: Sequence[Matching], now
 def _draw(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add the first answers in the queue's order, flagged or not; with random order they are a simple random sample."""
     query = select(*_OF_ANSWER).where(*_answer_conditions(connection, queue.filter))
-    first: list[tuple[float, int, Matching]] = []
+    first: list[tuple[tuple[float, float, int], Matching]] = []
     for rows in connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}).partitions():
         answers = [Matching(id_, source, name, day, 0.0, ()) for id_, source, name, day in rows]
         position_of = positions(connection, queue, answers)
-        first += [(position_of[answer.response_id], answer.response_id, answer) for answer in answers]
-        first = nsmallest(queue.max_items or 0, first)
-    chosen = {response_id: answer for _, response_id, answer in first}
+        first += [(_place(answer, position_of), answer) for answer in answers]
+        first = nsmallest(queue.max_items or 0, first, key=itemgetter(0))
+    chosen = {answer.response_id: answer for _, answer in first}
     _add_flags(connection, chosen)
     is_random = queue.sort is QueueOrder.RANDOM
-    new = [_new_item(queue, chosen[id_], position, sampled=is_random) for position, id_, _ in first]
+    new = [_new_item(queue, chosen[id_], position, sampled=is_random) for (position, _, id_), _ in first]
     insert_items(connection, queue.id, new, now)
     return CreatedQueue(queue, len(new))
 

@@ -23,6 +23,7 @@ from judgeboard.domain import Decision, ItemState, QueueOrder, QueueState
 from judgeboard.errors import NotFound
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
+from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.responses import QUESTION
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.statements import insert_or_skip, record_of
@@ -266,10 +267,8 @@ def median_seconds(connection: Connection, queue_id: int) -> dict[int, float]:
 def count_skipped(connection: Connection, queue_id: int) -> dict[int, int]:
     """Return the number of items that each person (by id) skipped in a queue."""
     here = exists().where(QUEUE_ITEM.c.id == SKIP.c.queue_item_id, QUEUE_ITEM.c.queue_id == queue_id)
-    query = (
-        select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here).group_by(SKIP.c.reviewer_id)
-    )
-    return dict(connection.execute(query).all())
+    query = select(SKIP.c.reviewer_id, func.count(SKIP.c.queue_item_id.distinct())).where(here, NOT_UNDONE)
+    return dict(connection.execute(query.group_by(SKIP.c.reviewer_id)).all())
 
 
 def _of_people(queue_id: int) -> ColumnElement[bool]:

@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
@@ -198,7 +199,7 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
 
 def completed_row(response: Response) -> dict[str, Any]:
     """Return the columns of a response that late spans of its trace may change."""
-    row = _response_row(response, content_hash(response), None, datetime.now(UTC))
+    row = _response_row(response, content_hash(response), None, utc_now())
     return {name: row[name] for name in COMPLETED}
 
 

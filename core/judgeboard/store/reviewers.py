@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, update
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.settings import load_settings
@@ -89,7 +89,7 @@ def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
 
 def store_reviewer(connection: Connection, origin: str, name: str, role: Role = Role.REVIEWER) -> Reviewer:
     """Return the reviewer with this name and origin. A new one is stored."""
-    row = {"origin": origin, "name": name, "role": role, "created_at": datetime.now(UTC)}
+    row = {"origin": origin, "name": name, "role": role, "created_at": utc_now()}
     connection.execute(insert_or_skip(connection, REVIEWER, "origin", "name"), row)
     return _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)[0]
 

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
@@ -249,7 +250,7 @@ def start_or_continue_method_run(
             "filter": stored,
             "actor": actor,
             "selected": count,
-            "started_at": datetime.now(UTC),
+            "started_at": utc_now(),
             **destination._asdict(),
         },
     )
@@ -310,17 +311,26 @@ def start_import_run(
     import_batch_id: int | None = None,
 ) -> StoredRun:
     """Start and return a run for imported verdicts; those that were received have no import batch."""
-    started = now or datetime.now(UTC)
+    started = now or utc_now()
     row = {"kind": "import", "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
     row["import_batch_id"] = import_batch_id
     return insert_run(connection, row)
 
 
-def import_run_since(connection: Connection, version_id: int, actor: str, since: datetime) -> int | None:
-    """Return the latest run for imported verdicts of a judge version that an actor started since a time, if any."""
-    of_version = (RUN.c.kind == "import") & (RUN.c.judge_version_id == version_id) & (RUN.c.actor == actor)
-    query = select(func.max(RUN.c.id)).where(of_version, RUN.c.started_at >= since)
-    return connection.execute(query).scalar()
+def import_run_of_today(connection: Connection, version: StoredVersion, actor: str, now: datetime) -> int:
+    """Return today's run (UTC) for verdicts that an actor sends one by one; start it if there is none.
+
+    It is done at once, because no answer waits in it.
+    """
+    of_version = (RUN.c.kind == "import") & (RUN.c.judge_version_id == version.id) & (RUN.c.actor == actor)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    received = of_version & RUN.c.import_batch_id.is_(None) & (RUN.c.started_at >= today)
+    known: int | None = connection.execute(select(func.max(RUN.c.id)).where(received)).scalar()
+    if known is not None:
+        return known
+    started = start_import_run(connection, version, actor, now).id
+    finish_run(connection, started, RunState.DONE, now=now + timedelta(microseconds=1))
+    return started
 
 
 def run_of_today(
@@ -337,7 +347,7 @@ def run_of_today(
     It is done at once, because no answer waits in it. Raises BadInput if the judge version is retired.
     """
     refuse_retired(connection, version)
-    now = datetime.now(UTC)
+    now = utc_now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     same = (
         *(RUN.c.kind == kind, RUN.c.judge_version_id == version.id, RUN.c.actor == actor, RUN.c.started_at >= today),
@@ -356,7 +366,7 @@ def finish_run(
     connection: Connection, run_id: int, state: RunState, *, why_stopped: str | None = None, now: datetime | None = None
 ) -> None:
     """Store the end of a run."""
-    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or datetime.now(UTC)}
+    end = {"state": state.value, "why_stopped": why_stopped, "finished_at": now or utc_now()}
     ended = update(RUN).where(RUN.c.id == run_id).values(end).returning(RUN.c.actor)
     actor = connection.execute(ended).scalar_one()
     record_event(connection, "finish_run", actor, details={"run": run_id, "state": state.value}, now=now)

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Preference, Status, StepRecord
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_values
@@ -75,7 +76,7 @@ def store_samples(
     now: datetime | None = None,
 ) -> None:
     """Store samples of one judge version. Samples that are already stored do not change."""
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     statement = insert_or_skip(connection, SAMPLE, "pair_id", "judge_version_id", "number", "ask")
     for batch in batches(items):
         rows = [

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, exists, func, insert, select
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import THRESHOLDS, Thresholds
@@ -102,7 +103,7 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
         if key == "implied_labels":
             _check_rules(key, value)
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
-    connection.execute(insert(SETTING), row | {"at": now or datetime.now(UTC)})
+    connection.execute(insert(SETTING), row | {"at": now or utc_now()})
     record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import COMBINED_KINDS, Feedback, Response
 from judgeboard.flags.rules import RULES
 from judgeboard.store.events import record_event
@@ -64,7 +65,7 @@ def store_responses(
     A known response with other content does not change, nor does its feedback. Raises BadInput if a text contains NUL
     or a lone surrogate, which one of the engines cannot store.
     """
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     result = StoredResponses()
     start = 0
     for batch in batches(responses):
@@ -85,7 +86,7 @@ def store_judgments(
     A judgment that is already stored (same response, version, ask and repeat) does not change. Raises NotFound if a
     response is not stored.
     """
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     stored = 0
     for batch in batches(items):
         responses = read_responses(connection, {item.response_id for item in batch}, lock=True)
@@ -107,7 +108,7 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
     This is idempotent. Decided flags stay and are not raised again; open flags whose reason is gone are superseded.
     Raises NotFound if a response is not stored.
     """
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     changes = FlagChanges()
     for batch in batches(sorted(set(response_ids))):
         states = _locked_states(connection, batch)

@@ -28,6 +28,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_i
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.queues import ANSWERS, Queue, list_queues
 from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.settings import thresholds
@@ -331,7 +332,7 @@ def undecided_answers(connection: Connection) -> Undecided:
     skipped = (
         select(QUEUE_ITEM.c.response_id)
         .join(SKIP, SKIP.c.queue_item_id == QUEUE_ITEM.c.id)
-        .where(QUEUE_ITEM.c.response_id.is_not(None))
+        .where(QUEUE_ITEM.c.response_id.is_not(None), NOT_UNDONE)
     )
     return Undecided(*(np.unique(read_columns(connection, query)[0]) for query in (unsure, skipped)))
 

@@ -2,9 +2,10 @@
 
 import hashlib
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Feedback, JudgeInput, Response
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -34,6 +36,7 @@ from judgeboard.traces.maps import Rule, rules_of
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent
 
 WAITING, MADE, NONE, FORGOTTEN = "waiting", "made", "none", "forgotten"
+_RECENT = 100  # traces whose reasons are counted
 LATE = "A judge has read the answer, or it is flagged, reviewed or in a queue: later spans and rules do not change it."
 
 
@@ -275,7 +278,7 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
         # Waits for a process that completes one of them; the receiver locks traces in the same order.
         locked = query.order_by(TRACE.c.id).with_for_update(key_share=True)
         ids = list(connection.execute(locked).scalars())
-        connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=datetime.now(UTC)))
+        connection.execute(update(TRACE).where(TRACE.c.id.in_(ids)).values(read_at=utc_now()))
 
 
 def responses_of_trace(connection: Connection, trace_id: str) -> list[Named]:
@@ -454,13 +457,48 @@ def latest_traces(
     connection: Connection, source: str | None = None, *, unused: bool = False, limit: int = 50
 ) -> list[StoredTrace]:
     """Return the latest traces of a source (default: of all), newest first; ``unused`` ones have no answer."""
-    sources = connection.execute(select(TRACE.c.source).distinct()).scalars().all() if source is None else [source]
+    sources = _sources(connection) if source is None else [source]
     traces: list[StoredTrace] = []
     for name, state in product(sources, [NONE] if unused else [MADE, NONE, WAITING]):  # each in the order of the index
         query = select(*columns_of(StoredTrace, TRACE)).where(TRACE.c.source == name, TRACE.c.state == state)
         latest = query.order_by(TRACE.c.last_at.desc(), TRACE.c.id.desc()).limit(limit)
         traces += [StoredTrace(*row) for row in connection.execute(latest)]
     return sorted(traces, key=lambda trace: (trace.last_at, trace.id), reverse=True)[:limit]
+
+
+def _sources(connection: Connection) -> list[str]:
+    """Return the names of the sources, by one step in the index for each: a DISTINCT reads every trace."""
+    names: list[str] = []
+    name = connection.execute(select(func.min(TRACE.c.source))).scalar()
+    while name is not None:
+        names.append(name)
+        name = connection.execute(select(func.min(TRACE.c.source)).where(TRACE.c.source > name)).scalar()
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedTraces:
+    """The number of traces without an answer, the source that has most of them, and its most common recent reason."""
+
+    traces: int
+    source: str
+    of_source: int
+    reason: str | None
+
+
+def unused_traces(connection: Connection, since: datetime) -> UnusedTraces | None:
+    """Return the traces without an answer whose last span came ``since`` a time; None if there are none."""
+    unused = TRACE.c.state == NONE, TRACE.c.last_at >= since
+    counts = {
+        name: int(connection.execute(select(func.count()).where(TRACE.c.source == name, *unused)).scalar_one())
+        for name in _sources(connection)
+    }
+    if not any(counts.values()):
+        return None
+    source = max(counts, key=counts.__getitem__)
+    latest = latest_traces(connection, source, unused=True, limit=min(counts[source], _RECENT))
+    reasons = Counter(trace.reason for trace in latest if trace.reason).most_common(1)
+    return UnusedTraces(sum(counts.values()), source, counts[source], reasons[0][0] if reasons else None)
 
 
 def count_waiting_feedback(connection: Connection) -> int:

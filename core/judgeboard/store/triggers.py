@@ -68,6 +68,7 @@ CHANGEABLE: dict[Table, tuple[str, ...]] = {
     tables.ALERT_DELIVERY: ("state", "attempts", "next_at", "sent_at", "error"),
     tables.QUEUE: ("state",),
     tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
+    tables.SKIP: ("undone_at",),
     tables.PUSHED: ("row_id", "sent", "error", "at"),
     tables.PUSH_TARGET: (
         *("state", "executor_id", "next_at", "tried_at", "succeeded_at"),

@@ -9,13 +9,14 @@ import base64
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy import cast as sql_cast
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RECORDED, ItemState, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
@@ -132,7 +133,7 @@ def withdraw_import(
     connection.execute(of_batch.order_by(RESPONSE.c.id).with_for_update())
     undo = _Undo(connection, batch, with_reviews=with_reviews)
     result = undo.result()
-    now = datetime.now(UTC)
+    now = utc_now()
     details = {"batch": batch.id, "rows": dict(result.rows), "kept": len(result.kept)}
     record_event(connection, "undo_import", actor, details=details, now=now)
     undo.withdraw(now)

@@ -10,9 +10,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -115,7 +116,7 @@ def push(
     sent: Counter[str] = Counter({each.value: 0 for each in What if each in what})
     refused: Counter[str] = Counter()
     stopped = None
-    refused_since = datetime.now(UTC) - timedelta(seconds=refused_again_s) if refused_again_s else None
+    refused_since = utc_now() - timedelta(seconds=refused_again_s) if refused_again_s else None
     chosen: dict[str, Any] = {"since": since, "judges": judges, "source": source, "refused_since": refused_since}
     readable = seen or Seen(store, None)
     with store.reading() as connection:
@@ -137,7 +138,7 @@ def push(
                             raise NotSent(INTERRUPTED)
                         outcomes = _deliver(target, http, batch)
                         with store.writing() as connection:
-                            store_pushed(connection, name, outcomes, datetime.now(UTC))
+                            store_pushed(connection, name, outcomes, utc_now())
                         reasons = [reason for _, reason in outcomes]
                         sent[each.value] += reasons.count(None)
                         refused.update(reason for reason in reasons if reason is not None)
@@ -209,14 +210,14 @@ def add_target(
     )
     with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
         known_judges(connection, judges)
-        insert_target(connection, target, actor_name(actor), datetime.now(UTC))
+        insert_target(connection, target, actor_name(actor), utc_now())
     return name
 
 
 def change_target(store: Store, name: str, state: RuleState, actor: Actor) -> None:
     """Pause, resume or remove a push target. The tool keeps what it has, and nothing is sent to it again."""
     with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
-        set_target_state(connection, target_named(connection, name), state, actor_name(actor), datetime.now(UTC))
+        set_target_state(connection, target_named(connection, name), state, actor_name(actor), utc_now())
 
 
 ACTIVE, PAUSED, PUSHING, NO_WORKER, PROBLEM = "active", "paused", "pushing", "no worker", "problem"
@@ -325,7 +326,7 @@ class PushJobs:
 
     def look(self, now: datetime | None = None) -> None:
         """Start a push to each target whose time has come."""
-        now = now or datetime.now(UTC)
+        now = now or utc_now()
         self._threads = {id_: thread for id_, thread in self._threads.items() if thread.is_alive()}
         with self._store.reading() as connection:
             due = due_targets(connection, self.executor_id, now)
@@ -355,7 +356,7 @@ class PushJobs:
         try:
             outcome = push_to(self._store, target, self._closing, worker_name(self.executor_id))
             with self._store.writing() as connection:
-                finish_push(connection, target, self.executor_id, outcome, datetime.now(UTC))
+                finish_push(connection, target, self.executor_id, outcome, utc_now())
         except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
             _log.warning("push to %s: %s; trying again", target.name, type(error).__name__, exc_info=error)
             self._closing.wait(TRY_AGAIN_S)

@@ -9,7 +9,7 @@ from typing import Any
 from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
 from judgeboard.formats.label_schema import TYPED
-from judgeboard.reviews.changes import differs, edit, undo
+from judgeboard.reviews.changes import differs, edit
 from judgeboard.reviews.decisions import (
     IMPLIED,
     decide,
@@ -32,10 +32,10 @@ from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.drafts import Done, Draft, OpenQuestion, ReviewSession, TextView
-from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, read_item
+from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, SkippedItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
-from judgeboard_dashboard.widgets.navigation import Rows, flagged, item
+from judgeboard_dashboard.widgets.navigation import Rows, flagged
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
@@ -241,16 +241,6 @@ def safely(
         session.say(words, refused=True)
 
 
-def undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
-    """Undo a review; the head line shows the result, or why it was refused."""
-    try:
-        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key))
-    except DecisionRefused as refused:
-        session.say(str(refused), refused=True)
-    session.used_keys.add(request_key)
-    return not session.refused
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The list from which an item was opened. The keys for next and previous stay in this list."""
@@ -337,28 +327,6 @@ class ItemActions(Actions):
         return message
 
 
-def undo_review(
-    store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, *, queue: str | None = None
-) -> None:
-    """Undo a review outside queues, or an adjudication. Then go to its item and restore the draft.
-
-    ``queue`` limits the conflicts that follow to one queue.
-    """
-    request_key = session.request_key(f"undo{done.review_id}")
-
-    def act(known: Reviewer) -> None:
-        if undone(store, session, known, done.review_id, request_key):
-            if done.item_id:
-                session.say("Undone: this item is in conflict again.")
-            session.put_draft(done.subject, done.draft.copied())
-        for kept in (session.done, session.adjudicated):
-            kept[:] = [other for other in kept if other.review_id != done.review_id]
-        goal = item(done.subject) if done.flag_id is None else flagged(done.flag_id)
-        session.goal = conflict_rows(queue, done.item_id) if done.item_id else goal
-
-    safely(session, reviewer, act, request_key)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueActions(Actions):
     """The actions for a queue item, which is an answer or a pair."""
@@ -434,6 +402,8 @@ class QueueActions(Actions):
             if reason == CANNOT_BE_JUDGED:
                 message = f"Declined {self.name}: it cannot be judged. Nobody else gets it."
             message = message if skipped else LEASED_BY_OTHER
+            if skipped:
+                self.work.undoable.append(SkippedItem(self.leased, self.draft.copied()))
             self._drop(message, refused=not skipped)
 
         safely(self.session, self.reviewer, act)
@@ -450,20 +420,6 @@ class QueueActions(Actions):
             self.session.say("You have leased it again.")
 
         safely(self.session, self.reviewer, act)
-
-    def undo(self, done: Done) -> None:
-        """Undo the last review of this session. Lease its item again and show it with its draft."""
-        request_key = self.session.request_key(f"undo{done.review_id}")
-
-        def act(reviewer: Reviewer) -> None:
-            was_undone = undone(self.store, self.session, reviewer, done.review_id, request_key)
-            self.work.undoable.remove(done)
-            lease = take_item(self.store, done.item_id, reviewer) if was_undone else None
-            if lease is not None:
-                self.session.put_draft(done.subject, done.draft)
-                self.work.put_first(read_item(self.store, lease, reviewer))
-
-        safely(self.session, self.reviewer, act, request_key)
 
     def _say_missing(self, names: Sequence[str]) -> None:
         """Say which required grades and fields are missing, and go to the first missing field of the schema."""

@@ -25,7 +25,6 @@ from judgeboard.store.items import Item
 from judgeboard.store.judge_versions import setup_mark
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import primary_judge
-from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, safely
@@ -54,11 +53,11 @@ class LastSettings:
         """The judge version, its model and the cost in words, or what is missing."""
         if self.missing is not None or self.estimate is None:
             return self.missing or ""
-        title, model, cost = self.estimate.version_title, self.estimate.model, self.estimate.cost_micro
+        title, model, cost = self.estimate.version_title, self.estimate.model, self.estimate.cost_words
         if model is None:
             return f"{title}, offline: no cost."
         if cost is not None:
-            return f"{title} ({model}), about {money(cost)}."
+            return f"{title} ({model}), {cost}."
         return f"{title} ({model}), {'cost known after the first call' if self.estimate.priced else 'cost unknown'}."
 
 

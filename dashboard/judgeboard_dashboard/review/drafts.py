@@ -2,14 +2,15 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from threading import Lock, Thread
 from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
@@ -18,11 +19,18 @@ from judgeboard.people.permissions import Action, may
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.label_schemas import schema_by_id
-from judgeboard.store.own_reviews import WholeReview, read_draft, save_draft, whole_review
+from judgeboard.store.own_reviews import WholeReview, move_drafts, read_draft, save_draft, whole_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
-from judgeboard_dashboard.session import name_is_suggested, numbered, reading
+from judgeboard_dashboard.session import (
+    current_reviewer,
+    numbered,
+    reading,
+    replaced_reviewer,
+    reviewer_name,
+    store,
+)
 from judgeboard_dashboard.widgets.navigation import Rows, as_id
 
 EDIT = "edit"
@@ -240,7 +248,7 @@ class ReviewSession:
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
     again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.
-    ``drafter`` is the id of the person whose drafts these are, and whether their name was only suggested.
+    ``drafter`` is the id of the person whose drafts these are.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -264,7 +272,8 @@ class ReviewSession:
     pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     again: dict[int, AgainJob] = field(default_factory=dict)
     names_reviewer: bool = False
-    drafter: tuple[int, bool] | None = None
+    drafter: int | None = None
+    _first_flags: tuple[int, frozenset[int]] | None = None
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
@@ -287,6 +296,12 @@ class ReviewSession:
         """Refill the fields on the screen from the draft, except the note."""
         self._fills += 1
         draft.shown = self._fills
+
+    def new_flags(self, response_id: int, flag_ids: Collection[int]) -> frozenset[int]:
+        """Return which flags of an answer, in any state, were raised while the answer is on the screen."""
+        if self._first_flags is None or self._first_flags[0] != response_id:
+            self._first_flags = response_id, frozenset(flag_ids)
+        return frozenset(flag_ids) - self._first_flags[1]
 
     def comment(self, response_id: int) -> CommentDraft:
         """Return the comment being written on a response."""
@@ -402,7 +417,7 @@ class DraftWriter:
     def put(self, store: Store, reviewer_id: int, subject: int, content: Mapping[str, Any]) -> None:
         """Store a draft soon."""
         with self._lock:
-            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(store, content, datetime.now(UTC))
+            self._waiting[store.shown_url, reviewer_id, subject] = KeptDraft(store, content, utc_now())
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="drafts", daemon=True)
                 self._thread.start()
@@ -447,7 +462,10 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
     if reviewer is None or session.editing is not None or not may(reviewer, Action.REVIEW):
         return
     writer = draft_writer()
-    _follow_name(session, store, reviewer, writer)
+    if session.drafter not in {None, reviewer.id}:  # another person; drafts that go along are stored
+        session.drafts.clear()
+        session.kept.clear()
+    session.drafter = reviewer.id
     if subject not in session.drafts:
         # If this session stored the draft but no longer has it, the draft became a review.
         content = {} if subject in session.kept else writer.read(store, reviewer.id, subject)
@@ -459,15 +477,12 @@ def keep_draft(session: ReviewSession, store: Store, reviewer: Reviewer | None, 
         session.kept[subject] = content
 
 
-def _follow_name(session: ReviewSession, store: Store, reviewer: Reviewer, writer: DraftWriter) -> None:
-    """After a change of the name: drafts under a suggested name go along, those of a person stay theirs."""
-    before, session.drafter = session.drafter, (reviewer.id, name_is_suggested())
-    if before is None or before[0] == reviewer.id:
+def follow_new_name() -> None:
+    """Give the drafts under a suggested name to the person of the name that has replaced it, if any has."""
+    replaced = replaced_reviewer() if reviewer_name() else None
+    reviewer = None if replaced is None else current_reviewer()
+    if replaced is None or reviewer is None or replaced.id == reviewer.id:
         return
-    drafter, only_suggested = before
-    if only_suggested:
-        for subject in session.kept:
-            writer.put(store, drafter, subject, {})
-    else:
-        session.drafts.clear()
-    session.kept.clear()
+    draft_writer().flush()
+    with store().writing() as connection:
+        move_drafts(connection, replaced.id, reviewer.id)

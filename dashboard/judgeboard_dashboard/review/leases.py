@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Grade, QueueState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.label_schema import LabelSchema
@@ -108,6 +109,14 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedItem:
+    """A skip that this session can undo, and the ``draft`` on the screen at that time."""
+
+    leased: ShownItem
+    draft: Draft
+
+
 @dataclass
 class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
@@ -128,7 +137,7 @@ class QueueSession:
     schema: LabelSchema | None = None
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
-    undoable: list[Done] = field(default_factory=list)
+    undoable: list[Done | SkippedItem] = field(default_factory=list)
     skipping: bool = False
     last_active: datetime = LONG_AGO
     redrawn: bool = False
@@ -154,7 +163,7 @@ class QueueSession:
             mark = work_mark(connection)
             if mark == self.counted_at:
                 return
-            done, left = own_progress(connection, self.queue.id, self.reviewer.id, datetime.now(UTC))
+            done, left = own_progress(connection, self.queue.id, self.reviewer.id, utc_now())
             total = count_items_for(connection, self.queue.id, self.reviewer.id)
         if not self.counted_at:
             self.done, self.total = done, total
@@ -189,11 +198,12 @@ class QueueSession:
         self.done += done
         self.others += not done
 
-    def put_first(self, leased: ShownItem) -> None:
-        """Make the item of an undone review the current item."""
+    def put_first(self, leased: ShownItem, *, done: bool) -> None:
+        """Make the item of an undone review (``done``) or skip the current item."""
         self.reveal, self.skipping = None, False
         self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
-        self.done = max(self.done - 1, 0)
+        self.done = max(self.done - done, 0)
+        self.others = max(self.others - (not done), 0)
 
     def note_activity(self, now: datetime) -> None:
         """Record that the reviewer was active, unless the page redrew itself."""
@@ -231,7 +241,7 @@ class QueueSession:
             first = self.items[0]
             with self.store.reading() as connection:
                 own = is_leased(connection, first.lease.token, self.reviewer)
-            if own and not first.expired(datetime.now(UTC)):
+            if own and not first.expired(utc_now()):
                 return
             until = renew(self.store, first.lease.token, self.reviewer) if own else None
             if until is not None:
@@ -305,7 +315,7 @@ def follow_work(store: Store, mark: tuple[int | None, ...]) -> None:
 
 
 def _renew(work: QueueSession) -> None:
-    now = datetime.now(UTC)
+    now = utc_now()
     if work.is_active(now):
         work.renew(now)
     leased = work.current

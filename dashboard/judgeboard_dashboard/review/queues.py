@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import chain
 from itertools import count as count_from
 from typing import Any
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
@@ -420,7 +420,8 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
         orders_of(blind=blind, flagged_only=values["flagged_only"]),
         key=_order_field(blind, values["flagged_only"]),
         format_func=lambda order: capital(ORDER_LABELS[order]),
-        help=f"{WORST_HELP} Answers of the same severity, difference or day: the oldest question first.",
+        help=f"{WORST_HELP} This also holds for answers of the same difference. Answers that join the queue later come "
+        "after those of the same severity, difference or day.",
     )
     values["order"] = order or QueueOrder.OLDEST
 
@@ -497,7 +498,7 @@ def _use_preset() -> None:
 
 def _free_name(start: str) -> str:
     """Return a name with today's date that no queue has."""
-    name = f"{start}, {day(datetime.now(UTC))}"
+    name = f"{start}, {day(utc_now())}"
     with reading() as connection:
         taken = {queue.name for queue in list_queues(connection, only_open=False)}
     names = chain([name], (f"{name} ({number})" for number in count_from(2)))

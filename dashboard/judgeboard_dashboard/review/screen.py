@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
-from judgeboard_dashboard.review.drafts import Done, ReviewSession
+from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import accept_name, name_field, name_is_suggested, open_rows, reviewer_name, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
@@ -34,6 +34,7 @@ SIDES = {
 }
 IMPLIED_QUESTION = "Store the label hallucinated when you confirm, and grounded when you dismiss? You are asked once."
 QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
+Undoable = TypeVar("Undoable")
 
 
 Choice = Callable[..., None]
@@ -82,8 +83,8 @@ def move(name: str, label: str, key: str, act: Callable[[], None] | None) -> Cho
     return choice(name=name, label=label, act=act or (lambda: None), key=key, turn=Turn.MOVE, disabled=act is None)
 
 
-def undo_choice(done: Done | None, undo: Callable[[Done], None], actions: Actions | None = None) -> Choice:
-    """Return the button that undoes a review. It is disabled if there is none.
+def undo_choice(done: Undoable | None, undo: Callable[[Undoable], None], actions: Actions | None = None) -> Choice:
+    """Return the button that undoes a review or a skip. It is disabled if there is none.
 
     On the screen of ``actions``, it brings back a discarded correction first.
     """
@@ -134,6 +135,7 @@ def head_line(
                 tag("span", *rest, cls="jb-rest"),
                 cls="jb-head",
                 data_name=reviewer_name() or None,
+                data_suggested=reviewer_name() if name_is_suggested() else None,
                 data_row=actions.row,
                 data_done=str(keys.done),
                 data_returned=" ".join(map(str, keys.returned)),

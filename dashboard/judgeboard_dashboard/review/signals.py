@@ -1,6 +1,6 @@
 """The pane beside an answer: signals and history, or the guidelines of a queue."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -171,14 +171,20 @@ def signals_pane(
     rubric: RubricScores,
     *,
     flag_id: int | None = None,
+    new_flags: Collection[int] = (),
     keys: Html | None = None,
     comments: Html | None = None,
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
 
-    ``keys`` is the list of keys, None if it is closed.
+    ``new_flags`` were raised while the answer is on the screen. They come last, so that they move nothing that the
+    reviewer reads. ``keys`` is the list of keys, None if it is closed.
     """
-    return tag("div", keys, _blind_item(item), _why(item, flag_id), cls="jb-pane"), tag(
+    open_flags = [flag for flag in item.flags if flag.state == "open"]
+    open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
+    why = _why("Why you see this", [flag for flag in open_flags if flag.id not in new_flags])
+    new = _why("New flags since you opened this answer", [flag for flag in open_flags if flag.id in new_flags])
+    return tag("div", keys, _blind_item(item), why, cls="jb-pane"), tag(
         "div",
         None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
@@ -186,6 +192,7 @@ def signals_pane(
         _other_judgments(item, claims),
         comments,
         history(item),
+        new,
         cls="jb-pane jb-signals",
     )
 
@@ -201,12 +208,8 @@ def _blind_item(item: Item) -> Html | None:
     return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
 
 
-def _why(item: Item, flag_id: int | None) -> Html | None:
-    open_flags = [flag for flag in item.flags if flag.state == "open"]
-    if not open_flags:
-        return None
-    open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
-    return _block("Why you see this", *(tag("div", flag.why, cls="jb-why") for flag in open_flags))
+def _why(title: str, flags: Sequence[ItemFlag]) -> Html | None:
+    return _block(title, *(tag("div", flag.why, cls="jb-why") for flag in flags)) if flags else None
 
 
 def _signals(item: Item, threshold: float) -> Html:

@@ -1,9 +1,13 @@
 """The page Alerts: open events, the alert rules, the latest messages, and a form for a new rule."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.events import send_test
+from judgeboard.alerts.levels import DEFAULT_WINDOW, LEAST_ANSWERS, LEVEL_MEASURES, levels_now
 from judgeboard.alerts.rules import (
     DAILY,
     LONGEST_NAME,
@@ -16,7 +20,16 @@ from judgeboard.alerts.rules import (
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery, latest_deliveries, list_alert_rules, open_events
+from judgeboard.store.alerts import (
+    AlertEvent,
+    AlertRule,
+    Delivery,
+    LevelMeasure,
+    latest_deliveries,
+    list_alert_rules,
+    open_events,
+)
+from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -31,6 +44,11 @@ from judgeboard_dashboard.widgets.tables import choose_row, foot, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
 
 MOST = 50
+MEASURE_WORDS: Mapping[LevelMeasure, str] = {
+    "groundedness": "Mean groundedness",
+    "quality": "Mean quality",
+    "low_share": "Share of low groundedness",
+}
 _ADDED = "alert_rule_added"
 EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
     Column("Since", width=120): lambda event: when(event[1].opened_at),
@@ -66,6 +84,8 @@ def alerts() -> None:
     with reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
+        figures = {rule.id: levels_now(connection, rule) for rule in rules}
+        criteria = criteria_by_judge(connection)
     sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
     if events:
         heading("Open events")
@@ -76,6 +96,8 @@ def alerts() -> None:
         for rule in rules:
             show_problem(rule.name, rule.problem)
         foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
+        for now in figures[chosen.id]:
+            caption(f"Now: {now}")
         paused, action = chosen.state is RuleState.PAUSED, Action.KEEP_ALERT_RULES
         state_buttons(chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test)
     else:
@@ -90,10 +112,10 @@ def alerts() -> None:
         not_sent = max((each for each in latest.values() if each.error), key=lambda each: each.id, default=None)
         if not_sent is not None:
             show_problem(not_sent.rule, f"the message of {when(not_sent.at)} was not sent: {not_sent.error}")
-    _form()
+    _form(criteria)
 
 
-def _form() -> None:
+def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
@@ -108,14 +130,16 @@ def _form() -> None:
         condition = CONDITIONS[when_]
         caption(condition.words)
         above = after = only = None
-        if condition.unit is not None:
+        of_level: dict[str, Any] = _level_fields(criteria) if when_ is AlertCondition.LEVEL else {}
+        if condition.unit is not None and not of_level:
             label = f"Threshold ({condition.unit})"
             default = None if condition.threshold is None else float(condition.threshold)
             above = st.number_input(label, 0.0, value=default, step=1.0, format="%g", key=f"alert_above_{when_}")
         if condition.period is not None:
             after = st.text_input("Period", condition.period, key=f"alert_after_{when_}", help="Such as 30min or 2d")
         if condition.subject is not None:
-            only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder="All")
+            placeholder = "All answers, or for example query_type=QA" if of_level else "All"
+            only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder=placeholder)
     with right:
         to = st.text_area(
             "Destinations, one per line",
@@ -132,7 +156,7 @@ def _form() -> None:
                 name=name,
                 when=when_,
                 to=tuple(line for line in to.splitlines() if line.strip()),
-                above=above,
+                **({"above": above} | of_level),
                 after=after or None,
                 only=(only.strip(),) if only and only.strip() else (),
                 remind=remind or DAILY,
@@ -140,6 +164,29 @@ def _form() -> None:
             )
             add_alert_rule(store(), written, reviewer)
             st.session_state[_ADDED] = True
+
+
+def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
+    """Show the fields of a level; return the arguments of `WrittenRule`."""
+    measures: dict[str, dict[str, str]] = {MEASURE_WORDS[each]: {"measure": each} for each in LEVEL_MEASURES}
+    for judge, names in criteria.items():
+        measures |= {f"{name} ({judge})": {"criterion": name, "judge": judge} for name in names}
+    measure = measures[st.selectbox("Measure", list(measures), key="alert_measure") or next(iter(measures))]
+    is_share = measure.get("measure") == "low_share"
+    sides = ["above", "below"] if is_share else ["below", "above"]
+    direction = st.segmented_control(
+        "Alert if it is", sides, default=sides[0], required=True, key=f"alert_direction_{sides[0]}"
+    )
+    label = f"Threshold ({'%' if is_share else 'score'})"
+    threshold = st.number_input(label, value=None, step=1.0 if is_share else 0.1, format="%g", key="alert_level")
+    last = st.text_input(
+        "Window",
+        DEFAULT_WINDOW,
+        key="alert_last",
+        help="A number of newest answers (10 to 20,000), such as 200, or of days (1 to 366, UTC), such as 7d. At least "
+        f"{LEAST_ANSWERS} answers are needed.",
+    )
+    return measure | {direction or sides[0]: threshold, "last": last.strip() or None}
 
 
 def _words(condition: AlertCondition) -> str:

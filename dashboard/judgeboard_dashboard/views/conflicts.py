@@ -18,7 +18,7 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
-from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows, undo_review
+from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
@@ -39,6 +39,7 @@ from judgeboard_dashboard.review.screen import (
 )
 from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane, value_words
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
+from judgeboard_dashboard.review.undo import undo_review
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button

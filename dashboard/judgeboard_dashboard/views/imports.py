@@ -29,6 +29,8 @@ from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
     RejectedRows,
+    chosen_twice,
+    column_boxes,
     columns_table,
     done_lead,
     dry_details,
@@ -37,11 +39,13 @@ from judgeboard_dashboard.widgets.imports import (
     file_rows,
     first_rows,
     import_all,
+    likely_keys,
     not_read_words,
     question_lead,
     recognised_words,
     required,
     try_file,
+    unread_keys,
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
@@ -264,31 +268,40 @@ def _column_boxes(choice: Choice, question: Question) -> dict[str, str | None]:
     free = (use for use in question.columns if use.ours is None or use.ours in question.missing)
     names = [use.theirs for use in free if use.theirs is not None and not isinstance(use.example, dict)]
     names += nested_names(question.rows[0])
-    keys = {
-        ours: f"import_ask_{choice.file_id}_{choice.kind}_{ours}"
-        for ours in dict.fromkeys([*question.missing, *likely])
-    }
-    for ours, key in keys.items():
-        st.session_state.setdefault(key, likely.get(ours))  # unlike an index, it leaves the box with a way to clear it
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        return {
-            ours: st.selectbox(
-                f"{capital(field_words(ours) or ours)} is in",
-                names,
-                index=None,
-                placeholder="no column",
-                key=key,
-                width=230,
-            )
-            for ours, key in keys.items()
-        }
+    return column_boxes(
+        f"import_ask_{choice.file_id}_{choice.kind}",
+        {ours: likely.get(ours) for ours in (*question.missing, *likely)},
+        names,
+        "no column",
+    )
+
+
+def _ask_keys(trial: Imported) -> None:
+    """Show a form for the keys of messages that are not read, with the likely key of each field chosen."""
+    file_id, kind = trial.choice.file_id, trial.choice.kind
+    answers = _answers(file_id, kind)
+    mapped = {ours: theirs for theirs, ours in answers.items()}
+    likely = likely_keys(kind, trial.unmapped)
+    chosen = {ours: mapped.get(ours) for ours in likely} if mapped else likely
+    names = [str(use.theirs) for use in unread_keys(trial.unmapped)]
+    with st.form("import_keys"):
+        caption("Keys that are not read can be fields. Choose the key of a field, then press Use these keys.")
+        columns = column_boxes(f"import_key_{file_id}_{kind}", chosen, names, "no key")
+        pressed = st.form_submit_button("Use these keys")
+    if not pressed:
+        return
+    if (twice := chosen_twice(columns)) is not None:
+        problem(twice)
+        return
+    answers.clear()
+    answers.update({theirs: ours for ours, theirs in columns.items() if theirs})
+    st.rerun()
 
 
 def _why_open(question: Question, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
     """Return what is still to be chosen, or chosen twice; None if the question is answered."""
-    chosen = [theirs for theirs in columns.values() if theirs is not None]
-    if twice := next((theirs for theirs in chosen if chosen.count(theirs) > 1), None):
-        return f"{twice} is chosen for two fields. Keep one."
+    if (twice := chosen_twice(columns)) is not None:
+        return twice
     if absent := next((ours for ours in question.missing if columns.get(ours) is None), None):
         return f"Choose the column of the {field_words(absent)}."
     if question.dates is not None and order is None:
@@ -331,6 +344,8 @@ def _understood(trial: Imported) -> None:
         caption(f"Dates have the {ORDERS[dates.order]}, as {dates.example} in {dates.column} shows.")
     if trial.summary.export is None:  # the columns of an export have their meaning
         _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
+    elif unread_keys(trial.unmapped):
+        _ask_keys(trial)
     _ask_label_set(trial)
     _ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
     _first_rows(trial)

@@ -18,7 +18,8 @@ from judgeboard.reviews.issues import (
 )
 from judgeboard.store.issues import Issue, get_issue, list_issues
 from judgeboard.text import day_words
-from judgeboard.trends import Point, start_of
+from judgeboard.trends.periods import start_of
+from judgeboard.trends.trend import Point
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people

@@ -1,12 +1,12 @@
 """The Item page: review one answer of a list, or the items of a queue, one after the other."""
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
@@ -22,7 +22,7 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
-from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions, undo_review
+from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.claims import NumberedClaim
@@ -67,6 +67,7 @@ from judgeboard_dashboard.review.screen import (
 )
 from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
+from judgeboard_dashboard.review.undo import undo_in_queue, undo_review
 from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
@@ -235,6 +236,7 @@ def _draw_item(
             limits.cuts.of(item.query_type),
             rubric,
             flag_id=open_flag,
+            new_flags=session.new_flags(item.response_id, [flag.id for flag in item.flags]),
             keys=keys_block(ITEM_KEYS) if session.keys_shown else None,
             comments=comments_block(comments),
         ),
@@ -347,7 +349,7 @@ def review_queue(name: str) -> None:
     work = queue_session(store(), name, reviewer)
     take_input(session)
     session.goal = None
-    work.note_activity(datetime.now(UTC))
+    work.note_activity(utc_now())
     work.lease_items(1)
     if work.current is None:
         _queue_end(work, session)
@@ -374,7 +376,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     texts = () if item is None else item_texts(item)
     seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
     leased.shown = True
-    leased.expiry_shown = reveal is None and leased.expired(datetime.now(UTC))
+    leased.expiry_shown = reveal is None and leased.expired(utc_now())
     blind = item is None or item.hidden.judge
     implies = work.queue.implied_labels
     if implies is None:
@@ -403,7 +405,9 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         [item.query_type if item is not None else None if pair is None else pair.query_type]
         + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
         [
-            undo_choice(work.undoable[-1] if work.undoable else None, actions.undo, actions),
+            undo_choice(
+                work.undoable[-1] if work.undoable else None, partial(undo_in_queue, store(), session, work), actions
+            ),
             choice(
                 name="skip",
                 label="Skip",
@@ -546,6 +550,8 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
             open_rows("queue", show=QUEUES)
+        if work.undoable and not work.closed:
+            undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(quiet=True)
 
 
 @st.fragment

@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Literal
 
 import streamlit as st
 
 from judgeboard.agreement.flag_worth import flag_precision
+from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval
@@ -19,6 +20,7 @@ from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import JudgeDay, LastDecision, Overview, sum_of_days
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.strata import rate_mark
+from judgeboard.store.traces import UnusedTraces, unused_traces
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.review.queues import your_queues
@@ -32,9 +34,9 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.filters import table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
-from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, queue, responses
+from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, open_button, queue, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
-from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, table
+from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, one_line, table
 from judgeboard_dashboard.widgets.texts import (
     RULES_HELP,
     capital,
@@ -42,6 +44,7 @@ from judgeboard_dashboard.widgets.texts import (
     count,
     day,
     heading,
+    note,
     rule_words,
     rules_words,
     sentence,
@@ -49,6 +52,7 @@ from judgeboard_dashboard.widgets.texts import (
 )
 
 FAILED = ["unparsable", "refused", "error"]
+UNUSED_DAYS = 7
 LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 MOST_TYPES = 6
 LONGEST_TYPE = 20  # characters of a query type in the head of its column
@@ -68,12 +72,15 @@ def overview() -> None:
     reviewer = current_reviewer()
     with reading() as connection:
         steps = first_steps(connection)
+        unused = unused_traces(connection, utc_now() - timedelta(days=UNUSED_DAYS))
     if steps.next is not None:
         checklist(steps)
+    if unused is not None:
+        _unused_traces(unused)
     if not steps.judged:
         return
     with reading() as connection:
-        state = overview_of(connection, reviewer.id if reviewer else None, datetime.now(UTC).date())
+        state = overview_of(connection, reviewer.id if reviewer else None, utc_now().date())
         counts = open_counts(connection)
         done = answers_done_by(connection, reviewer.id) if reviewer else 0
     show_alarms()
@@ -90,6 +97,30 @@ def overview() -> None:
         _signals(state.quadrant)
     if reviewer is not None:
         _decisions(state)
+
+
+def _unused_traces(unused: UnusedTraces) -> None:
+    """Show how many traces gave no answer and why, with a link to them."""
+    with st.container(key="unused_traces", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        note(unused_words(unused), lead=unused_lead(unused))
+        open_button("Open traces", Rows("sources", {"source": unused.source, "unused": "true"}), key="unused_open")
+
+
+def unused_lead(unused: UnusedTraces) -> str:
+    """Return "12 traces have no answer."."""
+    return f"{count(unused.traces, 'trace')} {'has' if unused.traces == 1 else 'have'} no answer."
+
+
+def unused_words(unused: UnusedTraces) -> str:
+    """Return when the traces were received and why they have no answer.
+
+    "Received in the last 7 days, 9 of them from shop. The model only asked for the tool search."
+    """
+    of_source = f"from {unused.source}"
+    if unused.of_source < unused.traces:
+        of_source = f"{unused.of_source:,} of them {of_source}"
+    reason = f" Reason: {one_line(unused.reason)}" if unused.reason else ""
+    return f"Received in the last {UNUSED_DAYS} days, {of_source}.{reason}"
 
 
 def _cards(state: Overview, precision: Estimate) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, role_of, why_not
@@ -142,7 +143,7 @@ def runs() -> None:
 
 
 def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
-    now = datetime.now(UTC)
+    now = utc_now()
     with reading() as connection:
         stored_runs = list_runs(connection, before_id=before, limit=limit)
         counts = run_counts(connection, [run.id for run in stored_runs])

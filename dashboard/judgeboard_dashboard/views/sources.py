@@ -1,5 +1,6 @@
 """The page Sources: what assistants send and what became of it, and the tools that get scores back."""
 
+from shlex import quote
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -16,7 +17,7 @@ from judgeboard_dashboard.widgets.texts import caption, count, heading, when
 
 MOST = 100
 VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
-_UNUSED = "sources_unused"
+_UNUSED = "unused"
 
 
 def became_of(trace: StoredTrace) -> str:
@@ -88,8 +89,17 @@ def targets() -> None:
     state_buttons(chosen.name, Action.KEEP_PUSH_TARGETS, change_target, key="target", paused=paused)
 
 
+def _what_to_do(source: SourceState) -> str:
+    """Return how traces without an answer are read in another way, and how they are deleted."""
+    name = quote(source.source)
+    return (
+        f"To read other attributes as question and answer: `judgeboard sources map {name} question=PATH answer=PATH`. "
+        f"To delete the traces without an answer: `judgeboard forget --unused --source {name}`."
+    )
+
+
 def sources() -> None:
-    """Show every source, and the latest traces of the selected one."""
+    """Show every source, and the latest traces of the selected one; ``source`` in the address names the first one."""
     with reading() as connection:
         listed, feedback = list_sources(connection), count_waiting_feedback(connection)
     if not listed:
@@ -98,14 +108,25 @@ def sources() -> None:
             "To send from other machines, create a key: `judgeboard keys create NAME`",
         )
         return
-    chosen = listed[choose_row(Table.of(listed, SOURCE_COLUMNS), key=f"sources_{len(listed)}", most=8)]
+    name = st.query_params.get("source", "")
+    first = next((place for place, source in enumerate(listed) if source.source == name), 0)
+    place = choose_row(
+        Table.of(listed, SOURCE_COLUMNS),
+        key=f"sources_{len(listed)}_{name}",
+        most=8,
+        selection_default={"selection": {"rows": [first]}},
+    )
+    chosen = listed[place]
     caption(f"{count(feedback, 'feedback entry')} without an answer so far." if feedback else None)
     heading(f"Latest traces of {chosen.source}")
-    unused = st.toggle("Only traces without an answer", key=_UNUSED)
+    unused = st.toggle("Only traces without an answer", key=_UNUSED, bind="query-params")
     with reading() as connection:
         traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
     targets = [Rows("sources", {}) if each.response_id is None else item(each.response_id) for each in traces]
-    under = (f"The latest {MOST}. More: `judgeboard sources --traces 1000`" if len(traces) == MOST else None,)
+    under = (
+        f"The latest {MOST}. More: `judgeboard sources --traces 1000`" if len(traces) == MOST else None,
+        _what_to_do(chosen) if chosen.none else None,
+    )
     key = f"traces_{chosen.source}_{unused}_{len(traces)}"
     table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)
 

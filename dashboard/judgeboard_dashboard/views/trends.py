@@ -8,11 +8,14 @@ import streamlit as st
 from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence, corrected_trend
 from judgeboard.agreement.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
+from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.filters import METADATA
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends import ALL_ANSWERS, MEASURES, QUERY_TYPE, LeftOut, Panel, Period, Trend, trend
+from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.periods import Period
+from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,
@@ -28,13 +31,14 @@ from judgeboard_dashboard.widgets.texts import caption, sentence
 
 CURRENT = "Current verdicts"
 CORRECTED = "corrected"
+CRITERION = "criterion"
 LAST: dict[Period, dict[str, int | None]] = {
     "week": {"12 weeks": 12, "6 weeks": 6, "26 weeks": 26, "52 weeks": 52, "All": None},
     "day": {"30 days": 30, "14 days": 14, "90 days": 90, "All": None},
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
-FIELDS = ("show", "by", "verdicts", "last", "split", "table", "type", "value")
+FIELDS = ("show", "criterion", "by", "verdicts", "last", "split", "table", "type", "value")
 
 
 def trends() -> None:
@@ -45,13 +49,13 @@ def trends() -> None:
         fields = [f"{METADATA}{each.field}" for each in known]
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
-        asked, as_table = _filters(rules, versions, splits)
-        if asked["measure"] == CORRECTED:
+        asked, as_table = _filters(rules, versions, splits, criteria_by_judge(connection))
+        if asked.get("measure") == CORRECTED:
             shares = corrected_trend(connection, period=asked["period"], judge=asked["judge"])
         else:
             figures = trend(connection, **asked)
     show_alarms()
-    if asked["measure"] == CORRECTED:
+    if asked.get("measure") == CORRECTED:
         _corrected(shares, as_table=as_table)
         return
     drawn = [panel for panel in figures.panels if panel.points]
@@ -65,7 +69,7 @@ def trends() -> None:
     shown = _chosen(drawn, figures.by)
     if as_table:
         rows = trend_table(figures, shown)
-        show_points(rows, shown, key=f"trend_{figures.measure}_{figures.period}_by_{figures.by}")
+        show_points(rows, shown, key=f"trend_{figures.name}_{figures.period}_by_{figures.by}")
     else:
         trend_panels(figures, shown, drawn)
     _caption(figures, max(len(panel.points) for panel in drawn), found_note(words, figures.period), as_table=as_table)
@@ -97,7 +101,10 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
 
 
 def _filters(
-    rules: RulesInForce, versions: Sequence[StoredVersion], splits: Mapping[str, str]
+    rules: RulesInForce,
+    versions: Sequence[StoredVersion],
+    splits: Mapping[str, str],
+    criteria: Mapping[str, Mapping[str, Criterion]],
 ) -> tuple[dict[str, Any], bool]:
     """Show the filter row; return the arguments of `trend`, and whether to show a table."""
     measures: dict[str, str] = {
@@ -107,24 +114,33 @@ def _filters(
         "flagged_share": "Share flagged",
         **({"failed_check_share": "Failing a check"} if rules.thresholds.checks else {}),
         CORRECTED: "Bad, corrected",
+        **({CRITERION: "Criterion"} if criteria else {}),
     }
+    of_rubrics = {f"{name} ({judge})": (name, judge) for judge, names in criteria.items() for name in names}
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
         measure = switch("Show", measures, key="show")
         period = switch("By", PERIODS, key="by")
-        judge = choose(
-            "Judge version",
-            judge_choices(rules.primary_judge, versions),
-            key="verdicts",
-            width=210,
-            disabled=measure in {"flagged_share", "failed_check_share"},
-            help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
-        )
+        criterion: str | None = None
+        judge: str | int | None = None
+        if measure == CRITERION:
+            help_text = "A criterion of a rubric judge: the mean score of its current verdicts."
+            criterion, judge = choose("Criterion", of_rubrics, key="criterion", width=210, help=help_text)
+        else:
+            judge = choose(
+                "Judge version",
+                judge_choices(rules.primary_judge, versions),
+                key="verdicts",
+                width=210,
+                disabled=measure in {"flagged_share", "failed_check_share"},
+                help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
+            )
         by_type = measure == CORRECTED
         last = choose("Last", LAST[period], key="last", width=130, disabled=by_type)
         by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
         table = table_switch()
-    return {"measure": measure, "period": period, "judge": judge, "last": last, "by": by}, table
+    shown = {"criterion": criterion} if criterion else {"measure": measure}
+    return {**shown, "period": period, "judge": judge, "last": last, "by": by}, table
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
@@ -162,7 +178,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
 
 
 def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bool) -> None:
-    measure = MEASURES[figures.measure]
+    measure = figures.of_measure
     parts = [
         f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
         "Band: 95 % interval",

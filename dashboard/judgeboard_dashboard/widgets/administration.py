@@ -3,12 +3,13 @@
 import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
@@ -375,6 +376,7 @@ EVENT_WORDS = {
     "assign_queue": "assigned a queue",
     "decide_item": "reviewed a queue item",
     "skip": "skipped a queue item",
+    "undo_skip": "undid a skip",
     "reveal": "saw the judgment after a blind review",
     "answer_reveal": "kept or changed a grade after seeing the judgment",
     "adjudicate": "adjudicated a conflict",
@@ -407,6 +409,7 @@ EVENT_WORDS = {
     "job_cancelled": "cancelled a job",
     "job_failed": "had a job that failed",
     "add_rule": "added a judging rule",
+    "set_rule_judge": "changed the judge of a judging rule",
     "set_rule_state": "paused, resumed or removed a judging rule",
     "add_alert_rule": "added an alert rule",
     "set_alert_rule_state": "paused, resumed or removed an alert rule",
@@ -431,7 +434,7 @@ EVENT_WORDS = {
 def events() -> None:
     """Show the events, newest first."""
     demand(Action.READ_EVENTS)
-    now = datetime.now(UTC)
+    now = utc_now()
     with reading() as connection:
         chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)
         turned = current_page(PAGE, query)

@@ -358,11 +358,11 @@ def versions_table(same: SameAnswers, grade: GradeName) -> Table:
 _Flags = tuple[str, Estimate, int | None, int | None, float | None]
 FLAG_COLUMNS: Columns[_Flags] = {
     Column("Rule"): lambda line: line[0],
-    Column("Labels that count", "count"): lambda line: line[1].n,
-    Column("Bad answers", "share estimate", help="Share of bad answers among the answers that the rule flagged"): (
-        lambda line: unless_gap(line[1])
-    ),
-    Column("Decided flags", "count"): lambda line: line[3],
+    Column("Labels", "count", help="Labels that count"): lambda line: line[1].n,
+    Column(
+        "Bad answers", "share estimate", width=112, help="Share of bad answers among the answers that the rule flagged"
+    ): lambda line: unless_gap(line[1]),
+    Column("Decided", "count", help="Flags that people decided"): lambda line: line[3],
     Column("Confirmed", "count", help="Of the flags that people decided"): lambda line: line[2],
     Column("Minutes", "number", help="Median minutes per decision"): lambda line: line[4],
 }

@@ -1,11 +1,12 @@
 """The checklist of a new database; for an empty page its purpose, an example, and the next step."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import NamedTuple
 
 import streamlit as st
 
+from judgeboard.clock import utc_now
 from judgeboard.people.permissions import Action
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
@@ -242,7 +243,7 @@ def before_import(page: str) -> bool:
 
 def no_open_flags() -> None:
     """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
-    now = datetime.now(UTC)
+    now = utc_now()
     with reading() as connection:
         state = work_state(connection, now)
     answers = count(state.responses, "answer")

@@ -5,10 +5,14 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from typing import Any, BinaryIO
 
+import streamlit as st
+
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
+from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES, IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.imports.proposals import propose
 from judgeboard.imports.questions import Question, UnclearFile
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
@@ -259,6 +263,22 @@ def not_read_words(summary: ImportSummary) -> str:
     return words
 
 
+def unread_keys(columns: Sequence[ColumnUse]) -> list[ColumnUse]:
+    """Return the keys that are not read, if keys of messages are among them; otherwise nothing."""
+    unread = [use for use in columns if use.ours is None and use.theirs is not None]
+    return unread if any(str(use.theirs).startswith(IN_MESSAGES) for use in unread) else []
+
+
+def likely_keys(kind: str, columns: Sequence[ColumnUse]) -> dict[str, str | None]:
+    """Return the fields that a key of a message can be and that have none yet, each with its likely key if any."""
+    free = [ours for ours in FIELDS_OF_MESSAGES if any(use.ours == ours and use.theirs is None for use in columns)]
+    names = {str(use.theirs).removeprefix(IN_MESSAGES): use for use in unread_keys(columns)}
+    examples = {name: [use.example] for name, use in names.items()}
+    proposed = propose(kind_class(kind).columns, (), free, examples)
+    likely = {ours: names[name].theirs for name, ours in proposed.items()}
+    return {ours: likely.get(ours) for ours in sorted(free, key=lambda ours: ours not in likely)}
+
+
 def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_COLUMNS]) + summary.more_words(len(names), MAX_COLUMNS)
 
@@ -299,6 +319,34 @@ def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
 def field_words(field: str | None) -> str | None:
     """Return the name of a field on a page."""
     return None if field is None else WORDS.get(field, field.replace("_", " "))
+
+
+def column_boxes(
+    key: str, chosen: Mapping[str, str | None], names: Sequence[str], placeholder: str
+) -> dict[str, str | None]:
+    """Show a box with ``names`` for each field in ``chosen``, which has the first choice; return the choices."""
+    for ours, theirs in chosen.items():
+        # Unlike an index, it leaves the box with a way to clear it.
+        st.session_state.setdefault(f"{key}_{ours}", theirs)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        return {
+            ours: st.selectbox(
+                f"{capital(field_words(ours) or ours)} is in",
+                names,
+                index=None,
+                placeholder=placeholder,
+                key=f"{key}_{ours}",
+                width=230,
+            )
+            for ours in chosen
+        }
+
+
+def chosen_twice(columns: Mapping[str, str | None]) -> str | None:
+    """Return that a column is chosen for two fields; None if none is."""
+    chosen = [theirs for theirs in columns.values() if theirs is not None]
+    twice = next((theirs for theirs in chosen if chosen.count(theirs) > 1), None)
+    return None if twice is None else f"{twice} is chosen for two fields. Keep one."
 
 
 def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 
 from judgeboard.errors import AddressUnknown, JudgeboardError
-from judgeboard.health.family import selection_warning
+from judgeboard.health.family import family_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
@@ -16,6 +16,7 @@ from judgeboard.runs.jobs import (
     JobAddress,
     JobProgress,
     estimate_calls,
+    generators_to_judge,
     job_address,
     request_rejudge,
     usable_versions,
@@ -24,7 +25,7 @@ from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.runs import AskMode
-from judgeboard.text import money, shortened
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, problem, reading, seen, store
@@ -146,7 +147,8 @@ def lead(estimate: CallEstimate) -> str:
         return f"{count(estimate.calls, 'answer')}, offline: no cost{f', about {took}' if took else ''}."
     calls = count(estimate.calls, "call")
     if estimate.cost_micro is not None:
-        return f"{calls}, about {money(estimate.cost_micro)}{f' and {took}' if took else ''}."
+        also = f" and {took}" if estimate.cost_micro else f", about {took}"
+        return f"{calls}, {estimate.cost_words}{also if took else ''}."
     time = f", about {took}" if took else ""
     if not estimate.priced:
         return f"{calls}{time}, cost unknown: there is no price for {estimate.model}."
@@ -177,7 +179,7 @@ def cost_limit_why(estimate: CallEstimate | None) -> str | None:
 
 
 OTHER = 0
-KINDS = {"rag": "Chat model", "lexical": "Word overlap, offline"}
+KINDS = {"rag": "Chat model", "rating": "Rating, 1 to 4", "lexical": "Word overlap, offline"}
 _BLANK: dict[str, Any] = {
     "kind": "rag",
     "name": "",
@@ -189,6 +191,7 @@ _BLANK: dict[str, Any] = {
     "claims": False,
     "temperature": 0.0,
     "dialogue": "last",
+    "rating_word": "",
 }
 DIALOGUES = {"last": "Its last answer", "whole": "The whole dialogue"}
 
@@ -232,7 +235,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
             "Kind", list(KINDS), format_func=KINDS.__getitem__, key=_key("kind"), required=True, default=None
         )
     kind = st.session_state[_key("kind")]
-    if kind != "rag":
+    if kind == "lexical":
         return JobJudge({"kind": kind, **_texts("name")})
     st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
     chosen = known.get(st.session_state[_key("version")])
@@ -262,22 +265,35 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         help="API of the endpoint: any OpenAI-compatible one, or Anthropic's Messages API.",
     )
     spec = {
-        "kind": "rag",
+        "kind": kind,
         "model": load_settings().model,
         **_texts("name", "model", "provider", "base_url"),
         "max_output": int(st.session_state[_key("max_output")]),
-        "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
-        "claims": bool(st.session_state[_key("claims")]),
     }
     if temperature := st.session_state[_key("temperature")]:
         spec["temperature"] = temperature
-    if (dialogue := st.session_state[_key("dialogue")]) != "last":
-        spec["dialogue"] = dialogue
+    if kind == "rating":
+        spec |= _texts("rating_word")
+    else:
+        spec["domain"] = (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN
+        spec["claims"] = bool(st.session_state[_key("claims")])
+        if (dialogue := st.session_state[_key("dialogue")]) != "last":
+            spec["dialogue"] = dialogue
     spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
     with st.popover("More", icon=":material/tune:", width="stretch"):
-        st.text_input(
-            "Field of expertise", key=_key("domain"), help="Part of the judge's prompt", placeholder="climbing"
-        )
+        if kind == "rating":
+            st.text_input(
+                "Rating word",
+                key=_key("rating_word"),
+                max_chars=60,
+                placeholder="none: it replies in JSON",
+                help='Words before the rating, if the judge replies in free text: "Total rating" stands for '
+                '"Total rating: 3" in the last line. Part of the judge version.',
+            )
+        else:
+            st.text_input(
+                "Field of expertise", key=_key("domain"), help="Part of the judge's prompt", placeholder="climbing"
+            )
         st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
         st.number_input(
             "Temperature",
@@ -288,14 +304,15 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
             help="0 gives the most stable verdicts. If a model refuses the temperature, it is asked without one, and "
             "the raw call shows this.",
         )
-        st.selectbox(
-            "What to judge in a dialogue",
-            list(DIALOGUES),
-            format_func=DIALOGUES.__getitem__,
-            key=_key("dialogue"),
-            help="The judge always reads the earlier turns.",
-        )
-        st.toggle("Judge each claim, with quotes", key=_key("claims"))
+        if kind == "rag":
+            st.selectbox(
+                "What to judge in a dialogue",
+                list(DIALOGUES),
+                format_func=DIALOGUES.__getitem__,
+                key=_key("dialogue"),
+                help="The judge always reads the earlier turns.",
+            )
+            st.toggle("Judge each claim, with quotes", key=_key("claims"))
         st.text_input(
             "Name",
             key=_key("name"),
@@ -334,7 +351,7 @@ def _key(field: str) -> str:
     return f"ask_{field}"  # distinct from the fields of the filter row
 
 
-def _destination(spec: dict[str, Any]) -> JobAddress | None:
+def destination(spec: dict[str, Any]) -> JobAddress | None:
     """Return where a job sends answers; show the reason if that is not known."""
     try:
         return job_address(seen(), spec)
@@ -345,31 +362,30 @@ def _destination(spec: dict[str, Any]) -> JobAddress | None:
     return None
 
 
-def _show_destination(address: JobAddress, calls: int) -> bool:
-    """Show the host and the provider that get the answers; return whether the job may start.
+def show_destination(address: JobAddress, subject: str) -> bool:
+    """Show the host and the provider that get the ``subject`` ("15 answers"); return whether it may be sent.
 
-    If it is another host than before, the person must agree. The field belongs to these hosts and this number: after a
+    If it is another host than before, the person must agree. The field belongs to these hosts and this subject: after a
     change of either, the person is asked again.
     """
-    if address.host is None or not calls:
+    if address.host is None:
         return True
-    subject = count(calls, "answer")
     if address.before is None:
         show(tag("div", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider}).", cls="jb-cap"))
         return True
     hosts = f"Another host than before. Before: {address.before}. Now: {address.host} ({address.provider})."
     show(tag("div", hosts, cls="jb-note"))
-    return st.checkbox(f"Send {subject} to {address.host}", key=f"other_host_{address.before}_{address.host}_{calls}")
+    return st.checkbox(f"Send {subject} to {address.host}", key=f"other_host_{address.before}_{address.host}_{subject}")
 
 
 def job_button(
     label: str, estimate: CallEstimate, *, key: str, spec: dict[str, Any], where: RowFilter, mode: str
 ) -> None:
     """Show a button that starts a job; after a press, open the page of the job."""
-    address = _destination(spec)
+    address = destination(spec)
     if address is None:
         return
-    agreed = _show_destination(address, estimate.calls)
+    agreed = not estimate.calls or show_destination(address, count(estimate.calls, "answer"))
     reviewer = ask_reviewer("Your name is stored with the job.")
     if reviewer is None or not st.button(
         label, key=key, type="primary", icon=":material/restart_alt:", wrap=False, disabled=not agreed
@@ -409,12 +425,15 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         return place
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
-    if warning := selection_warning(seen(), estimate.model, selected.where):
+    judged: dict[str | None, int] = {}
+    if estimate.model is not None:
+        judged = generators_to_judge(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)
+    if warning := family_warning(estimate.model, judged):
         show(tag("div", warning, cls="jb-cap"))
-    address = _destination(judge.spec)
+    address = destination(judge.spec)
     if address is None:
         return place
-    agreed = _show_destination(address, estimate.calls)
+    agreed = not estimate.calls or show_destination(address, count(estimate.calls, "answer"))
     buttons = st.container()  # above the name field, which disappears after the name is entered
     reviewer = ask_reviewer("Your name is stored with the job.")
     with buttons:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
+from judgeboard.clock import utc_now
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
@@ -36,7 +37,10 @@ WHY_DIFFERS = {
 }
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
-WORST_HELP = "Worst first: by severity (1 to 0), which follows from the rule of the flag and from its score."
+WORST_HELP = (
+    "Worst first: the highest severity first. The rule of the flag and its score set the severity (1 to 0). "
+    "Flags of the same severity: the oldest question first."
+)
 RULES_HELP = f"The rules that flagged the answer, the worst flag first. +2: two more rules. {WORST_HELP}"
 count = counted
 
@@ -83,7 +87,7 @@ def clock(moment: datetime) -> str:
 def day(moment: datetime | date) -> str:
     """Return a day: "12 Mar", with the year if it is not this year."""
     shown = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
-    this_year = shown.year == datetime.now(UTC).year
+    this_year = shown.year == utc_now().year
     return f"{shown.day} {shown:%b}" if this_year else f"{shown.day} {shown:%b %Y}"
 
 
@@ -94,7 +98,7 @@ def when(moment: datetime) -> str:
 
 def ago(moment: datetime) -> str:
     """Return how many days ago a time was: "today", "yesterday", "3 days"; after two weeks the date."""
-    days = (datetime.now(UTC).date() - moment.astimezone(UTC).date()).days
+    days = (utc_now().date() - moment.astimezone(UTC).date()).days
     if days in {0, 1}:
         return ("today", "yesterday")[days]
     return f"{days} days" if 0 < days < 15 else day(moment)

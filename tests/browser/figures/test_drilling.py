@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from judgeboard.agreement.measure import every_judge
 from judgeboard.store.overview import quadrant
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import as_date
 from page_state import idle, visit
 

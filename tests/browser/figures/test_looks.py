@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgeboard_dashboard.theme import DARK, LIGHT
-from page_fit import misfits
+from page_fit import looks, misfits
 from page_state import idle, in_the_end, visit
 
 pytestmark = pytest.mark.browser
@@ -37,6 +37,16 @@ def test_nothing_is_cut_wraps_or_runs_out_and_nothing_is_asked_of_other_hosts(re
         assert misfits(page) == {}, address
     assert asked
     assert [url for url in asked if not url.startswith((site.url, "data:", "blob:"))] == []
+
+
+def test_the_table_of_flags_shows_all_its_columns(reviewer, site) -> None:
+    page = reviewer("Mara")
+    drawn(page, "/agreement")
+    scroller = page.locator(".st-key-opens_flags .dvn-scroller")
+    expect(scroller).to_be_attached()
+    for look in looks(page):
+        wider = "node => node.scrollWidth - node.clientWidth"
+        assert in_the_end(partial(scroller.evaluate, wider), 0) == 0, look
 
 
 def test_charts_follow_the_theme_but_do_not_close_the_palette(reviewer, site) -> None:

@@ -219,6 +219,22 @@ def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, si
         assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
 
 
+def test_a_decline_of_the_last_item_is_undone_with_a_key(reviewer, site) -> None:
+    page = reviewer("Mara")
+    opened(page, site.queue(1))
+    page.keyboard.press("2")
+    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+    first = row(page)
+    page.keyboard.press("j")
+    page.get_by_role("button", name="Decline").click()
+    expect(page.get_by_text("Nobody else gets it.")).to_be_visible()
+    page.wait_for_timeout(GUARD)
+    page.keyboard.press("z")
+    expect(page.locator(".jb-head")).to_contain_text("is yours again")
+    assert row(page) == first
+    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+
+
 def test_esc_and_a_decision_leave_the_reason_to_skip(reviewer, site) -> None:
     page = reviewer("Mara")
     opened(page, site.queue(2))

@@ -20,7 +20,8 @@ from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
 from page_state import idle, visit
-from served import serving
+from prefix_proxy import prefix_proxy
+from served import free_port, serving
 
 ANN, BOB, EVE, MAL = (f"{name}@example.org" for name in ("ann", "bob", "eve", "mal"))
 PEOPLE = {
@@ -79,10 +80,22 @@ def served(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     fill_pages(store)
     with identity_provider(PEOPLE) as provider:
         server = serving(folder / "site.db", HOME=str(folder), JUDGEBOARD_ADMIN="ann@EXAMPLE.org")
-        write_secrets(folder, provider, server.port)
+        write_secrets(folder, provider, f"http://localhost:{server.port}")
         with server as url:
             yield url, store
     store.close()
+
+
+@pytest.fixture(scope="module")
+def served_below_a_path(served: tuple[str, Store], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same database behind a proxy, at the path /judgeboard of its host."""
+    folder, store = tmp_path_factory.mktemp("below_a_path"), served[1]
+    with identity_provider(PEOPLE) as provider:
+        server = serving(str(store.engine.url.database), HOME=str(folder), JUDGEBOARD_ADMIN=ANN)
+        port = free_port()
+        write_secrets(folder, provider, f"http://localhost:{port}/judgeboard")
+        with server, prefix_proxy("/judgeboard", server.port, port) as url:
+            yield url
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +246,33 @@ def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(sit
     for secret in (COOKIE_SECRET, CLIENT_SECRET, "openid-configuration"):
         assert secret not in told
         assert not [frame for frame in site.frames if secret.encode() in frame]
+
+
+def test_sign_in_ends_at_the_answer_where_it_began(site: Site) -> None:
+    response_id = _some_response(site.store)
+    page = site.sign_in("ann", f"/item?response={response_id}")
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
+
+
+def test_below_a_path_people_sign_in_and_out_and_stay_below_it(
+    browser: Browser, served: tuple[str, Store], served_below_a_path: str
+) -> None:
+    windows, response_id = Windows(browser, served_below_a_path), _some_response(served[1])
+    site = Site(windows, served[1])
+    page = site.sign_in("ann", f"{site.url}/item?response={response_id}")
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
+    assert {cookie["path"] for cookie in site.contexts[0].cookies()} == {"/judgeboard"}
+    page.goto(f"{site.url}/queue")
+    page.get_by_role("button", name=ANN).click()
+    page.get_by_role("button", name="End session").click()  # the provider's own page
+    page.wait_for_url(f"{site.url}/")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    site.close()
+    windows.close()
+
+
+def _some_response(store: Store) -> int:
+    with store.reading() as connection:
+        return int(connection.exec_driver_sql("SELECT min(response_id) FROM flag WHERE state = 'open'").scalar_one())

@@ -47,7 +47,7 @@ def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: Graded
 def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
     log = sqlite_log
     version = log.version(HOSTILE)
-    ids = [each for day in (0, 7) for each in log.answers(20, day=day, query_type=HOSTILE)]
+    ids = [each for day in (20_003, 20_010) for each in log.answers(20, day=day, query_type=HOSTILE)]
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
     log.say(version, {each: {**given, "groundedness": 0.2} for each, given in labels.items()})
     for reviewer in ("mara", HOSTILE, "jon"):

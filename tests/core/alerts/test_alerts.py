@@ -207,6 +207,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
         "spend": {"above": 3.5},
         "silent_source": {"only": ("shop",)},
         "missing_worker": {},
+        "level": {"judge": "other", "above": 0.9},
     }
     assert fields.keys() == CONDITIONS.keys()
     for name, more in fields.items():
@@ -228,6 +229,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
         "spend": ("", f"Model calls have cost $ 4.00 today, since midnight UTC (threshold: $ 3.50). {unpriced}"),
         "silent_source": ("shop", f"The source shop has sent nothing since {since} (threshold: 1 h)."),
         "missing_worker": ("", "0 workers running in the last 1 min (1 expected)."),
+        "level": ("", "Mean groundedness of other in the last 20 answers: 1.00 (threshold: above 0.9)."),
     }
     assert "share of unusable verdicts in query type QA rose" in found["alarm"][1]
 

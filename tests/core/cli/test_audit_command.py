@@ -111,7 +111,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         (["--recorded", "--supreme-version", "nobody"], "no judge version 'nobody'"),
         (["--recorded", "--supreme-version", "teacher"], "cannot audit itself"),
         (["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1", "--judge", "rag"], "--approach 2"),
-        (["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "1"], "--prices"),
+        (["--supreme-model", "m", "--base-url", "https://models.example.org/v1", "--max-cost", "1"], "--prices"),
         (["--recorded", "--supreme-version", "second", "--sample", "0"], "--sample"),
     ],
 )

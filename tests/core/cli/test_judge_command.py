@@ -43,7 +43,7 @@ def prices(tmp_path: Path) -> str:
 def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store_answers(sqlite_store, 7)
     assert judge(sqlite_store, always(verdict()))[0] == 0
-    assert "7 asked = 7 ok + 0 unparsable + 0 refused + 0 error; cost unknown" in capsys.readouterr().out
+    assert "7 asked = 7 ok + 0 unparsable + 0 refused + 0 error; cost $ 0 (own endpoint)" in capsys.readouterr().out
     code, endpoint = judge(sqlite_store, always(verdict()))
     assert (code, endpoint.requests) == (0, [])
     assert "nothing to judge" in capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_json_stands_alone_on_standard_output(
     counted = output["members"] if "--jury" in more else [output]
     for each in counted:
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
-        assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, None)
+        assert (each["unparsable"], each["not_reached"], each["cost"]) == (1 + ("--repeats" in more), 0, 0)
     assert len(counted) == 1 + ("--jury" in more)
     assert output.get("repeats", {}).keys() >= {"measures"} or "--repeats" not in more
     assert output.get("jury", {}).keys() >= {"items"} or "--jury" not in more
@@ -171,7 +171,8 @@ def test_a_cost_limit_without_a_price_is_refused_with_the_option_that_gives_one(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store_answers(sqlite_store, 2)
-    code, endpoint = judge(sqlite_store, always(verdict()), "--max-cost", "1")
+    remote = ("--base-url", "https://models.example.org/v1")
+    code, endpoint = judge(sqlite_store, always(verdict()), *remote, "--max-cost", "1")
     assert (code, endpoint.requests) == (2, [])
     error = capsys.readouterr().err
     assert "--max-cost" in error
@@ -385,7 +386,7 @@ def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> No
             os.close(theirs)
             shown = ""
             drawn = _reading(ours)
-            while not re.search(r"\b(\d+)/30\b.*/s +\1 failed +unknown", shown):
+            while not re.search(r"\b(\d+)/30\b.*/s +\1 failed +\$ 0", shown):
                 shown += next(drawn)
             endpoint.release()
             shown += "".join(drawn)

@@ -2,15 +2,16 @@
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from graded_log import GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
 
@@ -129,6 +130,23 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
         "Nothing matches"
         in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
     )
+
+
+def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed) -> None:
+    log = GradedLog(case.store)
+    with case.store.reading() as connection:
+        ids = connection.execute(select(RESPONSE.c.id).order_by(RESPONSE.c.id)).scalars().all()
+    # The versions differ on 40 answers of QA and on 80 legal ones.
+    log.say_all(log.version("other"), ids[:120], label=GOOD)
+    log.say_all(log.version("other"), ids[120:], label=BAD)
+    judges = ["--judge-version", "rag", "--judge-version", "other"]
+    plan = typed("plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").out
+    (printed,) = re.findall(r"`judgeboard (queue create judges .*)`", plan)
+    typed(*shlex.split(printed.partition(" --db ")[0]))
+    drawn = select(RESPONSE.c.query_type).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
+    with case.store.reading() as connection:
+        types = connection.execute(drawn).scalars().all()
+    assert types == ["legal"] * 80, "the queue draws from the planned answers only"
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import sys
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
     with RecordingEndpoint(Solver()) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--conditions", "c")
         assert run([*command, "--limit", "2"]) == 0
-        assert "2 items, 14 calls; cost unknown: no price for scripted" in capsys.readouterr().err
+        assert "2 items, 14 calls; cost $ 0 (own endpoint)" in capsys.readouterr().err
         assert run(command) == 0
         assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
         assert len(endpoint.requests) == 21
@@ -192,6 +193,61 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
     assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
+
+
+def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions, pairs = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl"
+    rows = [{"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"} for n in range(5)]
+    questions.write_text("\n".join(map(json.dumps, rows)))
+    wanted: list[str] = []
+
+    def script(request: dict[str, Any], _number: int) -> ScriptedReply:
+        text = request["messages"][-1]["content"]
+        letter, number = re.search(r"option ([A-D])\.", text)[1], int(re.search(r"Capital (\d)", text)[1])
+        wanted.append(letter)
+        said = {
+            1: f"It is well known.\nAnswer: ({letter}) {OPTIONS['ABCD'.index(letter)]}",
+            2: "I would rather not choose.",
+            3: "All evidence points there.\n**Final answer:** B",
+            4: "All evidence points elsewhere.\nThe answer is A.",
+        }
+        return completion(said.get(number, f"The first step shows it.\nAnswer: {letter}"))
+
+    with RecordingEndpoint(script) as endpoint:
+        command = ["ssr", "make-pairs", "--questions", str(questions), "-o", str(pairs), "--concurrency", "1"]
+        assert run([*command, "--generator", "gpt-4o-mini", "--base-url", endpoint.base_url]) == 0
+    err = capsys.readouterr().err
+    assert re.search(r"^5 items, 10 calls; at most about \$ 0\.\d+\n", err), "said first"
+    assert "10 calls, cost $ 0.0" in err
+    assert "1 pair left out: an answer whose conclusion cannot be read" in err
+    assert "1 pair left out: two right conclusions" in err
+    assert "1 pair left out: two wrong conclusions" in err
+    assert "2 pairs made" in err
+    made = [json.loads(line) for line in pairs.read_text().splitlines()]
+    assert [pair["id"] for pair in made] == ["0", "1"]
+    for pair in made:
+        right, wrong = pair["gold"], {"a": "b", "b": "a"}[pair["gold"]]
+        assert pair[f"concludes_{right}"] == pair["reference"] == "B"
+        assert pair[f"concludes_{wrong}"] != "B"
+        assert (pair["model_a"], pair["model_b"]) == ("gpt-4o-mini", "gpt-4o-mini")
+    assert made[0][f"answer_{made[0]['gold']}"] == "The first step shows it.\nAnswer: B"
+    assert wanted.count("B") == 5
+    replies = tmp_path / "replies.jsonl"
+    lines = [
+        {"response_id": f"0/{made[0][f'concludes_{side}']}", "raw": made[0][f"answer_{side}"]} for side in ("a", "b")
+    ]
+    replies.write_text("\n".join(map(json.dumps, lines)))
+    recorded = ["--generator", "gpt-4o-mini", "--generator-replies", str(replies)]
+    assert run([*command, *recorded]) == 0
+    assert json.loads(pairs.read_text()) == made[0]
+    err = capsys.readouterr().err
+    assert "4 pairs left out: a call without an answer" in err
+    assert "cost" not in err, "recorded answers cost nothing"
+    assert run(["import", str(pairs), "--kind", "pairs", "--db", str(tmp_path / "x.db")]) == 0
+    assert run([*command]) == 2
+    assert "--concurrency needs --generator" in capsys.readouterr().err
 
 
 MMLU_PRO = [

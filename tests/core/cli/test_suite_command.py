@@ -10,13 +10,14 @@ import pytest
 
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
-from judgeboard.domain import DimensionScore, Grade
+from judgeboard.domain import DimensionScore, Grade, Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, completion
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT
 from judging_log import address, judgeboard, judgments, runs, time_passes, until
 from stored_rows import row_count
@@ -319,3 +320,23 @@ def test_a_gate_that_fails_without_a_failing_case_fails_the_junit_file_apart_fro
     suites = [(one.get("name"), one.get("tests"), one.get("failures")) for one in root]
     assert suites == [("house", "20", "0"), ("gate", "1", "1")]
     assert (root.get("tests"), root.get("failures")) == ("21", "1")
+
+
+def test_the_warning_of_one_family_counts_the_answers_that_were_judged(
+    sqlite_store: Store, suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The suite judges two answers of each model. The other 30 of the judge's family are to other questions.
+    models = {number: "qwen3-8b" if number in {2, 3} else "gpt-4o" for number in (*range(4), *range(100, 130))}
+    with sqlite_store.writing() as connection:
+        answers = [
+            Response("app", str(n), f"What is number-{n}?", f"It is number-{n}.", generator_model=model)
+            for n, model in models.items()
+        ]
+        store_responses(connection, answers)
+    with RecordingEndpoint(playing()) as endpoint:
+        command = [*words(endpoint, sqlite_store, suite), "--model", "gpt-4o-mini", "--candidate", "source:app"]
+        run([*command, "--json"])
+    warning = "gpt-4o-mini (OpenAI) judges its own family: 50 % of 4 answers."
+    assert [each[: len(warning)] for each in said(capsys)["warnings"]] == [warning]
+    run(["suite", "show", "1", "--db", address(sqlite_store), "--json"])
+    assert [each[: len(warning)] for each in said(capsys)["warnings"]] == [warning]

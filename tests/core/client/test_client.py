@@ -19,6 +19,8 @@ import pytest
 import judgeboard
 from judgeboard.client import sending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
+from judgeboard.store.engine import Store
+from sent_traces import receiving
 
 STORED = ScriptedReply({"stored": True})
 
@@ -115,6 +117,38 @@ def test_answers_and_feedback_reach_the_server_in_its_fields(
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer jb-secret"}
     with pytest.raises(TypeError, match="modle"):
         judgeboard.record("q", "a", modle="m", client=client)  # type: ignore[call-arg]
+
+
+def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
+    server: RecordingEndpoint, client: judgeboard.Client, sqlite_store: Store
+) -> None:
+    answer_id = judgeboard.record("When does nylon melt?", "At 90 °C.", ["At 250 °C."], client=client)
+    judgeboard.record_judgment(
+        answer_id,
+        "mine",
+        judge_version="7",
+        groundedness=0.1,
+        label=judgeboard.Label.HALLUCINATED,
+        scores={"tone": 4},
+        scale="1-5",
+        reasoning="no",
+        client=client,
+    )
+    asyncio.run(judgeboard.record_judgment_async(answer_id, "other", status="refused", error="no", client=client))
+    with receiving(sqlite_store) as http:
+        for request in server.requests:
+            reply = http.post(request.path, json=request.body).json()
+            assert (reply["stored"], reply["problems"], reply["other_fields"]) == (len(request.body), [], {})
+        judgments = http.get(f"/api/responses/{answer_id}").json()["judgments"]
+    assert [(each["judge"], each["status"], each["groundedness"], each["label"]) for each in judgments] == [
+        ("mine", "ok", 0.1, "hallucinated"),
+        ("other", "refused", None, None),
+    ]
+    with pytest.raises(TypeError, match="groundednes"):
+        judgeboard.record_judgment(answer_id, "mine", groundednes=1, client=client)  # type: ignore[call-arg]
+    server.script = always(ScriptedReply({"problems": [{"row": 1, "field": "quality", "reason": "9 is not 1 to 4"}]}))
+    with pytest.raises(judgeboard.NotSent, match="quality: 9 is not 1 to 4"):
+        asyncio.run(judgeboard.record_judgment_async(answer_id, "mine", quality=9, client=client))
 
 
 def test_a_value_that_json_does_not_have_loses_no_answer(server: RecordingEndpoint, client: judgeboard.Client) -> None:

@@ -77,6 +77,8 @@ VERDICT = {
     "external_id": "r1",
     "source": "log",
     "judge": "j",
+    "judge_version": "7",
+    "judge_model": "m",
     "label": "grounded",
     "groundedness": 0.5,
     "quality": 4,

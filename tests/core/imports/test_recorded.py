@@ -10,11 +10,12 @@ from judgeboard.imports.importing import BATCH_ROWS
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.reports.stats import stats
 from judgeboard.store.comparisons import load_comparisons
+from judgeboard.store.day_sums import flagged_sums, score_sums
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.open_flags import open_counts
-from judgeboard.store.overview import count_responses, flagged_sums, score_sums
+from judgeboard.store.overview import count_responses
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.samples import load_samples
@@ -168,7 +169,7 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
     assert (summary.new, [problem.reason for problem in summary.first_rejected]) == (
         2,
         [
-            "'p2' is in the sources 'default' and 'other': choose one with --source",
+            "'p2' is in the sources 'default' and 'other': choose one with --source, or in the field source",
             "no pair 'p3': import the pairs first",
         ],
     )

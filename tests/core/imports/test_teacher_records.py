@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +48,25 @@ def test_the_published_rows_give_the_published_figures(
 ) -> None:
     file, database = written(tmp_path / name, records(*PUBLISHED)), str(tmp_path / "d.db")
     assert run(["import", str(file), "--db", database]) == 0
-    assert "recognised: teacher and reviewer records" in capsys.readouterr().out
-    audit = ["audit", "--recorded", "--supreme-version", "reviewer", "--judge-version", "teacher", "--json"]
-    assert run([*audit, "--db", database]) == 0
+    printed = capsys.readouterr()
+    assert "recognised: teacher and reviewer records" in printed.out
+    (next_step,) = re.findall("next: judgeboard (.*)", printed.err)
+    assert next_step.startswith("audit --recorded --supreme-version reviewer --judge-version teacher --db ")
+    assert run([*shlex.split(next_step), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [report[name] for name in ("audited", "marked", "graded")] == [5, 5, 5]
     assert (report["precision"]["value"], report["recall"]["value"]) == (1, 1)
+
+
+def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {name: row[name] for name in ("question", "student_answer", "teacher_grading")} for row in records((1, 1, 1))
+    ]
+    file, database = written(tmp_path / "records.jsonl", rows), str(tmp_path / "d.db")
+    assert run(["import", str(file), "--db", database]) == 0
+    assert "next: judgeboard audit --supreme-model gpt-4o --judge-version teacher --db " in capsys.readouterr().err
 
 
 def built(tmp_path: Path, kind: str, *rows: tuple[Any, Any, Any]) -> list[Any]:

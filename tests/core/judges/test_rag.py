@@ -203,7 +203,10 @@ def test_a_limited_rate_is_waited_out() -> None:
     assert len(endpoint.requests) == 2
 
 
-def test_an_unknown_price_is_unknown() -> None:
+def test_an_unknown_price_is_unknown_but_at_an_own_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = judged(ITEM, model="somebodys-model")
+    assert result.cost_micro == 0
+    monkeypatch.setattr("judgeboard.llm.endpoint.is_own_host", lambda _host: False)
     result, _ = judged(ITEM, model="somebodys-model")
     assert result.cost_micro is None
     silent, _ = judged(

@@ -22,6 +22,33 @@ def test_an_unknown_model_has_none() -> None:
     assert price_of("gpt-4o-realtime-preview") is None
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "localhost:8000", "127.0.0.1:11434", "127.8.8.8", "[::1]:8000", "0.0.0.0:80", "LOCALHOST:1"),
+        *("10.0.0.7", "172.16.3.4:80", "192.168.1.20:1234", "[fd00::7]", "vllm:8000", "ollama", "gpu.local"),
+        *("vllm.default.svc.cluster.local", "host.docker.internal:11434", "models.localhost"),
+    ],
+)
+def test_a_model_on_an_own_machine_costs_nothing(host: str) -> None:
+    assert price_of("llama-3.1-8b-instruct", host=host) == Price(Decimal(0), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["api.openai.com", "localhost.example.org", "11.0.0.7", "172.32.0.1:80", "[2001:4860:4860::8888]:443", "8.8.8.8"],
+)
+def test_a_model_on_another_machine_has_no_known_price(host: str) -> None:
+    assert price_of("llama-3.1-8b-instruct", host=host) is None
+
+
+def test_a_known_price_counts_at_an_own_endpoint_too(tmp_path: Path) -> None:
+    own = tmp_path / "prices.toml"
+    own.write_text('[models]\n"llama-*" = { input = 1, output = 1 }\n', encoding="utf-8")
+    assert price_of("llama-3.1-8b-instruct", own, "localhost:8000") == Price(Decimal(1), Decimal(1))
+    assert price_of("gpt-4o-mini", host="localhost:4000") == price_of("gpt-4o-mini"), "a gateway to a paid model"
+
+
 def test_a_cost_is_in_whole_micro_dollars() -> None:
     # 1,000,000 input tokens at 0.15 USD and 500,000 output tokens at 0.60 USD: 0.45 USD.
     assert Price(Decimal("0.15"), Decimal("0.60")).cost_micro(1_000_000, 500_000) == 450_000

@@ -253,7 +253,7 @@ def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_p
         (2, 2, False),
         (3, 1, False),
     ]
-    assert (sequence.method, sequence.made, sequence.cost_micro) == ("refine", 3, None)
+    assert (sequence.method, sequence.made, sequence.cost_micro) == ("refine", 3, 0)
     assert sequence.passed is False
 
 

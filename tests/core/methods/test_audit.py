@@ -56,9 +56,9 @@ def asked(endpoint: RecordingEndpoint) -> list[int]:
 
 
 def review(store: Store, script: Script, **options: Any) -> tuple[AuditReport, RecordingEndpoint]:
-    chosen = {name: options.pop(name) for name in ("prices", "name", "max_output") if name in options}
+    chosen = {name: options.pop(name) for name in ("prices", "name", "max_output", "base_url") if name in options}
     with RecordingEndpoint(script) as endpoint:
-        supreme = make_supreme(model="big", base_url=endpoint.base_url, tries=1, **chosen)
+        supreme = make_supreme(**{"model": "big", "base_url": endpoint.base_url, "tries": 1} | chosen)
         return audit(store, supreme, **{"audited": "teacher", "concurrency": 2} | options), endpoint
 
 
@@ -289,7 +289,7 @@ def test_who_is_unknown_or_without_a_price_is_refused_before_anything_is_asked(s
     with pytest.raises(NotFound, match="nobody"):
         review(sqlite_log.store, always(RIGHT), audited="nobody")
     with pytest.raises(UnknownPrice):
-        review(sqlite_log.store, always(RIGHT), max_cost=1)
+        review(sqlite_log.store, always(RIGHT), base_url="https://models.example.org/v1", max_cost=1)
     assert rows_of(sqlite_log.store, RUN) == []
 
 

@@ -30,7 +30,7 @@ from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from judging_log import judgments, rag, runs
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

@@ -306,7 +306,7 @@ def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_t
 def test_a_bad_option_is_2_and_one_line(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], says: str
 ) -> None:
-    extra = ["--base-url", "http://127.0.0.1:1/v1"] if words[0] == "judge" else []
+    extra = ["--base-url", "https://models.example.org/v1"] if words[0] == "judge" else []
     assert run([*words, *extra, "--db", address(sqlite_store)]) == 2
     shown = capsys.readouterr()
     assert says in shown.err

@@ -7,6 +7,8 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Pair, RunState, Shown, Status
 from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.judges.pairwise import PairwiseJudge
+from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.methods.pairwise import compare_pairs
 from judgeboard.runs.method import RunOutcome
@@ -130,5 +132,6 @@ def test_a_forgotten_pair_is_left_out_and_nothing_to_compare_is_said(sqlite_stor
 
 
 def test_a_cost_limit_needs_a_price(sqlite_store: Store) -> None:
+    remote = model_endpoint("the test", model="scripted", base_url="https://models.example.org/v1")
     with pytest.raises(UnknownPrice, match="--prices"):
-        compare(sqlite_store, always(said("tie")), add_pairs(sqlite_store, 1), max_cost=1.0)
+        compare_pairs(sqlite_store, PairwiseJudge(remote), add_pairs(sqlite_store, 1), max_cost=1.0)

@@ -291,10 +291,10 @@ def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> N
     store_bad(sqlite_store)
     prices = tmp_path / "prices.toml"
     prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
-    with RecordingEndpoint() as endpoint, pytest.raises(UnknownPrice, match="writer"):
-        reflect_pending(
-            sqlite_store, judge("rag", endpoint, prices=prices), generator(endpoint, prices=prices), max_cost=1
-        )
+    with RecordingEndpoint() as endpoint:
+        remote = generator(endpoint, prices=prices, base_url="https://models.example.org/v1")
+        with pytest.raises(UnknownPrice, match="writer"):
+            reflect_pending(sqlite_store, judge("rag", endpoint, prices=prices), remote, max_cost=1)
     assert endpoint.requests == []
 
 

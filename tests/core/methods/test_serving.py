@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from sqlalchemy import select
@@ -11,13 +11,17 @@ from sqlalchemy import select
 import judgeboard
 from endpoint_scripts import in_turn
 from engines import on_sqlite
-from judgeboard.domain import ResponseKind
+from judgeboard.domain import Claim, DimensionScore, ResponseKind
+from judgeboard.judges.judge import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.methods.serving import served_words
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, load_item
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.tables import RESPONSE
+from sent_traces import receiving
 
 QUERY = "At what temperature does Dyneema melt?"
 BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
@@ -108,11 +112,69 @@ def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw() ->
             judgeboard.serve_answer(QUERY, BAD, [{"text": PASSAGES[0], "rank": 1}], client=client, source="shop")
         )
         assert client.flush(60)
-    [request] = server.requests
-    [body] = request.body
+    [body] = server.requests[0].body
     assert (body["external_id"], body["answer"], body["source"]) == (served.external_id, BAD, "shop")
     assert body["metadata"]["served"]["notice"] == "disclaimer"
     assert body["context"] == [{"text": PASSAGES[0], "rank": 1}]
+
+
+class Own:
+    """A judge of the user, with everything that a verdict can have."""
+
+    version = judgeboard.JudgeVersion("mine", "own", "m-1", {"temperature": 0})
+    address = None
+    priced = False
+    verdicts: ClassVar = {
+        "ok": judgeboard.Verdict(
+            status=judgeboard.Status.OK,
+            groundedness=0.25,
+            quality=2,
+            label=judgeboard.Label.HALLUCINATED,
+            reasoning="why",
+            raw="{}",
+            claims=(Claim(BAD, judgeboard.ClaimStatus.UNSUPPORTED, BAD, None, None, 0, len(BAD)),),
+            scores=(DimensionScore("tone", 4.0, "1-5", "polite"), DimensionScore("depth", None, "1-5")),
+        ),
+        "error": judgeboard.Verdict(status=judgeboard.Status.ERROR, error="no"),
+    }
+
+    def __init__(self, status: str) -> None:
+        self.status = status
+
+    async def judge(self, _item: judgeboard.JudgeInput) -> judgeboard.Verdict:
+        return self.verdicts[self.status]
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("status", "rules"), [("ok", {"low_groundedness", "low_quality"}), ("error", {"judge_failed"})]
+)
+def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
+    store: Store, status: str, rules: set[str]
+) -> None:
+    with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
+        client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0, source="shop")
+        judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, judge=Own(status), client=client)
+        assert client.flush(60)
+    assert [request.path for request in server.requests] == ["/api/responses", "/api/judgments"]
+    with receiving(store) as http:
+        for request in server.requests:
+            reply = http.post(request.path, json=request.body).json()
+            assert (reply["stored"], reply["other_fields"]) == (1, {})
+    [item] = items(store)
+    [judgment] = item.judgments
+    sent = Own.verdicts[status]
+    for name in ("status", "groundedness", "quality", "label", "reasoning", "claims", "raw", "error"):
+        assert getattr(judgment, name) == getattr(sent, name), name
+    assert rules <= {flag.rule for flag in item.flags}
+    with store.reading() as connection:
+        [version] = list_versions(connection)
+        assert tuple(dimension_scores(connection, [judgment.id]).get(judgment.id, ())) == sent.scores
+    recorded = {"recorded": fingerprint(Own.version)}
+    assert (version.name, version.model, version.params, item.source) == ("mine", "m-1", recorded, "shop")
 
 
 class Broken:

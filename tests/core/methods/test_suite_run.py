@@ -34,9 +34,8 @@ def run(
     store: Store, script: Script, which: Suite, candidate: Any = "model:candidate", **options: Any
 ) -> tuple[SuiteResult, RecordingEndpoint]:
     with RecordingEndpoint(script) as endpoint:
-        return run_suite(
-            store, which, candidate, model="judge", base_url=endpoint.base_url, **{"concurrency": 4} | options
-        ), endpoint
+        options = {"base_url": endpoint.base_url, "concurrency": 4} | options
+        return run_suite(store, which, candidate, model="judge", **options), endpoint
 
 
 def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
@@ -145,7 +144,7 @@ def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
 
 def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store: Store) -> None:
     with pytest.raises(UnknownPrice):
-        run(sqlite_store, playing(), suite(2), max_cost=1.0)
+        run(sqlite_store, playing(), suite(2), max_cost=1.0, base_url="https://models.example.org/v1")
     assert row_count(sqlite_store, RESPONSE) == 0
 
 

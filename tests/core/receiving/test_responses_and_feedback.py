@@ -45,12 +45,28 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store
         assert sorted(map(tuple, stored)) == [(id_, "default", "Who?", ("It was nobody.",)) for id_ in ("r1", "r2")]
 
 
+def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(store: Store) -> None:
+    rows = [ANSWER | {"source": "shop", "lang": "de", "prompt": "Say who"}, ANSWER | {"id": "r2", "lang": None}]
+    with receiving(store) as http:
+        reply = http.post("/api/responses", json=rows).json()
+        assert (reply["stored"], reply["rejected"]) == (2, 0)
+        assert reply["other_fields"] == {
+            "lang": "kept in metadata",
+            "prompt": "kept in metadata: query is taken from 'question'",
+        }
+        assert http.post("/api/responses", json=ANSWER | {"id": "r3"}).json()["other_fields"] == {}
+        stored = http.get("/api/responses/r1").json()["response"]
+    assert (stored["source"], stored["metadata"]) == ("shop", {"lang": "de", "prompt": "Say who"})
+
+
 def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> None:
     headers = {"x-api-key": create_key(sqlite_store, "k", source="shop", by="test")}
-    other = {"external_id": "r9", "source": "other", "query": "q", "answer": "a"}
     with receiving(sqlite_store) as http:
         assert http.post("/api/responses", json=ANSWER, headers=headers).status_code == 200
-        assert http.post("/api/responses", json=other, headers=headers).status_code == 403
+        for name in ("id", "external_id"):
+            other = {name: "r9", "source": "other", "query": "q", "answer": "a"}
+            reply = http.post("/api/responses", json=other, headers=headers)
+            assert (reply.status_code, "this key is for the source 'shop', not 'other'" in reply.text) == (403, True)
     with sqlite_store.reading() as connection:
         assert list(connection.execute(select(RESPONSE.c.source)).scalars()) == ["shop"]
 

@@ -25,11 +25,13 @@ from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import (
     LATE,
     NewSpan,
+    UnusedTraces,
     WaitingTrace,
     lock_unchanged,
     ready_traces,
     set_rules,
     store_spans,
+    unused_traces,
 )
 from judgeboard.traces.answers import Taken
 from judgeboard.traces.answers import answer_of as answer_of_trace
@@ -257,6 +259,24 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(st
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(kind="forget_traces"), limit=9)
     assert [event.details.get("trace") or event.details.get("source") for event in events] == [None, "other", unused[0]]
+
+
+def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_reason(
+    store: Store, http: TestClient
+) -> None:
+    now = datetime.now(UTC)
+    with store.reading() as connection:
+        assert unused_traces(connection, now - timedelta(days=7)) is None
+    odd = request([Sent(9, 1)]).replace(b"RETRIEVER", b"EMBEDDING")
+    shop, others = [*trace(1), Sent(2, 1), Sent(3, 1)], [Sent(4, 1, service="chat")]
+    for body in (request(shop), odd, request(others)):
+        http.post("/v1/traces", content=body, headers=PROTOBUF)
+    gathered(store, after=100)
+    with store.reading() as connection:
+        unused = unused_traces(connection, now - timedelta(days=7))
+        assert unused_traces(connection, now + timedelta(days=1)) is None, "these are old by then"
+    why = "The trace has no answer, only spans of these kinds: retrieval."
+    assert unused == UnusedTraces(traces=4, source="shop", of_source=3, reason=why)
 
 
 def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(

@@ -57,7 +57,7 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
     assert reported["judgments"] == {"ok": 44, "unparsable": 1, "refused": 1, "error": 1}
     assert reported["graders"] == [{"name": "jon", "reviews": 3}, {"name": "mara", "reviews": 24}]
     nli, rag = reported["judge_versions"]
-    assert list(rag) == ["fingerprint", "name", "number", "kind", "model", "counts", "cost"]
+    assert list(rag) == ["fingerprint", "name", "number", "kind", "model", "counts", "cost", "without_groundedness"]
     assert (rag["name"], rag["number"], rag["cost"]) == ("rag", 1, 0.0036)
     assert (nli["counts"], nli["cost"]) == ({"ok": 20, "unparsable": 1, "refused": 1, "error": 1}, None)
     assert reported["flags"]["by_rule"]["low_groundedness"]["confirmed"] == 1
@@ -154,6 +154,20 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
 
     log.say_all(second, ids[20:], label=GOOD)
     assert not [words for words in agreement_words(measure(store)) if "different answers" in words]
+
+
+def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(40)
+    scored, rated = log.version("rag"), log.version("rating")
+    log.say_all(scored, ids[:33], groundedness=0.9, quality=3)
+    log.say_all(scored, ids[33:], quality=3)  # no passages: other scores only
+    log.say_all(rated, ids, quality=3)  # a judge of quality alone leaves nothing out
+    log.review_all(ids, label=GOOD, quality=3)
+    shown = measure(store)
+    assert {each.name: each.without_groundedness for each in shown.judge_versions} == {"rag": 7, "rating": 0}
+    words = "rag v1: 7 judged answers have no groundedness. The figures on labels and groundedness leave them out."
+    assert [line for line in left_out_lines(shown) if "no groundedness" in line] == [words]
 
 
 @on_sqlite

@@ -51,7 +51,7 @@ from judgeboard.store.runs import Selection, ask_mode, count_unasked
 from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_case import QueueCase
 

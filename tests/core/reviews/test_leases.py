@@ -17,7 +17,7 @@ from engines import on_sqlite
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
-from judgeboard.reviews.leases import is_leased, release, renew, skip, take_item
+from judgeboard.reviews.leases import is_leased, release, renew, skip, take_item, undo_skip
 from judgeboard.reviews.queue_decisions import NO_LEASE
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
@@ -97,6 +97,46 @@ def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_
     assert (progress.declined, progress.agreed, progress.conflict, progress.finished) == (1, 0, 0, 0)
     assert [item["state"] for item in case.items()] == ["agreed", "open"]
     assert [flag["state"] for flag in case.flags()] == ["open", "open"], "a declined flag has no decision"
+
+
+def test_an_undone_decline_leaves_the_item_as_before_for_its_reviewer_and_the_next(case) -> None:
+    case.flagged(0.1)
+    case.queue("two", needed=2)
+    leased = case.lease(case.mara, "two")
+    assert skip(case.store, leased.token, case.mara, reason="cannot be judged", now=case.now)
+    again = undo_skip(case.store, leased.item_id, case.mara, now=case.now)
+    assert (again.item_id, case.item_states()) == (leased.item_id, ["open"])
+    progress = case.progress("two")
+    assert (progress.declined, progress.leased, progress.agreed) == (0, 1, 0)
+    assert not any(person.skipped for person in progress.people)
+    case.say(again, case.mara, label="hallucinated")
+    assert case.item_states() == ["open"], "the second review is needed again"
+    case.review(case.jon, CONFIRM, "two", label="hallucinated")
+    assert case.item_states() == ["agreed"]
+
+
+def test_an_undone_decline_after_a_review_needs_the_second_review_again(case) -> None:
+    case.flagged(0.1)
+    case.queue("two", needed=2)
+    case.review(case.jon, CONFIRM, "two", label="hallucinated")
+    leased = case.lease(case.mara, "two")
+    assert skip(case.store, leased.token, case.mara, reason="cannot be judged", now=case.now)
+    assert [flag["state"] for flag in case.flags()] == ["confirmed"]
+    again = undo_skip(case.store, leased.item_id, case.mara, now=case.now)
+    assert [flag["state"] for flag in case.flags()] == ["open"]
+    assert release(case.store, again.token, case.mara, now=case.now)
+    assert case.lease(case.ada, "two").item_id == leased.item_id
+
+
+def test_an_undone_skip_is_nobodys_if_another_has_the_item_by_now(case) -> None:
+    case.flagged(0.1)
+    case.queue()
+    leased = case.lease(case.mara)
+    assert skip(case.store, leased.token, case.mara, reason="in French", now=case.now)
+    taken = case.lease(case.jon)
+    assert undo_skip(case.store, leased.item_id, case.mara, now=case.now) is None
+    assert release(case.store, taken.token, case.jon, now=case.now)
+    assert case.lease(case.mara).item_id == leased.item_id, "the skip does not count any more"
 
 
 def test_the_review_before_a_decline_counts_alone(case) -> None:

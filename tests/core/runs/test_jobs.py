@@ -126,7 +126,12 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, 
     judge = rag(endpoint, model="llama-of-our-own")
     judge_pending(sqlite_log, make_judge(**judge), limit=2)
     known = estimate_calls(sqlite_log, judge=judge)
-    assert (known.cost_micro, known.priced, known.tokens) == (None, False, 120)
+    assert (known.cost_micro, known.priced, known.tokens) == (0, True, 120), "the model runs on an own machine"
+    assert known.cost_words == "$ 0 (own endpoint)"
+    remote = estimate_calls(
+        sqlite_log, judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1")
+    )
+    assert (remote.cost_micro, remote.priced, remote.tokens) == (None, False, 120)
 
 
 def test_an_estimate_needs_no_key_but_a_model(sqlite_log: Store) -> None:

@@ -317,8 +317,9 @@ class Closed(LexicalJudge):
 def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 2)
     with RecordingEndpoint() as endpoint:
+        remote = rag(endpoint, base_url="https://models.example.org/v1", api_key="none")
         with pytest.raises(UnknownPrice, match="--prices"):
-            judge_pending(sqlite_store, rag(endpoint), max_cost=1)
+            judge_pending(sqlite_store, remote, max_cost=1)
         assert endpoint.requests == []
     closed = Closed()
     with pytest.raises(UnknownPrice):
@@ -327,8 +328,19 @@ def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
     assert runs(sqlite_store) == []
 
 
-def test_an_unknown_cost_is_unknown_and_never_0(sqlite_store: Store) -> None:
+def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_store: Store) -> None:
     store_answers(sqlite_store, 2)
+    good = verdict().body["choices"][0]["message"]["content"]
+    summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), max_cost=1)
+    assert (summary.ok, summary.cost_micro, summary.cost_words) == (2, 0, "$ 0 (own endpoint)")
+    assert {row["cost_micro"] for row in judgments(sqlite_store)} == {0}
+
+
+def test_an_unknown_cost_of_a_remote_endpoint_is_unknown_and_never_0(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_answers(sqlite_store, 2)
+    monkeypatch.setattr("judgeboard.llm.endpoint.is_own_host", lambda _host: False)
     summary, _ = judge(sqlite_store, always(verdict()))
     assert summary.cost_micro is None
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {None}

@@ -13,10 +13,12 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, rag, working
 from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs import rule_jobs, shared_job
-from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress
+from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress, set_judge, with_model
 from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import add_to_share, shared_counts
 from judgeboard.store.judging_rules import (
@@ -145,6 +147,74 @@ def test_a_paused_rule_judges_nothing_and_later_what_came_meanwhile(sqlite_log: 
     assert progress(sqlite_log).waiting == 0
     with pytest.raises(NotFound, match="no judging rule 'other'; known: live"):
         change_rule(sqlite_log, "other", RuleState.PAUSED, "Mara")
+
+
+def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again(
+    log: Store, endpoint: HeldEndpoint
+) -> None:
+    add(log, judge=rag(endpoint))
+    before = progress(log)
+    with working(log):
+        judged(log, ANSWERS)
+    new = [Response("log", name, "q", "Slate it is.", ("Granite.",)) for name in ("waits", "later")]
+    with log.writing() as connection:
+        store_responses(connection, new[:1])
+    set_judge(log, "live", judge=LEXICAL, actor="Ben")
+    line = progress(log)
+    assert (line.judge, line.waiting, line.calls_today) == ("lexical v1", 1, ANSWERS)
+    assert (line.name, line.by, line.at) == (before.name, before.by, before.at)
+    assert [each.title for each in line.earlier] == [before.judge]
+    with log.writing() as connection:
+        store_responses(connection, new[1:])
+    with working(log):
+        rows = judged(log, ANSWERS + 2)
+        until(lambda: progress(log).waiting == 0, "the last answer")
+    assert len(judgments(log)) == ANSWERS + 2, "the answers that were judged before keep their judgment, and no second"
+    assert {row["judge_version_id"] for row in rows[ANSWERS:]} == {rows[-1]["judge_version_id"]}
+    with log.reading() as connection:
+        [changed] = latest_events(connection, EventFilter(kind="set_rule_judge"), limit=5)
+    assert changed.actor == "Ben"
+    with pytest.raises(BadInput, match="already uses lexical v1"):
+        set_judge(log, "live", judge=LEXICAL, actor="Ben")
+
+
+def test_the_limits_of_a_day_count_all_judges_that_a_rule_had(log: Store, endpoint: HeldEndpoint) -> None:
+    add(log, judge=rag(endpoint), max_calls=7)
+    with working(log):
+        judged(log, 7)
+        until(lambda: progress(log).state == "budget used up", "the end of the budget")
+        set_judge(log, "live", judge=LEXICAL, actor="Ben")
+        until(lambda: progress(log).state == "budget used up", "the same budget")
+    assert (progress(log).calls_words, progress(log).waiting, len(judgments(log))) == ("7 of 7", ANSWERS - 7, 7)
+
+
+def test_a_running_rule_goes_on_with_another_model(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(2)
+    add(sqlite_log, judge=rag(endpoint), concurrency=2)
+    with working(sqlite_log):
+        until(lambda: len(endpoint.server.requests) >= 4, "two calls in flight")
+        set_judge(sqlite_log, "live", judge=with_model(rag(endpoint), "another-model"), actor="Ben")
+        endpoint.release()
+        judged(sqlite_log, ANSWERS)
+        until(lambda: progress(sqlite_log).waiting == 0, "the last answer")
+    assert set(endpoint.asked.values()) == {1}, "also the calls in flight are made once"
+    assert len({row["judge_version_id"] for row in judgments(sqlite_log)}) == 2
+    assert progress(sqlite_log).judge != progress(sqlite_log).earlier[0].title
+
+
+def test_the_judge_of_a_rule_with_a_cost_limit_needs_a_price(sqlite_log: Store, endpoint: HeldEndpoint) -> None:
+    add(sqlite_log, judge=rag(endpoint), max_cost=1.0)
+    remote = rag(endpoint) | {"base_url": "https://judge.example/v1"}
+    with pytest.raises(UnknownPrice):
+        set_judge(sqlite_log, "live", judge=with_model(remote, "no-price"), actor="Ben")
+    assert not progress(sqlite_log).earlier
+
+
+def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_before() -> None:
+    at_openai = {"kind": "rag", "model": "gpt-4o-mini", "provider": "openai", "base_url": OPENAI.base_url}
+    assert with_model(at_openai, "claude-sonnet-4-5") == {"kind": "rag", "model": "claude-sonnet-4-5"}
+    own = at_openai | {"base_url": "http://gpu:8000/v1"}
+    assert with_model(own, "qwen3") == own | {"model": "qwen3"}
 
 
 def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
@@ -338,8 +408,7 @@ def test_a_rule_that_cannot_work_is_refused(sqlite_log: Store, options: dict[str
     add(sqlite_log, "taken")
     with pytest.raises(BadInput, match=error):
         add(sqlite_log, **{"name": "live"} | options)
+    remote = {"kind": "rag", "model": "no-such-model", "base_url": "https://models.example.org/v1"}
     with pytest.raises(UnknownPrice):
-        add(
-            sqlite_log, judge={"kind": "rag", "model": "no-such-model", "base_url": "http://localhost:1/v1"}, max_cost=1
-        )
+        add(sqlite_log, judge=remote, max_cost=1)
     assert len(rule_progress(sqlite_log)) == 1

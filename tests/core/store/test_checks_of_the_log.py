@@ -16,7 +16,7 @@ from judgeboard.flags.rules import why
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import reapply_flags
 from judgeboard.store.tables import FLAG
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from stored_rows import rows_of
 
 CHECKS = """\
@@ -121,8 +121,8 @@ def test_the_command_defines_and_counts_and_the_trend_shows_the_share(
     sqlite_log: GradedLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = ["--db", str(sqlite_log.store.engine.url.database)]
-    sqlite_log.answers(3, answer="Warm.", day=4, query_type="Summary")
-    sqlite_log.answers(1, answer="145 °C", day=4, query_type="Summary")
+    sqlite_log.answers(3, answer="Warm.", day=20_003, query_type="Summary")
+    sqlite_log.answers(1, answer="145 °C", day=20_003, query_type="Summary")
     file = tmp_path / "checks.yaml"
     file.write_text(CHECKS, encoding="utf-8")
     assert run(["checks", "set", str(file), *database]) == 0

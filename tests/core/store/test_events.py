@@ -28,7 +28,7 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.runs.jobs import cancel_job, request_rejudge
-from judgeboard.runs.judging_rules import add_rule, change_rule
+from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.events import EventFilter, event_page, event_values, latest_events, record_event
@@ -253,6 +253,10 @@ CHANGES: dict[str, Callable[[Case], object]] = {
         change_target(case.store, "mlflow", RuleState.PAUSED, case.lead),
     ),
     "set_rule_state": lambda case: (rule(case), change_rule(case.store, "live", RuleState.PAUSED, case.lead)),
+    "set_rule_judge": lambda case: (
+        rule(case),
+        set_judge(case.store, "live", judge={"kind": "lexical", "name": "second"}, actor=case.lead),
+    ),
     "add_alert_rule": alert_rule,
     "set_alert_rule_state": lambda case: (
         alert_rule(case),

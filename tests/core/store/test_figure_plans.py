@@ -32,7 +32,8 @@ from judgeboard.store.tables import (
     REVIEWER,
 )
 from judgeboard.store.verdicts import load_graded
-from judgeboard.trends import MEASURES, trend
+from judgeboard.trends.measures import MEASURES
+from judgeboard.trends.trend import trend
 from query_plans import QUERIES, each_statement, statements_of, steps_of
 
 ROWS = 20_000

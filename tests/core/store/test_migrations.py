@@ -11,6 +11,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,12 @@ from sqlalchemy import Connection, insert, make_url, or_, select, text, update
 
 from job_steps import ended, working
 from judgeboard.cli.app import run as run_command
-from judgeboard.domain import RunState
+from judgeboard.domain import AlertCondition, RunState
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine
+from judgeboard.store.alerts import Level, NewAlertRule, alert_rule_named, insert_alert_rule, unclosed_events
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.leases import lease_taken_at
 from judgeboard.store.migrations import HEAD, OLDEST, run
@@ -182,6 +184,31 @@ def test_an_upgrade_keeps_who_has_which_lease(empty: Store, tmp_path: Path) -> N
     with empty.reading() as connection:
         assert lease_taken_at(connection, item_id, 1, "secret") == NOW
         assert lease_taken_at(connection, item_id, 1, "another") is None
+
+
+def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: Path) -> None:
+    load(empty, "0007", tmp_path)
+    rule = {"name": "late", "by": "Lea", "condition": "old_flags", "subjects": "[]", "destinations": "[]"}
+    event = {"id": 70, "alert_rule_id": 70, "subject": "", "sentence": "Late.", "messages": 0, "closed": False}
+    with empty.writing() as connection:
+        insert_row(connection, "alert_rule", rule | {"id": 70, "state": "active", "at": NOW})
+        insert_row(connection, "alert_event", event | {"opened_at": NOW, "seen_at": NOW})
+    assert upgrade(empty) == "0007"
+    level = Level(measure="quality", criterion=None, judge=None, direction="below", answers=100, days=None)
+    with empty.writing() as connection:
+        kept = alert_rule_named(connection, "late")
+        assert (kept.id, kept.condition, kept.level) == (70, AlertCondition.OLD_FLAGS, None)
+        assert [each.sentence for each in unclosed_events(connection, 70)] == ["Late."]
+        new = replace(kept, name="low", condition=AlertCondition.LEVEL, level=level)
+        asked = {column.name: getattr(new, column.name) for column in fields(NewAlertRule)}
+        insert_alert_rule(connection, NewAlertRule(**asked), "Lea", NOW)
+        assert alert_rule_named(connection, "low").level == level
+
+
+def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:
+    """Insert a row of an earlier schema."""
+    names = ", ".join(f'"{name}"' for name in row)
+    connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in row)})"), row)
 
 
 def catalogue(store: Store) -> dict[tuple[str, str], Any]:

@@ -1,10 +1,11 @@
 """On 20,000 answers every page reads the index it is meant to read, and sorts nothing that an index holds in order."""
 
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 from million_data import make
+from sqlalchemy import insert
 
 from judgeboard.domain import Preference, QueueOrder, Shown
 from judgeboard.methods.pair_screen import pair_screen
@@ -23,7 +24,8 @@ from judgeboard.store.overview import overview
 from judgeboard.store.pairs import last_rows
 from judgeboard.store.queue_items import item_by_id, leased_where_visible
 from judgeboard.store.response_pages import response_facets, response_page
-from judgeboard.store.traces import latest_traces, list_sources
+from judgeboard.store.tables import TRACE
+from judgeboard.store.traces import latest_traces, list_sources, unused_traces
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
@@ -204,6 +206,13 @@ def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqli
         with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
             latest_traces(connection, "shop", unused=unused)
         assert set(plans) == {"SEARCH trace USING INDEX ix_trace_source (source=? AND state=?)"}
+    monday = datetime(2026, 11, 2, tzinfo=UTC)
+    trace = {"external_id": "t", "owner": "", "source": "shop", "state": "none", "first_at": monday, "last_at": monday}
+    with sqlite_store.writing() as connection:
+        connection.execute(insert(TRACE), trace)
+    with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
+        assert unused_traces(connection, monday) is not None
+    assert [plan for plan in plans if "ix_trace_source" not in plan or "SCAN" in plan] == []
     with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
         list_sources(connection)
     assert plans == ["SCAN trace USING COVERING INDEX ix_trace_source"]

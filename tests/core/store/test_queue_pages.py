@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -42,11 +43,11 @@ def page(case: ReviewedLog, *args: Any, **options: Any) -> LinePage[QueueLine]:
         return queue_page(connection, *args, **options)
 
 
-def sort_key(order: str, flag: dict[str, Any]) -> tuple[float, int]:
+def sort_key(order: str, flag: dict[str, Any]) -> tuple[float, ...]:
     score = 2 if flag["groundedness"] is None else flag["groundedness"]
     day = 9_999_999 if flag["asked_day"] is None else flag["asked_day"]
     return {
-        "worst": (-flag["severity"], flag["id"]),
+        "worst": (-flag["severity"], day, flag["id"]),
         "lowest": (score, flag["id"]),
         "oldest": (day, flag["id"]),
         "newest": (-flag["id"], 0),
@@ -107,6 +108,30 @@ def test_a_line_says_why_and_what_everybody_said(filled: ReviewedLog) -> None:
         assert all(why.endswith(".") for why in line.why)
 
 
+def test_worst_first_lists_flags_of_the_same_severity_from_the_oldest_question(case) -> None:
+    version = case.version()
+    for name, score, day in (
+        ("third", 0.2, 3),
+        ("first", 0.2, 1),
+        ("undated", 0.2, 0),
+        ("second", 0.2, 2),
+        ("worst", 0.1, 9),
+    ):
+        asked_at = datetime(2026, 2, day, tzinfo=UTC) if day else None
+        case.say(version, case.answer(name, asked_at=asked_at), groundedness=score)
+    in_order = ["worst", "first", "second", "third", "undated"]
+    with case.store.reading() as connection:
+        pages = [queue_page(connection, RowFilter(), "worst", limit=2)]
+        while pages[-1].next_key is not None:
+            pages.append(queue_page(connection, RowFilter(), "worst", after=pages[-1].next_key, limit=2))
+        lines = [line for page in pages for line in page.lines]
+        assert [line.external_id for line in lines] == in_order
+        for line, following in itertools.pairwise(lines):
+            assert flag_after(connection, RowFilter(), "worst", line.flag_id) == following.flag_id
+        earlier_key = f"worst:{lines[1].severity!r}:{lines[1].flag_id}"  # in URLs from earlier versions
+        assert queue_page(connection, RowFilter(), "worst", after=earlier_key, limit=2) == pages[0]
+
+
 def test_a_drawn_answer_shows_the_scores_that_came_after_it(case) -> None:
     case.set("random_share", 1)
     response_id = case.answer("drawn")
@@ -133,7 +158,7 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
     first = page(filled, RowFilter(), limit=LIMIT)
     second = page(filled, RowFilter(), after=first.next_key, limit=LIMIT)
     last_key = page(filled, RowFilter(), limit=1000).lines[-1]
-    behind = f"worst:{last_key.severity!r}:{last_key.flag_id}"
+    behind = f"worst:[{last_key.severity!r}, {9_999_999}]:{last_key.flag_id}"
     assert page(filled, RowFilter(), after=behind, limit=LIMIT).next_key is None
     assert len(page(filled, RowFilter(), after=behind, limit=LIMIT).lines) == LIMIT
     for line in first.lines[:3]:
@@ -157,6 +182,8 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
         "worst:x:1",
         "worst:nan:1",
         "worst:0.5:-1",
+        "worst:[0.5]:1",
+        'worst:[0.5, "x"]:1',
         "worst:inf:3",
         "1:2:3:4",
         "oldest:99999999999999999999:1",

@@ -107,7 +107,7 @@ def test_what_decided_flags_are_worth(open_page: OpenPage, figures: FiguresLog) 
     app = open_page("agreement")
     worth = next(table.value for table in app.dataframe if "Confirmed" in table.value)
     (low,) = (row for _, row in worth.iterrows() if row["Rule"] == "Low groundedness")
-    assert low[["Decided flags", "Confirmed"]].tolist() == [12, 11]
+    assert low[["Decided", "Confirmed"]].tolist() == [12, 11]
     assert low["Minutes"] == pytest.approx(0.5)
 
 

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from app_pages import OpenPage, charts, labels, texts
+from app_pages import OpenPage, charts, labels, shown, table_rows, texts
 from figures_log import HOSTILE, FiguresLog
 from graded_log import GradedLog
 from judgeboard.domain import Estimate
@@ -28,6 +28,7 @@ from judgeboard_dashboard.views.overview import (
 )
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import day
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 from stored_rows import rows_of as stored_rows
 
 DAY = date(2026, 3, 9)  # a Monday
@@ -46,6 +47,28 @@ def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
 def test_a_log_that_nobody_judged_says_what_to_do(open_page: OpenPage, sqlite_store: Store) -> None:
     GradedLog(sqlite_store).answers(3)
     assert "Judge answers" in labels(open_page("overview"))
+
+
+def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_them(
+    open_page: OpenPage, page_store: Store
+) -> None:
+    assert "no answer" not in shown(open_page("overview"))
+    with receiving(page_store) as http:
+        unanswered = [Sent(2, 1), Sent(3, 1), Sent(4, 1, service="chat & co")]
+        http.post("/v1/traces", content=request([*trace(1), *unanswered]), headers=PROTOBUF)
+    gathered(page_store, after=100)
+    app = open_page("overview")
+    [said] = texts(app, "jb-note")
+    assert said == (
+        "3 traces have no answer. Received in the last 7 days, 2 of them from shop. "
+        "Reason: The trace has no answer, only spans of these kinds: retrieval."
+    )
+    app = app.button(key="unused_open").click().run()
+    assert app.toggle(key="unused").value
+    assert {row[1] for row in table_rows(app, "Result")} == {"no answer"}
+    assert {row[-1] for row in table_rows(app, "Result")} == {Sent(2).trace_id, Sent(3).trace_id}
+    assert "judgeboard sources map shop question=PATH" in shown(app)
+    assert "judgeboard forget --unused --source shop" in shown(app)
 
 
 def test_what_waits_adds_up(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:

@@ -10,7 +10,7 @@ from judgeboard.agreement.cells import Cell, answers_in
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.navigation import cell_rows
 

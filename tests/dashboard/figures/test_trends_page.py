@@ -7,8 +7,9 @@ from app_pages import OpenPage, charts, labels, texts
 from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import acknowledge, watch
+from judgeboard.domain import DimensionScore
 from judgeboard.store.engine import Store
-from judgeboard.trends import trend
+from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import query_of
 
 
@@ -201,3 +202,21 @@ def test_all_answers_come_first_in_the_sentence_and_would_have_been_found_is_exp
     app = open_page("trends", table=table)
     assert texts(app, "jb-say")[0].startswith("All answers: too few answers to tell whether groundedness changed")
     assert any('"Would have been found": a change of this size' in each for each in texts(app, "jb-cap"))
+
+
+def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(12, day=20_000)
+    log.say_all(log.version(), ids, groundedness=0.5)
+    assert "Criterion" not in open_page("trends").segmented_control(key="show").options
+    scores = {each: {"scores": (DimensionScore("tone", 1 + place % 5, "1-5"),)} for place, each in enumerate(ids[:10])}
+    log.say(log.version("rubric"), scores | {ids[10]: {"scores": (DimensionScore("tone", None, "1-5"),)}})
+    app = open_page("trends", show="Criterion")
+    assert app.selectbox(key="criterion").options == ["tone (rubric)"]
+    assert "10 answers judged, 10 per week." in texts(app, "jb-cap")
+    assert [each for each in texts(app, "jb-cap") if "without" in each] == ["1 without a score of tone"]
+    with sqlite_store.reading() as connection:
+        drawn = trend(connection, criterion="tone")
+    (point,) = drawn.panels[0].points
+    assert (drawn.judge, point.estimate.value, point.estimate.n) == ("rubric", 3.0, 10)
+    assert [(each.reason, each.n) for each in drawn.left_out] == [("no_score", 1), ("no_verdict", 1)]

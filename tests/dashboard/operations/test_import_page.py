@@ -17,8 +17,9 @@ from judgeboard.store.label_schemas import ensure_schema, list_label_sets
 from judgeboard.store.overview import count_responses
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import EVENT, REVIEW, REVIEWER
+from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER
 from judgeboard_dashboard import session
+from stored_rows import rows_of
 
 VIEW = Path(session.__file__).with_name("views") / "imports.py"
 LOG = [
@@ -152,6 +153,29 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqli
     assert responses(sqlite_store) == 0
     box(page, "Answer is in").set_value(None).run()
     assert "No column was recognised as answer." in markup(page)
+
+
+def test_keys_of_the_messages_of_a_conversation_are_mapped_in_a_form(upload, sqlite_store: Store) -> None:
+    messages = [
+        {"role": "user", "content": "How hot does it get?"},
+        {"role": "assistant", "content": "45 degrees.", "meta": {"docs": ["Up to 45 degrees here."], "lang": "de"}},
+    ] * 2
+    page = upload([{"conversation_id": "c1", "channel": "web", "messages": messages}])
+    assert "Not read: messages[].meta.docs (2 times), messages[].meta.lang (2 times)" in markup(page)
+    boxes = {box.label: box for box in page.selectbox}
+    assert boxes["Passages is in"].value == "messages[].meta.docs", "the likely key is chosen"
+    assert boxes["Query type is in"].value is None
+    boxes["Query type is in"].set_value("messages[].meta.docs")
+    [use] = [button for button in page.button if button.label == "Use these keys"]
+    assert "messages[].meta.docs is chosen for two fields. Keep one." in markup(use.click().run())
+    page.selectbox(key=boxes["Query type is in"].key).set_value("channel")
+    [use] = [button for button in page.button if button.label == "Use these keys"]
+    page = use.click().run()
+    assert "Not read: messages[].meta.lang (2 times)" in markup(page)
+    assert {box.label: box.value for box in page.selectbox}["Passages is in"] == "messages[].meta.docs"
+    page.button(key="import_start").click().run()
+    rows = rows_of(sqlite_store, RESPONSE)
+    assert [(row["passages"], row["query_type"]) for row in rows] == [(("Up to 45 degrees here.",), "web")] * 2
 
 
 def test_a_form_without_a_required_column_says_which_one(upload) -> None:

@@ -6,7 +6,7 @@ from app_pages import markup, shown
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
-from judgeboard.llm.recording_endpoint import failure, verdict
+from judgeboard.llm.recording_endpoint import completion, failure, verdict
 from judgeboard.runs.jobs import cancel_job, job_progress, recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
@@ -171,6 +171,37 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_before_the_start(
     assert "gpt-4o-mini (OpenAI) judges its own family: 100 % of 2 answers." in markup(page)
     page = page.text_input(key="ask_model").set_value("qwen3").run()
     assert "judges its own family" not in markup(page)
+
+
+def test_the_warning_of_one_family_counts_the_answers_that_are_judged(
+    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
+) -> None:
+    store_answers(sqlite_store, 3, generator_model="gpt-4o")
+    judge_pending(sqlite_store, make_judge(**rag(endpoint)), where=RowFilter(text="number-"), limit=2)
+    page = open_page("rejudge", text="number-", rows="match")
+    assert "judges its own family: 100 % of 3 answers." in markup(page)
+    page = open_page("rejudge", text="number-", rows="plain")
+    assert "judges its own family: 100 % of 1 answer." in markup(page)
+
+
+def test_a_rating_judge_is_asked_for_free_text_with_its_rating_word(
+    page_rows, open_page, sqlite_store: Store, endpoint
+) -> None:
+    page = open_page("rejudge", text="plain-0")
+    assert not [field for field in page.text_input if field.label == "Rating word"], "it applies to ratings only"
+    page = next(one for one in page.get("button_group") if one.label == "Kind").set_value("rating").run()
+    page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
+    page.text_input(key="ask_base_url").set_value(endpoint.url).run()
+    page = page.text_input(key="ask_rating_word").set_value("Gesamtnote").run()
+    endpoint.reply = completion("Kurz und richtig.\nGesamtnote: 3")
+    page.button(key="rejudge_start").click().run()
+    with working(sqlite_store):
+        job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
+    assert (job.judge["kind"], job.judge["rating_word"], job.ok) == ("rating", "Gesamtnote", 9)
+    page = open_page("rejudge", text="plain-0")  # the stored version prefills the fields
+    version = next(each for each in page.selectbox if each.label == "Judge version")
+    page = version.set_value(job.version_id).run()
+    assert page.text_input(key="ask_rating_word").value == "Gesamtnote"
 
 
 def test_a_version_keeps_its_address_and_another_host_is_confirmed(

@@ -76,6 +76,12 @@ def test_one_provider_and_several_by_name_are_asked() -> None:
     assert (several.providers, several.fault) == (("google", "okta"), None)
 
 
+@pytest.mark.parametrize("path", ["", "/judgeboard", "/tools/judge-1"])
+def test_the_path_of_the_redirect_address_is_that_of_the_pages(path: str) -> None:
+    auth = checked_auth(SHARED | PROVIDER | {"redirect_uri": f"https://case.example.org{path}/oauth2callback"})
+    assert (auth.prefix, auth.host, auth.fault) == (path, "case.example.org", None)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -84,6 +90,8 @@ def test_one_provider_and_several_by_name_are_asked() -> None:
         ({"my_okta": PROVIDER}, "not contain an underscore"),
         ({"redirect_uri": "https://case.example.org/"}, "/oauth2callback"),
         ({"redirect_uri": "case.example.org/oauth2callback"}, "the address of this server"),
+        ({"redirect_uri": "https://case.example.org//oauth2callback"}, "the address of this server"),
+        ({"redirect_uri": "https://case.example.org/?to=/oauth2callback"}, "the address of this server"),
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
 )
@@ -172,7 +180,6 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seam, "_ended", EndedSignIns())
-    monkeypatch.setattr(st, "logout", lambda: None)
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True, exp=time.time() + 3600, nonce="first")
     tab, other_tab = open_signed_in("queue"), open_signed_in("item")

@@ -67,6 +67,8 @@ def test_an_estimate_says_what_is_known_and_no_more() -> None:
     assert lead(unpriced) == "61 calls, about 40 s, cost unknown: there is no price for llama."
     assert "There is no price for llama" in str(cost_limit_why(unpriced))
     assert cost_limit_why(known) is None
+    own = CallEstimate(61, 0, 40, None, "llama", priced=True)
+    assert lead(own) == "61 calls, $ 0 (own endpoint), about 40 s."
     first = CallEstimate(1, None, None, None, "gpt-4o-mini", priced=True)
     assert lead(first) == "1 call; the cost is known after the first call."
     assert "Other verdicts and their figures do not change" in details(first)

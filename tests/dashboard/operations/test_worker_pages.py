@@ -5,15 +5,19 @@ from datetime import UTC, datetime
 import pytest
 
 from app_pages import OpenPage, labels, press, shown, table_rows
+from graded_log import GradedLog
 from judgeboard.alerts.events import check
-from judgeboard.domain import MessageKind, RuleState
+from judgeboard.domain import DimensionScore, MessageKind, RuleState
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
 from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
+from judgeboard.store.judge_versions import get_version
 from judgeboard.targets import push
 from judgeboard.targets.push import PushJobs, add_target, target_progress
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
+
+CHAT = {"kind": "rag", "name": "chat", "model": "qwen3-4b", "provider": "openai", "base_url": "http://gpu:8000/v1"}
 
 
 def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: OpenPage) -> None:
@@ -29,7 +33,7 @@ def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: O
     assert f"answer from span {Sent(1).span_id}" in rows[Sent(1).trace_id][3]
     assert rows[Sent(2).trace_id][1] == "no answer"
     assert rows[Sent(2).trace_id][3]
-    page.toggle(key="sources_unused").set_value(True).run()
+    page.toggle(key="unused").set_value(True).run()
     assert [row[-1] for row in table_rows(page, "Result")] == [Sent(2).trace_id]
 
 
@@ -85,6 +89,33 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     assert rule_progress(page_store) == []
 
 
+def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    add_rule(page_store, "live", judge=CHAT, existing=True, max_calls=9, actor="Mara")
+    [before] = rule_progress(page_store)
+    app = open_page("judging")
+    assert f"The new judge judges the {before.waiting} waiting answers and all later answers." in shown(app)
+    assert "Answers that chat v1 judged keep their judgments." in shown(app)
+    assert "Sends answers to gpu:8000" in shown(app)
+    app = app.text_input(key="judging_of_live_chat v1_model").set_value("qwen3-8b").run()
+    app = press(app, "judging_set_live")
+    [rule] = rule_progress(page_store)
+    assert (rule.name, rule.judge, rule.max_calls, rule.at) == ("live", "chat v2", 9, before.at)
+    with page_store.reading() as connection:
+        assert get_version(connection, "chat v2").model == "qwen3-8b"
+    assert "Judges of this rule before chat v2: chat v1 until " in shown(app)
+    assert list(app.dataframe[0].value["Judge"]) == ["chat v2"]
+    app = press(app, "judging_set_live")
+    assert "already uses chat v2" in shown(app)
+    app.text_input(key="judging_name").set_value("second")
+    app = app.selectbox(key="judging_judge").set_value("rag (chat model)").run()
+    assert app.button(key="judging_add").disabled, "no model is named"
+    app.text_input(key="judging_model").set_value("another-model").run()
+    press(app, "judging_add")
+    assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "rag v2"]
+
+
 def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     open_page: OpenPage, page_rows, page_store: Store
 ) -> None:
@@ -136,3 +167,35 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     press(open_page("alerts"), "alert_active")
     press(open_page("alerts"), "alert_removed")
     assert "There is no alert rule yet." in shown(open_page("alerts"))
+
+
+def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: OpenPage, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    ids = log.answers(12, day=20_000)
+    log.say_all(log.version(), ids, groundedness=1.0)
+    log.say_all(log.version("rubric"), ids[:9], scores=(DimensionScore("completeness", 2, "1-5"),))
+    app = open_page("alerts")
+    app.text_input(key="alert_name").set_value("complete")
+    app.text_area(key="alert_to").set_value("command")
+    app = app.selectbox(key="alert_when").set_value("level").run()
+    assert "The mean of a score, or the share of low groundedness, of the newest answers is" in shown(app)
+    assert app.selectbox(key="alert_measure").options == [
+        "Mean groundedness",
+        "Mean quality",
+        "Share of low groundedness",
+        "completeness (rubric)",
+    ]
+    app.selectbox(key="alert_measure").set_value("completeness (rubric)")
+    app.number_input(key="alert_level").set_value(3.5)
+    press(app.run(), "alert_add")
+    app = open_page("alerts")
+    [[_, _, condition, *_]] = table_rows(app, "Condition")
+    assert condition == "mean score for completeness < 3.5, last 200 answers, judge rubric"
+    assert "Now: Mean score for completeness of rubric: too few answers (n = 9, at least 10 needed)." in shown(app)
+    check(page_store)
+    assert "Open events" not in shown(open_page("alerts"))
+    log.say_all(log.version("rubric"), ids[9:], scores=(DimensionScore("completeness", 2, "1-5"),))
+    check(page_store)
+    [[_, name, sentence, _]] = table_rows(open_page("alerts"), "Since")
+    words = "Mean score for completeness of rubric in the last 12 answers: 2.00 (threshold: below 3.5)."
+    assert (name, sentence) == ("complete", words)

@@ -83,7 +83,7 @@ EXPORTS = (
     Export("a Label Studio export", "label-studio", label_studio.matches, label_studio.read),
     Export("a Label Studio export", "label-studio", label_studio.is_flat, label_studio.read_flat),
     Export("Argilla records", "argilla", argilla.matches, argilla.read),
-    Export("teacher and reviewer records", DEFAULT_SOURCE, teacher_records.matches, teacher_records.read),
+    Export(teacher_records.TITLE, DEFAULT_SOURCE, teacher_records.matches, teacher_records.read),
     Export("a ragas dataset", "ragas", ragas.matches, ragas.read),
     Export("OpenAI chat logs", "openai", openai_chats.matches, openai_chats.read, read_mapped=openai_chats.read),
 )

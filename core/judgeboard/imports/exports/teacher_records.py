@@ -3,7 +3,7 @@
 Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), which calls the models student, teacher and reviewer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from judgeboard.domain import Label
@@ -12,6 +12,8 @@ from judgeboard.imports.fields import json_text
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.asking import UnusableReply
 
+TITLE = "teacher and reviewer records"
+TEACHER, REVIEWER = "teacher", "reviewer"  # the names of the judge and of the supreme judge
 ANSWER, GRADE, MARK, PERSON = "student_answer", "teacher_grading", "reviewer_feedback", "human_grading"
 _VALUES = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 
@@ -34,7 +36,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     implied = None if None in (grade, mark) else grade is mark
     verdicts = [
         _verdict(judge, known[column], right)
-        for judge, column, right in (("teacher", GRADE, grade), ("reviewer", MARK, implied))
+        for judge, column, right in ((TEACHER, GRADE, grade), (REVIEWER, MARK, implied))
         if column in known
     ]
     person = _mark(known.get(PERSON), "Grade")
@@ -42,6 +44,16 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     if PERSON in known and person is None:
         others[PERSON] = row[PERSON]
     yield Entry(answer_row(others, answer=row[ANSWER]), verdicts, grades)
+
+
+def audit_command(judges: Collection[str]) -> tuple[str, ...]:
+    """Return the command that audits the teacher's grades; ``judges`` are the names of the stored judges.
+
+    Without marks of the reviewer, it asks a supreme judge.
+    """
+    if REVIEWER in judges:
+        return ("audit", "--recorded", "--supreme-version", REVIEWER, "--judge-version", TEACHER)
+    return ("audit", "--supreme-model", "gpt-4o", "--judge-version", TEACHER)
 
 
 def _mark(value: Any, word: str) -> bool | None:

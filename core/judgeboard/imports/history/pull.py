@@ -6,8 +6,9 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from judgeboard.clock import utc_now
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.imports.exports import EXPORTS, KINDS_OF_EXPORTS
@@ -104,7 +105,7 @@ def pull(
         BadInput: A key is missing, or the tool does not know the project.
     """
     check_allowed(store, actor, Action.IMPORT)
-    now = now or datetime.now(UTC)
+    now = now or utc_now()
     target = TOOLS[tool].target
     access = target.access(target.find_address(address, environment), environment)
     name = f"{tool} {access.address}"
@@ -211,6 +212,6 @@ def _pull_window(history: History, state: PullState, pages: _PageImport, progres
         else:
             state = replace(state, position=page.next)
         with pages.store.writing() as connection:
-            save_pull(connection, state, datetime.now(UTC))
+            save_pull(connection, state, utc_now())
         if page.next is None:
             return

@@ -236,7 +236,7 @@ FLAG = table(
     *(
         covering_index(f"ix_flag_open_{name}", order, _OF_OPEN_FLAG, **partial("state = 'open'"))
         for name, order in (
-            ("severity", (text("severity DESC"), "id")),
+            ("severity", (text("severity DESC"), text("coalesce(asked_day, 9999999)"), "id")),
             ("groundedness", (text("coalesce(groundedness, 2)"), "id", "severity")),
             ("asked", (text("coalesce(asked_day, 9999999)"), "id", "severity")),
             ("newest", (text("id DESC"), "severity")),

@@ -155,6 +155,7 @@ ALERT_RULE = table(
     Column("threshold", Float, comment="In the unit of the condition."),
     Column("period_s", Float, comment="Seconds."),
     Column("subjects", JsonTuple, nullable=False, default=list, comment="Only these sources, judges or rules."),
+    Column("level", JsonValue, comment="What a level rule compares with its threshold."),
     Column("destinations", JsonTuple, nullable=False, comment="Name environment variables, never contain secrets."),
     Column("remind_s", Float, comment="Seconds between reminders; NULL: none."),
     Column("quiet", String, comment="Daily hours without messages, with their time zone."),

@@ -137,6 +137,7 @@ SKIP = table(
     *references("queue_item_id", "reviewer_id"),
     Column("reason", String),
     Column("at", Utc, nullable=False),
+    Column("undone_at", Utc, comment="Set when its person undid the skip, which then counts nowhere."),
     Index("ix_skip_item", "queue_item_id", "reviewer_id"),
     comment="An item that somebody skipped, and why; it is leased to them again only if they ask for it.",
 )

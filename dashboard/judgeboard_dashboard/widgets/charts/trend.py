@@ -17,7 +17,9 @@ from judgeboard.reports.output import Table
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
-from judgeboard.trends import ALL_ANSWERS, MEASURES, PERIOD_DAYS, Panel, Point, Trend
+from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.periods import PERIOD_DAYS
+from judgeboard.trends.trend import Panel, Point, Trend
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, pick
 from judgeboard_dashboard.widgets.filters import as_date
@@ -219,7 +221,7 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel])
             trend_chart(panel.points, marks, axis),
             HEIGHT,
             [responses(point.where) for point in panel.points],
-            key=f"trend_{figures.measure}_{figures.period}_{figures.by}_{panel.group}",
+            key=f"trend_{figures.name}_{figures.period}_{figures.by}_{panel.group}",
             says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
         )
         caption(panel_caption(panel, figures))
@@ -298,7 +300,7 @@ def segments(periods: Sequence[tuple[int, int]]) -> Iterator[int]:
 
 def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
-    measure = MEASURES[figures.measure]
+    measure = figures.of_measure
     points = [point for panel in drawn for point in panel.points]
     low, high = measure.bounds or (0.0, end_of_shares(points))
     return TrendAxis.over(

@@ -1,0 +1,175 @@
+"""The routes as data, and their description: OpenAPI for programs, a page for people."""
+
+import html
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response as Reply
+
+from judgeboard.receiving.bodies import RequestBody
+from judgeboard.receiving.keys import INGEST, Sender
+from judgeboard.receiving.limits import Body, Refused
+from judgeboard.traces import otlp
+
+IN_PATH = re.compile(r"\{(\w+)\}")
+MULTIPART = "multipart/form-data"
+
+STATUSES = {
+    200: "Stored, or the content.",
+    207: "Some events of a batch are stored; the reply says which.",
+    400: "The body or a parameter cannot be used.",
+    401: "No key, or a wrong, expired or revoked key.",
+    403: "The key is for another source or lacks the scope, or the reviewer lacks the permission.",
+    404: "There is no such answer or flag.",
+    409: "The review is refused: the flag is decided, the lease ended, or the answer must be reviewed blind.",
+    408: "The body stopped in the middle: send it again.",
+    413: "The body is too large, also after decompression.",
+    415: "The body is compressed in a way that is not known, or is not JSON where only JSON is taken.",
+    429: "Too many requests: try again after the time in Retry-After.",
+    503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
+}
+
+_OTHER_TYPES: Mapping[str, Mapping[str, Any]] = {
+    otlp.PROTOBUF: {"type": "string", "format": "binary"},
+    MULTIPART: {"type": "object", "additionalProperties": {"type": "string"}},
+}
+"""The schemas of bodies that are not JSON."""
+
+Handle = Callable[[Sender, Request, Body], Awaitable[Reply]]
+
+
+class Endpoint(NamedTuple):
+    """A path with its method's summary, for the documentation; a key needs the ``scope``.
+
+    ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``other_type`` is another content type of
+    the body. ``parameters`` are those of the query, with their descriptions.
+    """
+
+    path: str
+    summary: str
+    request: str
+    handle: Handle
+    method: str = "POST"
+    scope: str = INGEST
+    parameters: Mapping[str, str] = MappingProxyType({})
+    body: type[RequestBody] | None = None
+    listed: bool = False
+    other_type: str | None = None
+    only_json: bool = False
+
+    def check_type(self, content_type: str) -> None:
+        """Raise Refused or BadInput for a body of another type."""
+        if self.only_json and (media_type := otlp.bare_type(content_type)) not in {otlp.JSON, ""}:
+            raise Refused(415, f"the content type is {media_type}: send {otlp.JSON}")
+        reply_type(content_type)
+
+    def described(self) -> dict[str, Any]:
+        """Return the operation in the format of OpenAPI."""
+        parameters = [(name, "path", "Its own id, or the id of its trace.") for name in IN_PATH.findall(self.path)]
+        parameters += [(name, "query", words) for name, words in self.parameters.items()]
+        operation: dict[str, Any] = {
+            "summary": self.summary,
+            "description": f"{self.request}. A key needs the scope {self.scope}.",
+            "parameters": [
+                {"name": name, "in": place, "description": words, "required": place == "path"}
+                | {"schema": {"type": "string"}}
+                for name, place, words in parameters
+            ],
+            "responses": {str(status): {"description": words} for status, words in STATUSES.items()},
+        }
+        if self.body is not None:
+            schema = self.body.model_json_schema()
+            if self.listed:
+                schema = {"oneOf": [schema, {"type": "array", "items": schema}]}
+            content: dict[str, Any] = {otlp.JSON: {"schema": schema, "example": self.body.example}}
+            if self.other_type is not None:
+                content[self.other_type] = {"schema": _OTHER_TYPES[self.other_type]}
+            operation["requestBody"] = {"required": True, "content": content}
+        return operation
+
+    def described_for_people(self) -> str:
+        """Return the fields and an example of the body in HTML, "" without a body."""
+        if self.body is None:
+            return ""
+        schema = self.body.model_json_schema()
+        required = schema.get("required", ())
+        rows = "".join(
+            f"<tr><td><code>{name}</code><td>{html.escape(_type_words(field))}"
+            f"<td>{'required' if name in required else ''}<td>{_in_html(field.get('description', ''))}"
+            for name, field in schema["properties"].items()
+        )
+        example = html.escape(json.dumps(self.body.example, ensure_ascii=False, indent=2))
+        return (
+            f"<h2 id={self.body.__name__}><code>{self.method} {self.path}</code></h2>"
+            f"<p>{_in_html(schema['description'])}<table>{rows}</table><pre>{example}</pre>"
+        )
+
+    @property
+    def title(self) -> str:
+        """The method and path in HTML, with a link to its fields."""
+        title = f"<code>{self.method} {self.path}</code>"
+        return title if self.body is None else f"<a href=#{self.body.__name__}>{title}</a>"
+
+
+def _in_html(text: str) -> str:
+    """Return a description with its names as code."""
+    return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(text))
+
+
+def _type_words(field: Mapping[str, Any]) -> str:
+    """Return the type of a field, such as "number, 0 to 1" or "text or list"."""
+    options = [each for each in field.get("anyOf", [field]) if each.get("type") != "null"]
+    return " or ".join(dict.fromkeys(map(_one_type, options))) or "any"
+
+
+_MOST_SHOWN = 1_000_000  # the limit of an id says nothing
+_TYPES = {"string": "text", "array": "list", "boolean": "true or false"}
+
+
+def _one_type(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(map(str, schema["enum"]))
+    name = str(schema.get("type", "any"))
+    low, high = schema.get("minimum"), schema.get("maximum")
+    limits = "" if low is None or high is None or high > _MOST_SHOWN else f", {low:g} to {high:g}"
+    return _TYPES.get(name, name) + limits
+
+
+def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    """Return the description of the routes in the format of OpenAPI."""
+    paths: dict[str, dict[str, Any]] = {}
+    for each in endpoints:
+        paths.setdefault(each.path, {})[each.method.lower()] = each.described()
+    about = {"title": "Judgeboard receiver", "version": version("judgeboard")}
+    return {"openapi": "3.1.0", "info": about, "paths": paths}
+
+
+_STYLE = (
+    ":root { color-scheme: light dark; font-family: sans-serif } "
+    "td { padding: 0.1em 1em 0.1em 0; vertical-align: top } td:first-child { white-space: nowrap } "
+    "pre { overflow: auto }"
+)
+
+
+def documentation(endpoints: Iterable[Endpoint]) -> str:
+    """Return the page for people: the paths, the fields of their bodies, and the statuses."""
+    known = list(endpoints)
+    paths = "".join(f"<tr><td>{each.title}<td>{each.summary}<td>{each.request}<td>{each.scope}" for each in known)
+    bodies = {each.body: each.described_for_people() for each in reversed(known)}  # a body has one section
+    sections = "".join(reversed(bodies.values()))
+    statuses = "".join(f"<tr><td>{status}<td>{words}" for status, words in STATUSES.items())
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Judgeboard receiver</title>"
+        f"<style>{_STYLE}</style><h1>Judgeboard receiver</h1><table>{paths}</table>"
+        f"<p><a href=openapi.json>OpenAPI</a>{sections}<h2>Status</h2><table>{statuses}</table></html>"
+    )
+
+
+def reply_type(content_type: str) -> str:
+    """Return the type of a reply: that of the request, and JSON for the parts of LangSmith. Raises BadInput."""
+    return otlp.JSON if content_type.lower().startswith(MULTIPART) else otlp.media_type(content_type)

@@ -1,0 +1,56 @@
+"""The criteria of rubric judges: the dimensions on which their current verdicts have scores."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, and_, select
+
+from judgeboard.domain import EXPECTED
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.statements import CURRENT_OF_VERSION
+from judgeboard.store.tables import CURRENT, JUDGMENT_SCORE
+
+NEWEST_VERDICTS = 20
+"""The criteria of a judge version are those of this many newest verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A dimension of a judge's scores, with its scale as it is stored ("1-5")."""
+
+    name: str
+    scale: str
+
+
+def is_score_on(criterion: Criterion) -> ColumnElement[bool]:
+    """Return the condition that a row of judgment_score is the score of a current verdict on a criterion."""
+    return and_(
+        JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id,
+        JUDGMENT_SCORE.c.dimension == criterion.name,
+        JUDGMENT_SCORE.c.scale == criterion.scale,
+    )
+
+
+def criteria_of(connection: Connection, version: StoredVersion) -> list[Criterion]:
+    """Return the criteria of a judge version in the order of its rubric; expected scores are not criteria."""
+    newest = (
+        select(CURRENT.c.judgment_id)
+        .where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id)
+        .order_by(CURRENT.c.response_id.desc())
+        .limit(NEWEST_VERDICTS)
+    )
+    ids = connection.execute(newest).scalars().all()
+    scored = select(JUDGMENT_SCORE.c.dimension, JUDGMENT_SCORE.c.scale).where(
+        JUDGMENT_SCORE.c.judgment_id.in_(ids), JUDGMENT_SCORE.c.dimension.not_like(f"{EXPECTED}%")
+    )
+    rows = connection.execute(scored.order_by(JUDGMENT_SCORE.c.id))
+    return list({name: Criterion(name, scale) for name, scale in rows}.values())
+
+
+def criteria_by_judge(connection: Connection) -> dict[str, dict[str, Criterion]]:
+    """Return the criteria of each judge that has some, by name; of several versions, the newest has its scale."""
+    criteria: dict[str, dict[str, Criterion]] = {}
+    for version in list_versions(connection):
+        of_version = {each.name: each for each in criteria_of(connection, version)}
+        if of_version:
+            criteria[version.name] = criteria.get(version.name, {}) | of_version
+    return criteria

@@ -1,0 +1,208 @@
+"""Sums of current verdicts and flags by group and UTC day, and the values of the newest verdicts: for trends."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Select,
+    Subquery,
+    Table,
+    case,
+    cast,
+    exists,
+    func,
+    literal_column,
+    select,
+)
+
+from judgeboard.domain import ResponseKind
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.store.criteria import Criterion, is_score_on
+from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.metadata import has_metadata
+from judgeboard.store.row_filter import by_index
+from judgeboard.store.statements import (
+    CURRENT_OF_NAME,
+    CURRENT_OF_VERSION,
+    PICKED,
+    Columns,
+    TextColumn,
+    read_columns,
+)
+from judgeboard.store.tables import (
+    CURRENT,
+    FLAG,
+    JUDGMENT_SCORE,
+    RESPONSE,
+)
+
+Groups = Subquery | None
+"""Logged answers (``id``, ``value``) from `metadata_groups`; None groups by query type, which needs no join."""
+
+
+@dataclass(frozen=True, slots=True)
+class DaySums:
+    """Sums of one group of answers, day (days since 1970-01-01, None without a time) and judge version.
+
+    The ``group`` is a query type, or a value of a metadata field as a filter writes it. ``total`` and ``squares`` are
+    the sums of the values and of their squares; for a share, both count the hits. ``version_id`` is None if the values
+    do not come from a judge. ``unscored`` counts the verdicts without a value, which ``n`` leaves out.
+    """
+
+    group: str
+    day: int | None
+    version_id: int | None
+    n: int
+    total: float
+    squares: float
+    unscored: int = 0
+
+
+def score_sums(
+    connection: Connection, judge: str | int, score: ScoreName | Criterion, groups: Groups = None
+) -> list[DaySums]:
+    """Return the sums of a score over the current verdicts of a judge (by name) or of a judge version (by id)."""
+    value = _score(score)
+    query = _judged_by(judge, groups, func.count(value), func.sum(value), func.sum(value * value))
+    if isinstance(score, Criterion):
+        query = query.outerjoin(JUDGMENT_SCORE, is_score_on(score))
+    return _sums_of(connection, query)
+
+
+def _score(score: ScoreName | Criterion) -> ColumnElement[Any]:
+    return JUDGMENT_SCORE.c.value if isinstance(score, Criterion) else CURRENT.c[score]
+
+
+def low_sums(connection: Connection, judge: str | int, threshold: float, groups: Groups = None) -> list[DaySums]:
+    """Return the numbers of answers with a groundedness below ``threshold``, by judge name or version id."""
+    value = CURRENT.c.groundedness
+    low = func.sum(case((value < threshold - HALF_STEP, 1), else_=0))
+    return _sums_of(connection, _judged_by(judge, groups, func.count(value), low, low))
+
+
+def flagged_sums(connection: Connection, groups: Groups = None, rule: str | None = None) -> list[DaySums]:
+    """Return the numbers of logged answers with a flag of a rule, or of any rule except random sampling.
+
+    Superseded flags do not count.
+    """
+    hits = _by_day(FLAG, FLAG.c.response_id, groups, func.count(FLAG.c.response_id.distinct())).where(*_flagged(rule))
+    if rule is not None and groups is None:  # SQLite would otherwise read the rows of all flags of the rule
+        hits = by_index(hits, FLAG, "ix_flag_share")
+    flagged = {(group, day): n for group, day, n in connection.execute(hits)}
+    answers = _by_day(RESPONSE, RESPONSE.c.id, groups, func.count()).where(RESPONSE.c.kind == ResponseKind.LOG.value)
+    return _ordered(
+        DaySums(group, day, None, n, hit, hit)
+        for group, day, n in connection.execute(answers)
+        for hit in (float(flagged.get((group, day), 0)),)
+    )
+
+
+def _flagged(rule: str | None) -> tuple[ColumnElement[bool], ...]:
+    return (PICKED,) if rule is None else (PICKED, FLAG.c.rule == rule)
+
+
+def judged_counts(connection: Connection, judge: str | int) -> list[DaySums]:
+    """Return the numbers of current verdicts of each version of a judge; the sums of values are 0."""
+    zero: ColumnElement[int] = literal_column("0")
+    return _sums_of(connection, _judged_by(judge, None, func.count(), zero, zero))
+
+
+NEWEST = 20_000
+"""`newest_values` reads the answers with this many newest ids."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewestValues(Columns):
+    """The newest answers with a value, one row each; ``names`` are their query types or groups.
+
+    ``days`` are UTC days since 1970-01-01, -1 without a time.
+    """
+
+    response_ids: IntArray
+    names: TextColumn
+    evidence_groups: IntArray
+    days: IntArray
+    values: FloatArray
+
+
+def newest_values(
+    connection: Connection,
+    judge: str | int,
+    score: ScoreName | Criterion | None,
+    threshold: float | None = None,
+    rule: str | None = None,
+    groups: Groups = None,
+    where: RowFilter | None = None,
+) -> NewestValues:
+    """Return the values of the newest verdicts of a judge.
+
+    The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
+    the answer is flagged, by any rule or by ``rule``. With ``groups``, only their answers are read; with ``where``,
+    those of its query types, sources and metadata.
+    """
+    flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
+    value = case((flagged, 1.0), else_=0.0) if score is None else _score(score)
+    newest = func.max(CURRENT.c.response_id)
+    last = connection.execute(by_index(select(newest), CURRENT, "ix_current_judgment_response")).scalar() or 0
+    name = CURRENT.c.query_type if groups is None else groups.c.value
+    day = func.coalesce(CURRENT.c.asked_day, -1)
+    columns = CURRENT.c.response_id, name, CURRENT.c.evidence_group, day, cast(value, Float)
+    query: Select[Any] = (
+        select(*columns)
+        .select_from(CURRENT)
+        .where(*_whose(judge), CURRENT.c.response_id > last - NEWEST, *(() if score is None else (value.is_not(None),)))
+    )
+    if isinstance(score, Criterion):
+        query = query.join(JUDGMENT_SCORE, is_score_on(score))
+    if where is not None and where.query_types:
+        query = query.where(CURRENT.c.query_type.in_(where.query_types))
+    if where is not None and where.sources:
+        query = query.where(CURRENT.c.source.in_(where.sources))
+    if where is not None and where.metadata:
+        query = query.join(RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
+        query = query.where(*has_metadata(connection, where, RESPONSE))
+    if groups is not None:
+        query = query.join(groups, groups.c.id == CURRENT.c.response_id)
+    query = by_index(query, CURRENT, "ix_current_judgment_response")
+    ids, names, evidence, days, values = read_columns(connection, query)
+    if threshold is not None:
+        values = (values < threshold - HALF_STEP).astype(np.float64)
+    return NewestValues(ids, names, evidence, days, values)
+
+
+def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:
+    if groups is None:
+        keys = table.c.query_type, table.c.asked_day
+        return select(*keys, *columns).group_by(*keys)
+    by_value = groups.c.value, table.c.asked_day
+    return select(*by_value, *columns).join(groups, groups.c.id == response_id).group_by(*by_value)
+
+
+def _judged_by(judge: str | int, groups: Groups, *sums: ColumnElement[Any]) -> Select[Any]:
+    version = CURRENT.c.judge_version_id
+    query = _by_day(CURRENT, CURRENT.c.response_id, groups, version, func.count(), *sums).group_by(version)
+    return query.where(*_whose(judge))
+
+
+def _whose(judge: str | int) -> tuple[ColumnElement[bool], ...]:
+    if isinstance(judge, int):
+        return CURRENT_OF_VERSION, CURRENT.c.judge_version_id == judge
+    return CURRENT_OF_NAME, CURRENT.c.judge_name == judge
+
+
+def _sums_of(connection: Connection, query: Select[Any]) -> list[DaySums]:
+    rows = connection.execute(query)
+    return _ordered(
+        DaySums(group, day, version_id, n, float(total or 0), float(squares or 0), every - n)
+        for group, day, version_id, every, n, total, squares in rows
+    )
+
+
+def _ordered(sums: Iterable[DaySums]) -> list[DaySums]:
+    return sorted(sums, key=lambda each: (each.group, -1 if each.day is None else each.day, each.version_id or 0))

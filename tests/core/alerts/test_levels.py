@@ -1,0 +1,229 @@
+"""Alerts on a level on both engines: a mean or a share over the newest answers, above or below a threshold."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graded_log import GradedLog
+from hook_server import Hook, hook_server
+from judgeboard.alerts.events import check
+from judgeboard.alerts.levels import level_figures, levels_now
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, limits_words
+from judgeboard.cli.app import run
+from judgeboard.domain import AlertCondition, DimensionScore
+from judgeboard.errors import BadInput
+from judgeboard.store import day_sums
+from judgeboard.store.alerts import list_alert_rules, open_events
+from judgeboard.store.engine import Store
+from judgeboard.text import utc_day
+from judging_log import address
+from query_plans import plans_of
+
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+TODAY = utc_day(NOW)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
+    with hook_server() as served:
+        monkeypatch.setenv("HOOK_URL", served.url)
+        monkeypatch.setenv("JUDGEBOARD_ALERT_NETWORKS", "127.0.0.0/8")
+        yield served
+
+
+def level(**fields: object) -> WrittenRule:
+    return WrittenRule(**({"name": "low", "when": "level", "to": ("webhook:env:HOOK_URL",)} | fields))
+
+
+def figures(store: Store, **fields: object) -> list[tuple[str, float | None, int, bool]]:
+    """The subject, value, n and whether the threshold is passed, of each slice."""
+    with store.reading() as connection:
+        every = list(level_figures(connection, checked_rule(level(**fields)), NOW))
+    return [(each.subject, each.estimate.value, each.estimate.n, each.is_met) for each in every]
+
+
+def sentences(store: Store, **fields: object) -> list[str]:
+    with store.reading() as connection:
+        return levels_now(connection, checked_rule(level(**fields)), NOW)
+
+
+def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(store: Store, hook: Hook) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    log.say_all(version, log.answers(20, day=TODAY - 1), groundedness=0.9)
+    add_alert_rule(store, level(below=0.7, last="10"), "Mara", NOW)
+    check(store, NOW)
+    assert hook.kinds == []
+    log.say_all(version, log.answers(10, day=TODAY), groundedness=0.5)
+    for minute in (1, 2, 3):
+        check(store, NOW + minute * MINUTE)
+    assert hook.kinds == ["opened"]
+    body = hook.bodies[0]
+    assert body["text"] == "Mean groundedness of rag in the last 10 answers: 0.50 (threshold: below 0.7)."
+    assert (body["condition"], body["value"], body["threshold"]) == ("level", 0.5, 0.7)
+    log.say_all(version, log.answers(10, day=TODAY), groundedness=0.9)
+    check(store, NOW + 10 * MINUTE)
+    assert hook.kinds == ["opened", "resolved"]
+
+
+def test_a_level_at_the_threshold_is_neither_above_nor_below(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(30, day=TODAY)
+    log.say(log.version(), {each: {"groundedness": (0.1, 0.7, 0.7)[place % 3]} for place, each in enumerate(ids)})
+    # The sum of such floats is not exactly 15.
+    assert [figures(store, **{side: 0.5}) for side in ("above", "below")] == [[("", 0.5, 30, False)]] * 2
+    assert [figures(store, **{side: 0.499})[0][3] for side in ("above", "below")] == [True, False]
+    assert [figures(store, **{side: 0.501})[0][3] for side in ("above", "below")] == [False, True]
+    share = {"measure": "low_share"}
+    third = pytest.approx(1 / 3)
+    assert figures(store, **share, above=33) == [("", third, 30, True)]
+    assert figures(store, **share, above=34) == [("", third, 30, False)]
+    assert sentences(store, **share, above=33)[0].endswith("(threshold: above 33 %).")
+
+
+def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> None:
+    log = GradedLog(store)
+    assert sentences(store, below=0.7) == ["The primary judge has not judged an answer yet."]
+    log.say_all(log.version(), log.answers(9, day=TODAY, query_type="QA"), groundedness=0.1)
+    add_alert_rule(store, level(below=0.7, last="7d", only=("query_type=QA", "query_type=none such")), "Mara", NOW)
+    check(store, NOW)
+    assert hook.kinds == []
+    with store.reading() as connection:
+        (rule,) = list_alert_rules(connection)
+        words = levels_now(connection, rule, NOW)
+    assert rule.problem is None
+    few = "in the last 7 days (UTC): too few answers"
+    assert words == [
+        f"Mean groundedness of rag with query_type=QA {few} (n = 9, at least 10 needed).",
+        f"Mean groundedness of rag with query_type=none such {few} (n = 0, at least 10 needed).",
+    ]
+    log.say_all(log.version(), log.answers(1, day=TODAY, query_type="QA"), groundedness=0.1)
+    check(store, NOW + MINUTE)
+    with store.reading() as connection:
+        assert [event.subject for _, event in open_events(connection)] == ["query_type=QA"]
+
+
+def test_each_slice_has_its_own_figure(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for name, score in (("QA", 0.2), ("sql", 0.8)):
+        ids = log.answers(10, day=TODAY, query_type=name, metadata={"tenant": f"of {name}"})
+        log.say_all(version, ids, groundedness=score)
+    slices = ("query_type=QA", "metadata.tenant=of sql", "source=log", "source=other")
+    assert figures(store, below=0.7, only=slices) == [
+        ("query_type=QA", 0.2, 10, True),
+        ("metadata.tenant=of sql", 0.8, 10, False),
+        ("source=log", 0.5, 20, True),
+        ("source=other", None, 0, False),
+    ]
+
+
+def test_the_last_answers_are_those_asked_last_and_days_end_today(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for day, score in ((TODAY, 0.9), (TODAY - 6, 0.6), (TODAY - 7, 0.1)):  # as in a file with the newest rows first
+        log.say_all(version, log.answers(10, day=day), groundedness=score)
+    assert figures(store, below=0.7, last="10") == [("", 0.9, 10, False)]
+    assert figures(store, below=0.7, last="20") == [("", 0.75, 20, False)]
+    assert figures(store, below=0.7, last="7d") == [("", 0.75, 20, False)]
+    assert figures(store, below=0.7, last="1d") == [("", 0.9, 10, False)]
+
+
+def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for day, n in ((0, 3), (TODAY + 400, 2), (None, 4)):
+        log.say_all(version, log.answers(n, day=day), groundedness=0.0)
+    log.say_all(version, log.answers(10, day=TODAY), groundedness=0.9)
+    assert figures(store, below=0.7, last="10") == figures(store, below=0.7, last="7d") == [("", 0.9, 10, False)]
+    assert figures(store, below=0.7, last="20")[0][2] == 14, "without a time: counted as the oldest"
+    assert sentences(store, below=0.7, last="7d")[0].endswith(
+        "Left out: 4 without a time, 3 dated before 2002, 2 dated in the future."
+    )
+
+
+def test_a_criterion_of_a_rubric_judge_has_a_level(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(12, day=TODAY)
+    log.say_all(log.version(), ids, groundedness=1.0)
+    scores = (DimensionScore("completeness", 2, "1-5"), DimensionScore("tone", None, "1-5"))
+    log.say_all(log.version("rubric"), ids, scores=scores)
+    assert figures(store, criterion="completeness", below=3.5) == [("", 2.0, 12, True)]
+    assert figures(store, criterion="completeness", judge="rubric", above=2) == [("", 2.0, 12, False)]
+    assert figures(store, criterion="tone", below=3.5) == [("", None, 0, False)]
+    unknown = "Not available: no judge has the criterion 'nope'; known: completeness, tone."
+    assert sentences(store, criterion="nope", below=3) == [unknown]
+
+
+def test_a_level_reads_the_newest_answers_only(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(day_sums, "NEWEST", 20)
+    log = GradedLog(store)
+    version = log.version()
+    ids = log.answers(300, day=TODAY, metadata={"tenant": "acme"})
+    scores = (DimensionScore("completeness", 2, "1-5"),)
+    log.say_all(version, ids, groundedness=0.5, scores=scores)
+    slices = ("query_type=unknown", "source=log", "metadata.tenant=acme")
+    for fields in ({"measure": "low_share"}, {"criterion": "completeness"}):
+        with plans_of(store) as plans:
+            assert [n for _, _, n, _ in figures(store, above=1, only=slices, last="366d", **fields)] == [0, 20, 20]
+        if store.is_sqlite:
+            steps = [step for plan in plans for step in plan.splitlines()]
+            large = ("current_judgment", "response", "judgment_score")
+            assert not [step for step in steps if step.startswith(tuple(f"SCAN {each}" for each in large))]
+            assert any("ix_current_judgment_response (response_id>?)" in step for step in steps)
+
+
+def test_a_level_is_stored_listed_and_imported_unchanged(
+    store: Store, capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = level(below=0.7, last="7d", judge="rag", only=("query_type=QA",), remind="2h")
+    add_alert_rule(store, rule, "Mara", NOW)
+    with store.reading() as connection:
+        (stored,) = list_alert_rules(connection)
+    assert (stored.condition, stored.level, stored.subjects) == (
+        AlertCondition.LEVEL,
+        checked_rule(rule).level,
+        ("query_type=QA",),
+    )
+    assert limits_words(stored) == "mean groundedness < 0.7, last 7 days, judge rag, only query_type=QA"
+    if not store.is_sqlite:
+        return
+    file = tmp_path / "alerts.yaml"
+    same = "name: low, when: level, below: 0.7, last: 7d, judge: rag, only: query_type=QA, remind: 2h"
+    file.write_text(f"alerts:\n- {{{same}, to: 'webhook:env:HOOK_URL'}}\n")
+    assert run(["alerts", "import", str(file), "--db", address(store)]) == 0
+    assert capsys.readouterr().out == "0 added, 0 replaced, 1 unchanged\n"
+    words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "command"]
+    assert run(["alerts", "add", "share", *words, "--db", address(store)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "share: active; share of low groundedness > 20 %, last 50 answers",
+        "  now: The primary judge has not judged an answer yet.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({}, "above: a level has one threshold: above or below"),
+        ({"above": 0.2, "below": 0.1}, "above: a level has one threshold"),
+        ({"below": 2}, "below: the threshold of groundedness must be from 0 to 1, not 2"),
+        ({"measure": "quality", "below": 0.5}, "below: the threshold of quality must be from 1 to 4, not 0.5"),
+        ({"measure": "low_share", "above": 101}, "above: the threshold of low_share must be from 0 to 100 %, not 101"),
+        ({"measure": "style", "above": 1}, "measure: no measure 'style'"),
+        ({"measure": "quality", "criterion": "tone", "above": 1}, "criterion: a level is of a measure or"),
+        ({"below": 0.5, "last": "9"}, "last: write a number of answers from 10 to 20,000"),
+        ({"below": 0.5, "last": "367d"}, "last: write a number of answers"),
+        ({"below": 0.5, "last": "2h"}, "last: write a number of answers"),
+        ({"below": 0.5, "after": "2d"}, "after: the condition level does not use it"),
+        ({"below": 0.5, "only": ("text=x",)}, "only: a slice is query_type=VALUE"),
+        ({"when": "open_flags", "above": 1, "last": "7d"}, "last: the condition open_flags does not use it"),
+        ({"when": "open_flags", "below": 1}, "below: the condition open_flags does not use it"),
+    ],
+)
+def test_a_level_that_cannot_be_read_is_refused_with_its_field(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(BadInput) as refusal:
+        checked_rule(level(**fields))
+    assert str(refusal.value).startswith(reason)

@@ -1,0 +1,80 @@
+"""OpenAPI and the page for people describe the bodies that the routes really take."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from judgeboard.domain import Role
+from judgeboard.imports.kinds import kind_class
+from judgeboard.people.roster import add_person
+from judgeboard.receiving.api import SentReview
+from judgeboard.store.engine import Store
+from sent_traces import JSON, receiving
+
+
+@pytest.fixture
+def http(sqlite_store: Store) -> Iterator[TestClient]:
+    add_person(sqlite_store, SentReview.example["reviewer"], Role.REVIEWER, "test")
+    with receiving(sqlite_store) as client:
+        yield client
+
+
+def bodies(http: TestClient) -> dict[str, dict[str, Any]]:
+    """The JSON content of each POST route, in the order of the routes: an answer comes before what is about it."""
+    paths = http.get("/api/openapi.json").json()["paths"]
+    posts = {path: methods["post"] for path, methods in paths.items() if "post" in methods}
+    assert all(operation["requestBody"]["required"] for operation in posts.values())
+    return {path: operation["requestBody"]["content"]["application/json"] for path, operation in posts.items()}
+
+
+def fields(content: dict[str, Any]) -> dict[str, Any]:
+    """The schema of one object."""
+    schema: dict[str, Any] = content["schema"]
+    if "oneOf" in schema:
+        one, several = schema["oneOf"]
+        assert several == {"type": "array", "items": one}
+        return dict(one)
+    return schema
+
+
+def is_stored(reply: Any) -> bool:
+    content = reply.json()
+    refused = isinstance(content, dict) and (content.get("problems") or content.get("errors"))
+    return reply.status_code in {200, 207} and not refused
+
+
+def test_every_example_is_stored_and_every_required_field_is_required(http: TestClient) -> None:
+    for path, content in bodies(http).items():
+        schema, example = fields(content), content["example"]
+        assert set(example) <= set(schema["properties"]), path
+        assert all("type" in each or "anyOf" in each or name == "raw" for name, each in schema["properties"].items())
+        sendings = [example, [example]] if "oneOf" in content["schema"] else [example]
+        for body in sendings:
+            reply = http.post(path, content=json.dumps(body), headers=JSON)
+            assert is_stored(reply), (path, reply.text)
+            assert not (isinstance(reply.json(), dict) and reply.json().get("other_fields")), (path, reply.text)
+        for name in schema.get("required", ()):
+            # Without a judge, its model would name it.
+            without = {each: value for each, value in example.items() if not each.startswith(name)}
+            assert not is_stored(http.post(path, content=json.dumps(without), headers=JSON)), (path, name)
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/api/responses", "responses"), ("/api/judgments", "verdicts")])
+def test_the_fields_are_those_of_the_import(http: TestClient, path: str, kind: str) -> None:
+    columns = kind_class(kind)
+    schema = fields(bodies(http)[path])
+    assert set(schema["properties"]) == set(columns.columns) - {"kind"}  # of exports alone
+    assert set(schema["required"]) == set(columns.needed)
+
+
+def test_the_page_for_people_shows_fields_and_examples(http: TestClient) -> None:
+    page = http.get("/api/docs").text
+    for path, content in bodies(http).items():
+        assert path in page
+        for name in fields(content)["properties"]:
+            assert f"<td><code>{name}</code>" in page, (path, name)
+    assert "Nylon melts at about 250 °C." in page
+    assert "number, 0 to 1" in page

@@ -1,0 +1,116 @@
+"""The clock of the database counts, also for a worker whose machine has another time."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import DateTime, func, select
+
+from job_steps import ANSWERS, fill
+from judgeboard.clock import CHECK_SECONDS, DatabaseClock
+from judgeboard.runs.judging_rules import add_rule
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import EVENT, JUDGMENT, RUN
+from judgeboard.store.tables.columns import METADATA
+from judging_log import address, judgments, until
+
+TEN_MINUTES = 600
+# Imports everything that a worker may need, then gives each module another time of this machine.
+WORKER_WITH_OTHER_TIME = """
+import datetime, importlib, pkgutil, sys, time
+import judgeboard.cli.app, judgeboard.runs.worker
+
+ahead = float(sys.argv[2])
+for part in pkgutil.walk_packages(judgeboard.__path__, "judgeboard."):
+    if ".migrations." not in part.name:
+        importlib.import_module(part.name)
+
+class Kind(type):
+    def __instancecheck__(cls, value):
+        return isinstance(value, datetime.datetime)
+
+class OtherTime(datetime.datetime, metaclass=Kind):
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.datetime.now(tz) + datetime.timedelta(seconds=ahead)
+
+real_time = time.time
+time.time = lambda: real_time() + ahead
+for name, module in list(sys.modules.items()):
+    if name.startswith("judgeboard.") and getattr(module, "datetime", None) is datetime.datetime:
+        module.datetime = OtherTime
+sys.exit(judgeboard.cli.app.run(["worker", "--db", sys.argv[1]]))
+"""
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("ahead", [-TEN_MINUTES, TEN_MINUTES], ids=["slow", "fast"])
+def test_a_worker_with_another_time_judges_everything_and_stores_the_time_of_the_database(
+    postgres_store: Store, ahead: int
+) -> None:
+    add_rule(postgres_store, "live", judge={"kind": "lexical"}, actor="Mara")
+    with postgres_store.reading() as connection:
+        began: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    fill(postgres_store)
+    command = [sys.executable, "-c", WORKER_WITH_OTHER_TIME, address(postgres_store), str(ahead)]
+    with subprocess.Popen(command) as worker:
+        try:
+            until(lambda: len(judgments(postgres_store)) == ANSWERS, "a judgment of each answer")
+            until(lambda: _states(postgres_store) == ["done"], "the end of the run")
+        finally:
+            worker.terminate()
+    with postgres_store.reading() as connection:
+        ended: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        for table in METADATA.sorted_tables:
+            for column in table.columns:
+                if isinstance(getattr(column.type, "impl", None), DateTime):
+                    times = connection.execute(select(column).where(column.is_not(None))).scalars().all()
+                    strange = [time for time in times if not began - _RULE_ADDED <= time <= ended]
+                    assert not strange, column
+        for table in (EVENT, JUDGMENT, RUN):
+            assert connection.execute(select(func.count()).select_from(table)).scalar_one() > 0
+
+
+_RULE_ADDED = timedelta(seconds=30)  # what the test stored before it read the clock
+
+
+def _states(store: Store) -> list[str]:
+    with store.reading() as connection:
+        return [str(state) for state in connection.execute(select(RUN.c.state)).scalars()]
+
+
+def test_setting_the_time_of_the_machine_changes_nothing_once_the_database_told_its_time() -> None:
+    seconds, told = [1000.0], [datetime(2026, 11, 25, 12, tzinfo=UTC)]
+    clock = DatabaseClock(elapsed=lambda: seconds[0])
+    assert abs(clock.now() - datetime.now(UTC)) < timedelta(minutes=1)
+    clock.set_by(lambda: told[0], anew=True)
+    seconds[0] += 30
+    assert clock.now() == told[0] + timedelta(seconds=30)
+
+
+def test_the_database_is_asked_once_a_minute_and_with_each_new_connection() -> None:
+    seconds, told = [1000.0], [datetime(2026, 11, 25, 12, tzinfo=UTC)]
+    clock = DatabaseClock(elapsed=lambda: seconds[0])
+    clock.set_by(lambda: told[0], anew=False)
+    told[0] += timedelta(hours=1)
+    clock.set_by(lambda: told[0], anew=False)
+    assert clock.now() == told[0] - timedelta(hours=1)
+    clock.set_by(lambda: told[0], anew=True)
+    assert clock.now() == told[0]
+    seconds[0] += CHECK_SECONDS
+    clock.set_by(lambda: told[0], anew=False)
+    assert clock.now() == told[0]
+
+
+def test_a_database_that_answers_slowly_does_not_move_a_clock_that_is_right() -> None:
+    seconds = [1000.0]
+    clock = DatabaseClock(elapsed=lambda: seconds[0])
+
+    def read() -> datetime:
+        seconds[0] += 5
+        return datetime.now(UTC) + timedelta(seconds=5)
+
+    before = datetime.now(UTC)
+    clock.set_by(read, anew=True)
+    assert abs(clock.now() - timedelta(seconds=5) - before) < timedelta(seconds=1)

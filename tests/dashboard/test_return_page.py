@@ -1,0 +1,107 @@
+"""Where a sign-in ends: at the page where it began, and never at another server."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from judgeboard_dashboard import return_page, server
+from judgeboard_dashboard.return_page import ReturnPage
+from judgeboard_dashboard.server import OwnCookies
+from judgeboard_dashboard.sign_in import SignIn
+
+PROVIDER = "https://id.example.org/authorize"
+
+
+def _signing_in(_request: object) -> Response:
+    return RedirectResponse(PROVIDER, 302)
+
+
+def _ending(_request: object) -> Response:
+    reply = RedirectResponse("/", 302)
+    reply.set_cookie("who", "ann")
+    return reply
+
+
+@pytest.fixture(params=["", "/judgeboard", "/tools/judge"])
+def prefix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    for module in (return_page, server):
+        monkeypatch.setattr(module, "sign_in", lambda: SignIn(True, (None,), "testserver", None, request.param))
+    return str(request.param)
+
+
+@pytest.fixture
+def client(prefix: str) -> Iterator[TestClient]:
+    """A browser behind a proxy that removes the path, at routes like those of Streamlit."""
+    routes = [
+        Route("/auth/login", _signing_in),
+        Route("/auth/logout", _ending),
+        Route("/oauth2callback", _ending),
+        Route("/start", _ending),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(OwnCookies), Middleware(ReturnPage)])
+    root = prefix and f"{prefix}/"
+
+    async def proxy(scope: dict, receive: object, send: object) -> None:
+        if scope["type"] == "http":
+            assert scope["path"].startswith(root)
+            scope = scope | {"path": scope["path"].removeprefix(prefix)}
+        await app(scope, receive, send)  # type: ignore[arg-type]
+
+    with TestClient(proxy, follow_redirects=False, base_url=f"http://testserver{prefix}") as opened:
+        yield opened
+
+
+def ends_at(client: TestClient, page: str) -> str:
+    """Sign in from a page, and return where the browser is sent afterwards."""
+    assert client.get("auth/login", params={"page": page}).headers["location"] == PROVIDER
+    return client.get("oauth2callback").headers["location"]
+
+
+@pytest.mark.parametrize("page", ["/", "/item", "/my-reviews", "/item?response=5&where=a%2Cb+c", "/?show=Queues"])
+def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str) -> None:
+    assert ends_at(client, page) == prefix + page
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("//evil.example.org", "/\\evil.example.org", "\\\\evil.example.org", "https://evil.example.org", "evil"),
+        *(
+            "/../other",
+            "/%2e%2e/other",
+            "/item/../../other",
+            "/item//evil",
+            "/\t/evil.example.org",
+            "/item?a=1\r\nx: y",
+        ),
+        *("javascript:alert(1)", "/item#there", "/@evil.example.org", "", "/item?" + "a" * 5000, "/item?x=\u0661"),
+    ],
+)
+def test_sign_in_never_ends_outside_the_pages(client: TestClient, prefix: str, page: str) -> None:
+    assert ends_at(client, page) == f"{prefix}/"
+    client.cookies.set(return_page.COOKIE, "//evil.example.org", path=prefix or "/")
+    assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
+
+
+def test_the_page_counts_once(client: TestClient, prefix: str) -> None:
+    assert ends_at(client, "/item") == f"{prefix}/item"
+    assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
+    client.get("auth/login", params={"page": "/item"})
+    assert client.get("auth/logout").headers["location"] == f"{prefix}/"
+    assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
+
+
+def test_cookies_are_for_the_path_of_the_pages_alone(client: TestClient, prefix: str) -> None:
+    for reply in (
+        client.get("oauth2callback"),
+        client.get("auth/login", params={"page": "/item"}),
+        client.get("start"),
+    ):
+        cookies = reply.headers.get_list("set-cookie")
+        assert cookies
+        assert all(f"path={prefix or '/'};" in f"{cookie};".lower() for cookie in cookies)
