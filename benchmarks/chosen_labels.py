@@ -9,8 +9,8 @@ figure of all answers may rest on them. The product advises a planned queue. It 
 answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
 (``--target these``).
 
-For the same judge, two thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the half of
-them that chose no threshold.
+For the same judge, two thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the labels
+of half of the evidence groups, drawn anew each time.
 
 Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard versus` does: the intervals
 of the changes, and how many draws reach a conclusion that all labels contradict.
@@ -196,7 +196,8 @@ def of_thresholds(
 
     def figures() -> dict[str, Estimate]:
         sample = load_sample(connection, [loaded.version], flags=True, loaded=loaded)
-        half = replace(sample, labels=sample.labels.at(~sample.labels.choosing))
+        groups = sample.labels.groups
+        half = replace(sample, labels=sample.labels.at((rng.random(int(groups.max()) + 1) < 0.5)[groups]))
         return {
             f"{name} {figure} {threshold:g}": getattr(replayed(of, threshold), figure)
             for threshold in THRESHOLDS
@@ -205,7 +206,7 @@ def of_thresholds(
         }
 
     truth = {name: each for name, each in figures().items() if name.startswith("all")}
-    truth |= {name.replace("all", "half"): each for name, each in truth.items()}
+    truth |= {f"half {name.removeprefix('all ')}": each for name, each in truth.items()}
     setting = Setting(f"{loaded.version.title}: thresholds, {int(judged_bad.sum()):,} flagged, and {share:.1%}", truth)
     for _ in range(draws):
         drawn = rng.random(len(every)) < share

@@ -59,18 +59,16 @@ class ThresholdFigures:
 
     def __init__(self, labels: ScoredLabels, judged: JudgedScores) -> None:
         self.labels, self.judged = labels, judged
-        self._has_equal_chances = not labels.n or bool(np.ptp(labels.weights) < TIE)
+        count = int(judged.strata.max(initial=-1)) + 1
+        answers, labelled = (np.bincount(each.strata, minlength=count) for each in (judged, labels))
+        self.missing = missing_of_strata(answers, labelled)
+        """How many more labels the figures need at least until they have an interval."""
+        is_whole = bool(labels.n) and not (labelled[answers > 0] == 0).any()
+        self._has_equal_chances = is_whole and bool(np.ptp(labels.weights) < TIE)
 
     @cached_property
     def _sums(self) -> tuple[Population, Labels]:
         return _summed(self.labels, self.judged, self.labels.bad)
-
-    @property
-    def missing(self) -> int:
-        """How many more labels the figures need at least until they have an interval."""
-        count = int(self.judged.strata.max(initial=-1)) + 1
-        answers, labelled = (np.bincount(each.strata, minlength=count) for each in (self.judged, self.labels))
-        return missing_of_strata(answers, labelled)
 
     def in_all_answers(self, judged_bad: BoolArray) -> dict[str, Estimate]:
         """Return the agreement with people in all answers as `rate` does, for labels that are ``judged_bad``."""

@@ -110,7 +110,7 @@ def _found(change: QueueChange) -> str | None:
 
 def meaning_table(result: CalibrationResult) -> Table:
     """Return for some scores the share of such answers that people call grounded."""
-    columns = (Column("Score", "number"), Column("People call grounded", "share"))
+    columns = (Column("Score", "number"), Column("People call grounded", "share estimate"))
     return Table(columns, result.meaning)
 
 
@@ -130,3 +130,5 @@ def calibration_lines(result: CalibrationResult) -> Iterator[str]:
         f"Calibration error (ECE): {result.ece_before:.4f} before, {result.ece_after:.4f} after; luck alone gives "
         f"about {result.ece_by_luck:.4f} (n = {result.n:,})."
     )
+    if result.meaning:
+        yield "Intervals cover the sampling error of the labels, not a map of the wrong form."
