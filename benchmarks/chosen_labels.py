@@ -9,8 +9,8 @@ figure of all answers may rest on them. The product advises a planned queue. It 
 answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
 (``--target these``).
 
-For the same judge, two thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the labels
-of half of the evidence groups, drawn anew each time.
+For the same judge, two thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the
+labels of half of the evidence groups, drawn anew each time.
 
 Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard versus` does: the intervals
 of the changes, and how many draws reach a conclusion that all labels contradict.
@@ -29,7 +29,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -40,8 +40,8 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.scored_labels import load_sample
-from judgeboard.agreement.thresholds import replayed
+from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.threshold_figures import ThresholdFigures
 from judgeboard.agreement.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
@@ -196,12 +196,18 @@ def of_thresholds(
 
     def figures() -> dict[str, Estimate]:
         sample = load_sample(connection, [loaded.version], flags=True, loaded=loaded)
-        groups = sample.labels.groups
-        half = replace(sample, labels=sample.labels.at((rng.random(int(groups.max()) + 1) < 0.5)[groups]))
+        labels, judged = sample.labels, sample.judged
+        groups = np.unique(judged.groups)
+        half = groups[rng.random(len(groups)) < 0.5]
+        of_half = judged.at(np.isin(judged.groups, half))
+        measured = {
+            "all": ThresholdFigures(labels, judged),
+            "half": ThresholdFigures(labels.at(np.isin(labels.groups, half)), judged, of_half),
+        }
         return {
-            f"{name} {figure} {threshold:g}": getattr(replayed(of, threshold), figure)
+            f"{name} {figure} {threshold:g}": getattr(of.at(threshold, float(flag_from(threshold))), figure)
             for threshold in THRESHOLDS
-            for name, of in (("all", sample), ("half", half))
+            for name, of in measured.items()
             for figure in ("recall", "precision")
         }
 

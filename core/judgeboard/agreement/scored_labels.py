@@ -118,6 +118,11 @@ class JudgedScores(Columns):
         return np.where(self.excused, _EXCUSED, self.badness)
 
     @property
+    def choosing(self) -> BoolArray:
+        """Which answers are in the half that chooses a threshold."""
+        return drawn("cal", self.groups) < 0.5
+
+    @property
     def n(self) -> int:
         """The number of answers."""
         return len(self.response_ids)

@@ -55,12 +55,14 @@ class ThresholdFigures:
     """Measures what thresholds do to the ``judged`` answers on these ``labels``.
 
     Figures are weighted to all answers as in `rate`. If all labels had equal chances, they are shares of the labels.
+    ``sampled_from`` (default: ``judged``) are the answers that the labels are a sample of, in whole evidence groups.
     """
 
-    def __init__(self, labels: ScoredLabels, judged: JudgedScores) -> None:
+    def __init__(self, labels: ScoredLabels, judged: JudgedScores, sampled_from: JudgedScores | None = None) -> None:
         self.labels, self.judged = labels, judged
+        self._sampled_from = judged if sampled_from is None else sampled_from
         count = int(judged.strata.max(initial=-1)) + 1
-        answers, labelled = (np.bincount(each.strata, minlength=count) for each in (judged, labels))
+        answers, labelled = (np.bincount(each.strata, minlength=count) for each in (self._sampled_from, labels))
         self.missing = missing_of_strata(answers, labelled)
         """How many more labels the figures need at least until they have an interval."""
         is_whole = bool(labels.n) and not (labelled[answers > 0] == 0).any()
@@ -68,7 +70,7 @@ class ThresholdFigures:
 
     @cached_property
     def _sums(self) -> tuple[Population, Labels]:
-        return _summed(self.labels, self.judged, self.labels.bad)
+        return _summed(self.labels, self._sampled_from, self.labels.bad)
 
     def in_all_answers(self, judged_bad: BoolArray) -> dict[str, Estimate]:
         """Return the agreement with people in all answers as `rate` does, for labels that are ``judged_bad``."""
@@ -96,7 +98,7 @@ class ThresholdFigures:
         else:
             figures = self.in_all_answers(flagged)
             recall, precision = figures["sensitivity"], figures["precision"]
-        of_all = _share(flagged, labels, self.judged, is_even=is_even)
+        of_all = _share(flagged, labels, self._sampled_from, is_even=is_even)
         change = self._change(flagged, all_flagged)
         return AtThreshold(setting, int(all_flagged.sum()), of_all, recall, precision, change, excused)
 
@@ -113,7 +115,9 @@ class ThresholdFigures:
         if not n:
             return QueueChange(0, measured(0.0, 0, reason="no answer is between the two thresholds"))
         changed = labels.at(flagged != labels.flagged)
-        bad = _share(changed.bad, changed, judged.at(all_flagged != judged.flagged), is_even=self._has_equal_chances)
+        all_changed = judged.response_ids[all_flagged != judged.flagged]
+        of_all = self._sampled_from.at(np.isin(self._sampled_from.response_ids, all_changed))
+        bad = _share(changed.bad, changed, of_all, is_even=self._has_equal_chances)
         if bad.value is not None and bad.low is not None and bad.high is not None:
             ends = bad.low * n, bad.high * n
             bad = measured(bad.value * n, bad.n, ends, method=bad.method, unit=bad.unit)

@@ -185,7 +185,8 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     choosing = labels.choosing
     # A precision is tested on the labels that have equal chances among the answers at or above a threshold.
     half = labels.at(choosing if goal.aim == "precision" else choosing & labels.by_lot)
-    of_all, other = ThresholdFigures(labels, judged), ThresholdFigures(labels.at(~choosing), judged)
+    of_all = ThresholdFigures(labels, judged)
+    other = ThresholdFigures(labels.at(~choosing), judged, judged.at(~judged.choosing))
     counts = (half.n, int(half.bad.sum()), len(judged.badness))
     if (reason := _unavailable(sample, labels, half)) is not None:
         return ChosenThreshold(query_type, reason, *counts)

@@ -15,6 +15,7 @@ from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_t
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.threshold_figures import ThresholdFigures
 from judgeboard.agreement.thresholds import (
     Goal,
     measure_threshold,
@@ -354,11 +355,11 @@ def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
-    held_out = replace(sample, labels=sample.labels.at(~sample.labels.choosing))
-    same = replayed(held_out, 0.5)
+    labels, judged_answers = sample.labels.at(~sample.labels.choosing), sample.judged.at(~sample.judged.choosing)
+    same = ThresholdFigures(labels, judged_answers).at(0.5, float(flag_from(0.5)))
     for at in (chosen.in_force_held_out, chosen.chosen):
         assert at is not None
-        assert at.flagged.n == held_out.labels.n < sample.labels.n
+        assert at.flagged.n == labels.n < sample.labels.n
     assert chosen.in_force_held_out is not None
     assert (chosen.in_force_held_out.recall, chosen.in_force_held_out.precision) == (same.recall, same.precision)
     fewer, more = sorted((chosen.chosen, chosen.in_force_held_out), key=lambda at: at.flags if at else 0)
