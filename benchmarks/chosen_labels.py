@@ -9,6 +9,9 @@ figure of all answers may rest on them. The product advises a planned queue. It 
 answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
 (``--target these``).
 
+For the same judge, two thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the
+labels of half of the evidence groups, drawn anew each time.
+
 Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard versus` does: the intervals
 of the changes, and how many draws reach a conclusion that all labels contradict.
 
@@ -37,6 +40,8 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.threshold_figures import ThresholdFigures
 from judgeboard.agreement.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
@@ -49,6 +54,8 @@ from judgeboard.store.strata import BAD, DrawPlan, draw_by_stratum
 
 SHARE = 0.05
 FEW = (0.006, 0.02)  # smaller samples of the rest, for one judge
+FEW_OF_THRESHOLDS = (0.008, 0.02)
+THRESHOLDS = (0.5, 0.2)  # on groundedness: that in force, and one that flags fewer answers
 MOST_WRONG = 0.05  # of the draws
 PLANNED, PARTS = 200, (1, 2 / 3)  # answers of a planned queue, and how much of it is reviewed
 JUDGE = "track_b_modernbert"
@@ -106,13 +113,17 @@ def main() -> int:
     print(f"{asked.draws} draws: intervals that hold the figure of all labels, in %; draws with an interval, in %;")
     print("figure of all labels, mean of the estimates, mean of the labelled answers alone")
     settings, figures = list[Setting](), 0
-    for place, (_, loaded) in enumerate(every_judge(asked.data)):
+    for place, (connection, loaded) in enumerate(every_judge(asked.data)):
         is_one = loaded.version is not None and loaded.version.name == JUDGE
         for share in (SHARE, *FEW) if is_one else (SHARE,):
             rng = np.random.default_rng([asked.seed, place])
             settings.append(flagged_and_drawn(loaded, share, rng, asked.draws))
             settings[-1].show(asked.draws)
         if is_one:
+            for share in (SHARE, *FEW_OF_THRESHOLDS):
+                rng = np.random.default_rng([asked.seed, place])
+                settings.append(of_thresholds(connection, loaded, share, rng, asked.draws))
+                settings[-1].show(asked.draws)
             figures += worst_first(loaded, np.random.default_rng([asked.seed, place]), asked.draws)
     for connection, loaded in every_judge(asked.data, JUDGE):
         for part in PARTS:
@@ -171,6 +182,42 @@ def flagged_and_drawn(loaded: LabelledAnswers, share: float, rng: np.random.Gene
         drawn = rng.random(len(every)) < share
         label(loaded, every, labelled & (judged_bad | drawn), drawn)
         add_all(setting, in_all_answers(loaded))
+    label(loaded, every, labelled, np.zeros(len(every), dtype=np.bool_))
+    return setting
+
+
+def of_thresholds(
+    connection: Connection, loaded: LabelledAnswers, share: float, rng: np.random.Generator, draws: int
+) -> Setting:
+    """Return the coverage of what thresholds do if all answers flagged today and a share of all are labelled."""
+    judged_bad: BoolArray = loaded.answers.verdicts == BAD
+    every, labelled = loaded.values.copy(), loaded.labelled.copy()
+    assert loaded.version is not None
+
+    def figures() -> dict[str, Estimate]:
+        sample = load_sample(connection, [loaded.version], flags=True, loaded=loaded)
+        labels, judged = sample.labels, sample.judged
+        groups = np.unique(judged.groups)
+        half = groups[rng.random(len(groups)) < 0.5]
+        of_half = judged.at(np.isin(judged.groups, half))
+        measured = {
+            "all": ThresholdFigures(labels, judged),
+            "half": ThresholdFigures(labels.at(np.isin(labels.groups, half)), judged, of_half),
+        }
+        return {
+            f"{name} {figure} {threshold:g}": getattr(of.at(threshold, float(flag_from(threshold))), figure)
+            for threshold in THRESHOLDS
+            for name, of in measured.items()
+            for figure in ("recall", "precision")
+        }
+
+    truth = {name: each for name, each in figures().items() if name.startswith("all")}
+    truth |= {f"half {name.removeprefix('all ')}": each for name, each in truth.items()}
+    setting = Setting(f"{loaded.version.title}: thresholds, {int(judged_bad.sum()):,} flagged, and {share:.1%}", truth)
+    for _ in range(draws):
+        drawn = rng.random(len(every)) < share
+        label(loaded, every, labelled & (judged_bad | drawn), drawn)
+        setting.add(figures(), {})
     label(loaded, every, labelled, np.zeros(len(every), dtype=np.bool_))
     return setting
 

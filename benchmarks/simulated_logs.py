@@ -46,7 +46,7 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY, Ratings
 from judgeboard.stats.repeats import repeated_measures
-from judgeboard.stats.thresholds import cost_change, weighted_share
+from judgeboard.stats.thresholds import cost_change
 
 RATERS = ("first", "second", "third")
 MISSING = 0.2  # share of ratings that are missing
@@ -341,7 +341,6 @@ def _health(
     yield "difference of two parts", difference_of_means(people, rng.random(n) < 0.4, groups)
     weights = np.where(rng.random(n) < 0.3, 2.0, 1.0)
     yield "weighted mean", weighted_mean(people, weights / weights.mean(), groups)
-    yield "weighted share", weighted_share(people < 0.5, weights, groups)
     moved = rng.random(n) < 0.3
     yield "anchoring", anchoring(judge, people, np.where(moved, judge, people), groups)
     # These figures are about independent rows: of each group, they get one.

@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import scored_version
-from judgeboard.agreement.scored_labels import ScoredSample, drawn, load_sample
+from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
 from judgeboard.errors import check_known
 from judgeboard.stats.calibration_maps import (
@@ -18,6 +18,7 @@ from judgeboard.stats.calibration_maps import (
     How,
     ScoreMap,
     calibrate,
+    platt_at,
 )
 from judgeboard.stats.detection import Tenth, calibration
 from judgeboard.stats.estimates import two_decimals
@@ -39,8 +40,9 @@ _LITTLE = 0.9  # share of the constant's Brier score above which a score tells l
 class CalibrationResult:
     """The map of a judge version's scores to probabilities, and how good it is; without one, ``sentence`` says why.
 
-    ``meaning`` has (score, probability that people call the answer grounded). It is empty if the map ``is_worse``: it
-    predicts people worse than the scores themselves. The Brier scores and calibration errors
+    ``meaning`` has (score, probability that people call the answer grounded), with its interval. Only Platt's map has
+    intervals, so it is empty for other maps. It is empty, too, if the map ``is_worse``: it predicts people worse than
+    the scores themselves. The Brier scores and calibration errors
     (ECE) are cross-fitted in five folds of evidence groups; lower is better. ``ece_by_luck`` is the error of a perfect
     map with so many labels, ``constant_brier`` the Brier score of one probability for all answers. ``before`` and
     ``after`` are the curves of the raw scores and of the cross-fitted probabilities.
@@ -51,7 +53,7 @@ class CalibrationResult:
     n: int
     sentence: str
     score_map: ScoreMap | None = None
-    meaning: tuple[tuple[float, float], ...] = ()
+    meaning: tuple[tuple[float, Estimate], ...] = ()
     brier_before: float | None = None
     brier_after: float | None = None
     brier_change: Estimate | None = None
@@ -97,8 +99,14 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     if reason is not None:
         return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
     is_worse = (made.brier_change.low or 0) > 0
-    sentence = _worse_sentence(made, how, labels.n) if is_worse else _sentence(made) if np.ptp(scores) else _ONE_SCORE
-    meaning = tuple(zip(SHOWN_SCORES, made.score_map(np.array(SHOWN_SCORES)).tolist(), strict=True))
+    meaning: dict[float, Estimate] = {}
+    if how == "platt" and not is_worse:
+        shown = np.array(SHOWN_SCORES)
+        probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
+        meaning = dict(zip(SHOWN_SCORES, probabilities, strict=True))
+    sentence = _worse_sentence(made, how, labels.n)
+    if not is_worse:
+        sentence = _sentence(made, labels, meaning.get(EXAMPLE)) if np.ptp(scores) else _ONE_SCORE
     notes: tuple[str, ...] = ()
     if how == "isotonic" and labels.n < ISOTONIC_LABELS:
         platt = calibrate("platt", scores, good, folds, labels.grouping, labels.weights)
@@ -112,7 +120,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         how=how,
         n=labels.n,
         sentence=sentence,
-        meaning=() if is_worse else meaning,
+        meaning=tuple(meaning.items()),
         is_worse=is_worse,
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
         after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
@@ -131,12 +139,24 @@ def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
     return f"{words} Luck alone gives only about {by_luck}. So the scores are off, but a map of this form does not fit."
 
 
-def _sentence(made: Calibrated) -> str:
+def _sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | None) -> str:
+    """Return what the map says of a score; ``example`` is that of `EXAMPLE` with its interval, if there is one.
+
+    If the labels do not show that the map helps, this comes first, and nothing is said without an interval.
+    """
     score_map = made.score_map
     if score_map.slope is not None and score_map.slope < _FLAT:
         return "People and this score have nothing in common: the map is flat."
     probability = float(score_map(np.array([EXAMPLE]))[0])
-    words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded."
+    ends = ""
+    if example is not None and example.low is not None and example.high is not None:
+        ends = f" (95 % CI {round(100 * example.low)}–{round(100 * example.high)})"
+    words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded{ends}."
+    if (made.brier_change.high or 0) >= 0:
+        even = int(labels.by_lot.sum())
+        of_them = "" if even == labels.n else f" ({even:,} of them with equal chances)"
+        unproven = f"The {counted(labels.n, 'label')}{of_them} do not show that this map improves the scores."
+        return f"{unproven} With it, a{words.removeprefix('A')}" if ends else unproven
     if score_map.slope is not None and score_map.slope < _TOO_SURE:
         words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
     if made.brier_after > _LITTLE * made.constant_brier:

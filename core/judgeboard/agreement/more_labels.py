@@ -6,6 +6,7 @@ import numpy as np
 
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample
 from judgeboard.stats.arrays import BoolArray
+from judgeboard.stats.rates import TOO_SMALL, missing_of_strata
 from judgeboard.stats.sample_size import allocated
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.strata import LEAST_OF_STRATUM
@@ -31,12 +32,13 @@ def more_labels_words(goal: str, needed: int, choosing: int, counting: int, thin
     if choosing >= needed:
         return f"No threshold found: the {counted(choosing, 'label')} that choose do not show {goal}."
     more = labels_missing(needed, choosing, counting)
-    so_far = f" ({counting:,} so far)"
-    if counting < labelled:
-        can = "can be used to choose a threshold"
-        so_far = f": only {counting:,} of the {labelled:,} labelled {things} {can}"
+    so_far = f" ({counting:,} so far)" if counting == labelled else ""
     thing = things.replace("answers", "answer", 1) if more == 1 else things
-    return f"No threshold found: {goal} needs about {more:,} more labelled {thing}{so_far}."
+    words = f"No threshold found: {goal} needs about {more:,} more labelled {thing}{so_far}."
+    if counting < labelled:
+        count = "counts" if counting == 1 else "count"
+        words += f" So far, only {counting:,} of {labelled:,} {count}: the others had a higher chance to be labelled."
+    return words
 
 
 def answers_to_sample(
@@ -68,6 +70,33 @@ def answers_to_sample(
     return enough if counting(enough) - now >= more else None
 
 
+def interval_words(sample: ScoredSample, missing: int, *, has_advice: bool) -> str:
+    """Return why the figures of the threshold in force have no interval if labels are ``missing``, else "".
+
+    If nothing else ``has_advice``, it names the queue of the missing labels.
+    """
+    if not missing:
+        return ""
+    words = (
+        f"The figures of the threshold in force have no interval, because {TOO_SMALL}: "
+        f"{counted(missing, 'more label')} of this part {'is' if missing == 1 else 'are'} needed."
+    )
+    return words if has_advice else f"{words} {queue_words(sample, _answers_for_intervals(sample), 0)}"
+
+
+def _answers_for_intervals(sample: ScoredSample) -> int:
+    """Return how many answers a planned queue must have until each part of the answers has labels enough."""
+    answers = np.array([each.answers for each in sample.counts], dtype=np.int64)
+    labelled = np.array([each.labelled for each in sample.counts], dtype=np.int64)
+    left = (answers - labelled).tolist()
+
+    def is_enough(drawn: int) -> bool:
+        new = np.array(allocated(drawn, left, least=LEAST_OF_STRATUM), dtype=np.int64)
+        return not missing_of_strata(answers, labelled + new)
+
+    return bisect_left(range(sum(left)), True, key=is_enough)
+
+
 def queue_words(sample: ScoredSample, answers: int | None, uncounted: int) -> str:
     """Return what to label for a threshold: so many ``answers`` of a planned queue, and which labels do not count.
 
@@ -82,8 +111,7 @@ def queue_words(sample: ScoredSample, answers: int | None, uncounted: int) -> st
     command = f"judgeboard queue create threshold --plan rate --n {answers}"
     words = f"Label a random sample of about {counted(answers, 'more answer')}: `{command}`."
     if uncounted:
-        more = "the other one" if uncounted == 1 else f"more of the other {uncounted:,}"
-        words += f" {_uneven_words(sample)} Label others, and {more} can be used."
+        words = f"{_uneven_words(sample)} {words} Then more of the other {uncounted:,} count, too."
     if sample.left_out.get("extras"):
         words += " Labels that are no random sample do not count."
     return words
@@ -94,5 +122,5 @@ def _uneven_words(sample: ScoredSample) -> str:
     labelled = np.isin(sample.judged.response_ids, sample.labels.response_ids)
     flagged = sample.judged.flagged
     if flagged.any() and labelled[flagged].all() and labelled[~flagged].mean() < _FEW:
-        return "All answers that the threshold in force flags are labelled, but few others."
+        return "People labelled all answers that the threshold in force flags, but few others."
     return "Some kinds of answers are labelled more often than others."

@@ -118,6 +118,11 @@ class JudgedScores(Columns):
         return np.where(self.excused, _EXCUSED, self.badness)
 
     @property
+    def choosing(self) -> BoolArray:
+        """Which answers are in the half that chooses a threshold."""
+        return drawn("cal", self.groups) < 0.5
+
+    @property
     def n(self) -> int:
         """The number of answers."""
         return len(self.response_ids)
@@ -191,19 +196,25 @@ def drawn(name: str, groups: IntArray) -> FloatArray:
 
 
 def load_sample(
-    connection: Connection, versions: Sequence[StoredVersion], *, alike: bool = False, flags: bool = False
+    connection: Connection,
+    versions: Sequence[StoredVersion],
+    *,
+    alike: bool = False,
+    flags: bool = False,
+    loaded: LabelledAnswers | None = None,
 ) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
     Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. With ``alike``, their
     verdicts are averaged instead of their scores. Answers without a score, or a verdict, of each version are left out.
     Raises NotFound if none is left. With ``flags``, the evidence groups of all answers are read, and which answers the
-    rule low_groundedness excuses. This takes longer, because it reads the texts of the answers.
+    rule low_groundedness excuses. This takes longer, because it reads the texts of the answers. ``loaded`` are the
+    answers of the first version if they are known already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
     cuts = in_force.cuts
-    first = LabelledAnswers(connection, versions[0], groups=flags)
+    first = loaded or LabelledAnswers(connection, versions[0], groups=flags)
     judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
     badness = _mean_badness([_with_verdicts(each) for each in judges] if alike else judges)
     scored = ~np.isnan(badness)

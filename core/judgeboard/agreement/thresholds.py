@@ -9,8 +9,13 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import cuts_of
-from judgeboard.agreement.more_labels import answers_to_sample, labels_missing, more_labels_words, queue_words
+from judgeboard.agreement.more_labels import (
+    answers_to_sample,
+    interval_words,
+    labels_missing,
+    more_labels_words,
+    queue_words,
+)
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import (
     DECIMALS,
@@ -21,12 +26,13 @@ from judgeboard.agreement.scored_labels import (
     flag_from,
     load_sample,
 )
+from judgeboard.agreement.threshold_figures import AtThreshold, QueueChange, ThresholdFigures
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP, Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray
-from judgeboard.stats.estimates import Z, measured, percent, percent_as_given, percent_words, unmeasured
-from judgeboard.stats.rates import summed, weighted_agreement
+from judgeboard.stats.estimates import Z, percent, percent_as_given, percent_words
+from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     DELTA,
@@ -40,7 +46,6 @@ from judgeboard.stats.thresholds import (
     recall_on_average,
     recall_threshold,
     score_grid,
-    weighted_share,
 )
 from judgeboard.text import counted
 
@@ -85,33 +90,6 @@ class Goal:
         if self.aim == "cost":
             return f"lowest cost, if a missed bad answer costs {self.value:g} times a review"
         return f"{self.aim} of at least {percent_as_given(self.value)}"
-
-
-@dataclass(frozen=True, slots=True)
-class QueueChange:
-    """How the queue changes: ``flags`` more (below 0: fewer), and ``bad``, how many of these answers are bad."""
-
-    flags: int
-    bad: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class AtThreshold:
-    """What the threshold ``low_groundedness`` does: ``flags`` of all judged answers, and shares of labelled answers.
-
-    Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers with a flag,
-    ``recall`` the share of bad answers that are flagged, ``precision`` the share of flagged answers that are bad.
-    ``change`` is the change of the queue from the threshold in force. ``excused`` counts the answers below the
-    threshold that have no flag because the rule excuses them.
-    """
-
-    low_groundedness: float
-    flags: int
-    flagged: Estimate
-    recall: Estimate
-    precision: Estimate
-    change: QueueChange
-    excused: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +176,8 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
 def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:
     """Return what a threshold for a query type (None: for all) does to the stored answers, measured on all labels."""
     threshold = float(flag_from(low_groundedness))
-    return _at(low_groundedness, threshold, sample.labels_of(query_type), sample.judged.of_type(query_type))
+    figures = ThresholdFigures(sample.labels_of(query_type), sample.judged.of_type(query_type))
+    return figures.at(low_groundedness, threshold)
 
 
 def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | None) -> ChosenThreshold:
@@ -206,21 +185,22 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     choosing = labels.choosing
     # A precision is tested on the labels that have equal chances among the answers at or above a threshold.
     half = labels.at(choosing if goal.aim == "precision" else choosing & labels.by_lot)
-    other = labels.at(~choosing)
+    of_all = ThresholdFigures(labels, judged)
+    other = ThresholdFigures(labels.at(~choosing), judged, judged.at(~judged.choosing))
     counts = (half.n, int(half.bad.sum()), len(judged.badness))
     if (reason := _unavailable(sample, labels, half)) is not None:
         return ChosenThreshold(query_type, reason, *counts)
-    in_force = _in_force(sample, sample.cuts.of(query_type or ""), labels, judged)
-    of_other = _measured(in_force.low_groundedness, other.flagged, judged.flagged, in_force.excused, other, judged)
-    start = ChosenThreshold(query_type, "", *counts, in_force=in_force, in_force_held_out=of_other)
+    in_force = of_all.in_force(sample.cuts.of(query_type or ""), sample.cuts)
+    same = other.of_flags(in_force.low_groundedness, other.labels.flagged, judged.flagged, in_force.excused)
+    start = ChosenThreshold(query_type, "", *counts, in_force=in_force, in_force_held_out=same)
     grid = score_grid(judged.badness)
-    start = replace(start, curve=tuple(_curve(grid, labels, judged)))
+    start = replace(start, curve=tuple(_curve(grid, of_all)))
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
     if goal.aim == "cost" and query_type is not None:
         grid = score_grid(sample.judged.badness)
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
-        return _cheapest(goal, start, grid, half, other, judged, in_force, sample)
+        return _cheapest(goal, start, grid, half, other, in_force, sample)
     if goal.aim == "precision":
         test = _precision_test(goal, delta, grid, sample, half, judged)
     else:
@@ -232,9 +212,10 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         keep, change = _keep_words(goal, delta, _today(sample, query_type), start)
         now = "" if keep else _now(goal, in_force)
         more = "" if change is None else _more_labels(goal, delta, sample, query_type, now)
-        return replace(start, sentence=_joined(keep, more), is_kept=change is None)
+        few = interval_words(sample, of_all.missing, has_advice=bool(more) or query_type is not None)
+        return replace(start, sentence=_joined(keep, few, more), is_kept=change is None)
     setting = setting_of(test.threshold, judged.badness)
-    chosen = _at(setting, test.threshold, other, judged)
+    chosen = other.at(setting, test.threshold)
     start = replace(start, test=test, chosen=chosen)
     is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
     keep, change = _keep_words(goal, delta, _today(sample, query_type), start, is_same=is_same)
@@ -244,8 +225,9 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         keep,
         _flags_words(chosen, in_force, counts[-1], change),
         f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
-        _measured_words(chosen, other),
+        _measured_words(chosen, other.labels),
         verdicts_words(sample, setting, query_type),
+        interval_words(sample, of_all.missing, has_advice=query_type is not None),
     )
     return replace(start, sentence=sentence, low_groundedness=setting)
 
@@ -288,14 +270,16 @@ def _keep_words(
 ) -> tuple[str, str | None]:
     """Return what to say first if the threshold in force reaches the goal, else ""; and what another one is for.
 
-    The second is None if only the threshold in force is advised. No label chose it, so all labels measure it, or the
-    other half if all labels give no interval. If it reaches the goal, only a threshold with fewer flags for a recall,
-    or more for a precision, is better. ``is_same``: the chosen threshold flags the same answers.
+    The second is None if only the threshold in force is advised. No label chose it, so all labels measure it. If these
+    are enough but have no error, the other half does. If it reaches the goal, only a threshold with fewer flags for a
+    recall, or more for a precision, is better. ``is_same``: the chosen threshold flags the same answers.
     """
     in_force, other, chosen = start.in_force, start.in_force_held_out, start.chosen
     if in_force is None or other is None:
         return "", ""
-    without_interval = _figure(goal, in_force).low is None and _figure(goal, other).low is not None
+    of_all = _figure(goal, in_force)
+    is_without_error = of_all.low is None and of_all.value == 1 and of_all.n >= FEWEST_OF_RARER
+    without_interval = is_without_error and _figure(goal, other).low is not None
     measured_on = other if without_interval else in_force
     figure, now = _figure(goal, measured_on), _now(goal, measured_on)
     if without_interval:
@@ -379,21 +363,20 @@ def _cheapest(
     start: ChosenThreshold,
     grid: FloatArray,
     half: ScoredLabels,
-    other: ScoredLabels,
-    judged: JudgedScores,
+    other: ThresholdFigures,
     in_force: AtThreshold,
     sample: ScoredSample,
 ) -> ChosenThreshold:
     threshold = cheapest_threshold(grid, half.rule_badness, half.bad, goal.value)
-    setting = setting_of(threshold, judged.badness)
-    chosen = _at(setting, threshold, other, judged)
-    costs = cost_change(other.rule_badness >= threshold, other.flagged, other.bad, goal.value, other.grouping)
+    setting, labels = setting_of(threshold, other.judged.badness), other.labels
+    chosen = other.at(setting, threshold)
+    costs = cost_change(labels.rule_badness >= threshold, labels.flagged, labels.bad, goal.value, labels.grouping)
     result = replace(start, low_groundedness=setting, chosen=chosen, cost_change=costs)
     if result.is_advised:
         sentence = _joined(
             _flags_words(chosen, in_force, start.judged),
             _cost_words(costs, "changes"),
-            _measured_words(chosen, other),
+            _measured_words(chosen, other.labels),
             verdicts_words(sample, setting, start.query_type),
         )
     else:
@@ -433,85 +416,18 @@ def setting_of(threshold: float, badness: FloatArray) -> float:
 
 def verdicts_words(sample: ScoredSample, low_groundedness: float, query_type: str | None) -> str:
     """Return how the agreement with people changes if this threshold also decides the judge's verdicts, else ""."""
-    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
-    threshold = float(flag_from(low_groundedness))
+    labels, threshold = sample.labels_of(query_type), float(flag_from(low_groundedness))
     verdicts = labels.badness >= threshold
     if not sample.decides_verdicts or np.array_equal(verdicts, labels.judged_bad):
         return ""
     words = f"{sample.title} gives no label, so this threshold also decides its verdicts"
-    now, then = (_in_all_answers(sample, labels, judged, each)["agreement"] for each in (labels.judged_bad, verdicts))
+    figures = ThresholdFigures(labels, sample.judged.of_type(query_type))
+    now, then = (figures.in_all_answers(each)["agreement"] for each in (labels.judged_bad, verdicts))
     if now.value is None or then.value is None:
         return f"{words}."
     before, after = percent(now.value), percent(then.value)
     change = f"stay at {after}" if before == after else f"change from {before} to {after}"
     return f"{words}: agreement with people would {change}."
-
-
-def _in_all_answers(
-    sample: ScoredSample, labels: ScoredLabels, judged: JudgedScores, judged_bad: BoolArray
-) -> dict[str, Estimate]:
-    """Return the agreement with people in all answers as `rate` does, for labels that are ``judged_bad`` or flagged."""
-    groups = np.unique(judged.groups, return_inverse=True)[1]
-    labelled, values = np.isin(judged.response_ids, labels.response_ids), labels.bad.astype(np.float64)
-    sums = summed(judged.strata, judged.badness, groups, len(sample.counts), labelled, values)
-    return weighted_agreement(*sums, judged_bad.astype(np.float64))
-
-
-def _in_force(sample: ScoredSample, setting: float, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
-    """Return what the thresholds in force do, on all labels."""
-    figures, flags, n = _in_all_answers(sample, labels, judged, labels.flagged), int(judged.flagged.sum()), judged.n
-    flagged = measured(flags / n, n, reason="no interval: counted on all answers")
-    nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
-    cuts = cuts_of(sample.cuts, judged.query_types.names, judged.query_types.codes)
-    excused = int((judged.excused & (judged.badness >= flag_from(cuts))).sum())
-    return AtThreshold(setting, flags, flagged, figures["sensitivity"], figures["precision"], nothing, excused)
-
-
-def _at(setting: float, threshold: float, labels: ScoredLabels, judged: JudgedScores) -> AtThreshold:
-    """Return what a threshold on badness does, by the labels' weights."""
-    flagged, all_flagged = labels.rule_badness >= threshold, judged.rule_badness >= threshold
-    excused = int((judged.excused & (judged.badness >= threshold)).sum())
-    return _measured(setting, flagged, all_flagged, excused, labels, judged)
-
-
-def _measured(
-    setting: float,
-    flagged: BoolArray,
-    all_flagged: BoolArray,
-    excused: int,
-    labels: ScoredLabels,
-    judged: JudgedScores,
-) -> AtThreshold:
-    """Return what it does to flag these labelled answers, of all the flagged ones, by the labels' weights."""
-    return AtThreshold(
-        setting,
-        int(all_flagged.sum()),
-        _share(flagged, labels, np.ones(labels.n, dtype=np.bool_)),
-        _share(flagged, labels, labels.bad),
-        _share(labels.bad, labels, flagged),
-        _change(flagged, all_flagged, labels, judged),
-        excused,
-    )
-
-
-def _share(hits: BoolArray, labels: ScoredLabels, among_rows: BoolArray) -> Estimate:
-    of_rows = labels.at(among_rows)
-    return weighted_share(hits[among_rows], of_rows.weights, of_rows.grouping)
-
-
-def _change(flagged: BoolArray, all_flagged: BoolArray, labels: ScoredLabels, judged: JudgedScores) -> QueueChange:
-    """Return the change of the queue. The share of bad answers is that of the labels that a change concerns."""
-    more, fewer = int((all_flagged & ~judged.flagged).sum()), int((judged.flagged & ~all_flagged).sum())
-    if more and fewer:
-        return QueueChange(more - fewer, unmeasured(0, f"{more:,} more flags and {fewer:,} fewer, by query type"))
-    n = more or fewer
-    share = _share(labels.bad, labels, flagged != labels.flagged)
-    bad = share
-    if not n:
-        bad = measured(0.0, share.n, reason="no answer is between the two thresholds")
-    elif share.value is not None and share.low is not None and share.high is not None:
-        bad = measured(share.value * n, share.n, (share.low * n, share.high * n), method=share.method, unit=share.unit)
-    return QueueChange(more - fewer, bad)
 
 
 def change_words(change: QueueChange) -> str:
@@ -581,6 +497,6 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
     return _joined(words, queue_words(sample, answers, of_goal.n - counting.n))
 
 
-def _curve(grid: FloatArray, labels: ScoredLabels, judged: JudgedScores) -> Iterator[AtThreshold]:
+def _curve(grid: FloatArray, figures: ThresholdFigures) -> Iterator[AtThreshold]:
     for threshold in grid[np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))].tolist():
-        yield _at(setting_of(threshold, judged.badness), threshold, labels, judged)
+        yield figures.at(setting_of(threshold, figures.judged.badness), threshold)

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from judgeboard.agreement.calibration import CalibrationResult
-from judgeboard.agreement.thresholds import AtThreshold, ChosenThreshold, QueueChange, ThresholdResult
+from judgeboard.agreement.threshold_figures import AtThreshold, QueueChange
+from judgeboard.agreement.thresholds import ChosenThreshold, ThresholdResult
 from judgeboard.reports.output import Column, Table
+from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 
 _ALL = "all"
@@ -13,7 +15,8 @@ _ALL = "all"
 def thresholds_table(result: ThresholdResult) -> Table:
     """Return the proposed threshold and that in force: flags of all answers, recall and precision.
 
-    Both thresholds are measured on the same labels (`threshold_notes` says on which).
+    `threshold_notes` says on which labels they are measured. The labels that were not used to choose a threshold are
+    only half of all, so its figures are shown only with an interval.
     """
     columns = (
         Column("Query type"),
@@ -25,17 +28,16 @@ def thresholds_table(result: ThresholdResult) -> Table:
         Column("Precision", "share estimate"),
     )
     rows = []
-    is_held_out = any(_proposed(each) for each in result.thresholds)
     for each in result.thresholds:
         best = "proposed" if each.is_advised else "not shown to be cheaper"
-        in_force = each.in_force_held_out if is_held_out else each.in_force
-        for name, at in ((best, _proposed(each)), ("in force", in_force)):
+        for name, at in ((best, _proposed(each)), ("in force", each.in_force)):
             if at is not None:
                 set_for_all = each.query_type is None and name == "in force"
                 below = result.in_force.words if set_for_all else f"{at.low_groundedness:g}"
                 share = at.flags / max(each.judged, 1)
-                figures = (at.flags, share, at.recall, at.precision)
-                rows.append((each.query_type or _ALL, name, below, *figures))
+                is_shown = name == "in force"
+                figures = [each if is_shown or each.low is not None else None for each in (at.recall, at.precision)]
+                rows.append((each.query_type or _ALL, name, below, at.flags, share, *figures))
     return Table(columns, tuple(rows))
 
 
@@ -45,16 +47,14 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
     proposed = [at for each in result.thresholds if (at := _proposed(each)) is not None]
     if not in_force:
         return ()
-    measured_on = "Recall and precision are measured on all labels that count, as in `rate`."
-    if proposed:
-        n = proposed[0].flagged.n
-        half = f"the {counted(n, 'label')}" if len(result.thresholds) == 1 else "those"
-        measured_on = (
-            f"Both thresholds are measured on the same labels: {half} that were not used to choose. "
-            "`rate` measures the threshold in force on all labels."
-        )
-    notes = [measured_on]
     other = "the proposed threshold" if any(each.is_advised for each in result.thresholds) else "the other threshold"
+    notes = ["Recall and precision are measured on all labels that count, as in `rate`."]
+    if proposed:
+        half = f"the {counted(proposed[0].flagged.n, 'label')}" if len(result.thresholds) == 1 else "the labels"
+        of_other = f"{other} only on {half} that were not used to choose it"
+        notes = [f"The threshold in force is measured on all labels that count, as in `rate`, {of_other}."]
+        if len(result.thresholds) == 1:
+            notes += _on_the_same_labels(result.thresholds[0])
     of_rows = (("the threshold in force", in_force), (other, proposed))
     parts = [
         f"{excused:,} of {sum(at.flags for at in rows) + excused:,} answers below {name}"
@@ -66,6 +66,14 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
         differs = " `rate` and `agreement` count them as judged bad, so their figures differ."
         notes.append(words + (differs if result.decides_verdicts else ""))
     return tuple(notes)
+
+
+def _on_the_same_labels(chosen: ChosenThreshold) -> Iterator[str]:
+    """Yield the figures of the threshold in force on the labels that measure the other one, if both have intervals."""
+    same = chosen.in_force_held_out
+    if same is not None and same.recall.low is not None and same.precision.low is not None:
+        figures = f"a recall of {percent_words(same.recall)} and a precision of {percent_words(same.precision)}"
+        yield f"To compare the two: on these labels, the threshold in force has {figures}."
 
 
 def _proposed(each: ChosenThreshold) -> AtThreshold | None:
@@ -102,7 +110,7 @@ def _found(change: QueueChange) -> str | None:
 
 def meaning_table(result: CalibrationResult) -> Table:
     """Return for some scores the share of such answers that people call grounded."""
-    columns = (Column("Score", "number"), Column("People call grounded", "share"))
+    columns = (Column("Score", "number"), Column("People call grounded", "share estimate"))
     return Table(columns, result.meaning)
 
 
@@ -122,3 +130,5 @@ def calibration_lines(result: CalibrationResult) -> Iterator[str]:
         f"Calibration error (ECE): {result.ece_before:.4f} before, {result.ece_after:.4f} after; luck alone gives "
         f"about {result.ece_by_luck:.4f} (n = {result.n:,})."
     )
+    if result.meaning:
+        yield "Intervals cover the sampling error of the labels, not a map of the wrong form."

@@ -5,6 +5,7 @@ regression by pooling adjacent violators (B. Zadrozny, C. Elkan, 2002); ten equa
 stored score.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -14,7 +15,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, same_length
 from judgeboard.stats.detection import TENTHS, missing_class, tenths
-from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.estimates import measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import SEED, influence_estimate
 
 How = Literal["platt", "isotonic", "histogram"]
@@ -122,6 +123,38 @@ def _histogram(scores: FloatArray, good: FloatArray, weight: FloatArray) -> Scor
     hits = np.bincount(at, weights=weight * good, minlength=len(edges) + 1)
     shares = (hits + 1) / (n + 2)
     return ScoreMap("histogram", scores=tuple(edges.tolist()), probabilities=tuple(shares.tolist()))
+
+
+def platt_at(
+    score_map: ScoreMap, at: FloatArray, scores: FloatArray, good: FloatArray, groups: Grouping, weights: FloatArray
+) -> tuple[Estimate, ...]:
+    """Return the probability that Platt's map gives to each score in ``at``, with its interval by evidence group.
+
+    The map was fitted to ``scores``, ``good`` and ``weights``, one per label. The error is that of the fitted line
+    (the sandwich of P. J. Huber, 1967), with Satterthwaite's degrees of freedom, because few labels may stand for most
+    answers. The interval does not cover a wrong form of the map.
+    """
+    from scipy.special import expit
+
+    same_length(scores, good, weights, groups.codes)
+    n, probabilities, fitted = len(scores), score_map(scores), score_map(at)
+    if groups.count == 1:
+        return tuple(measured(each, n, reason=f"no interval: one {groups.group} only") for each in fitted.tolist())
+    columns, points = (np.stack([_logit(each), np.ones(len(each))]) for each in (scores, at))
+    if not score_map.slope:
+        columns, points = columns[1:], points[1:]
+    bread = (columns * (weights * probabilities * (1 - probabilities))) @ columns.T
+    moved = np.linalg.solve(bread, columns * (weights * (good - probabilities)))
+    estimates = []
+    for value, point in zip(fitted.tolist(), points.T, strict=True):
+        of_groups = groups.sums(point @ moved)
+        squares = np.square(of_groups - of_groups.mean())
+        error = math.sqrt(groups.count / (groups.count - 1) * float(squares.sum()))
+        df = max(float(squares.sum()) ** 2 / float(np.square(squares).sum()) - 1, 1.0)
+        centre, reach = math.log(value / (1 - value)), float(t_quantile(df)) * error
+        ends = float(expit(centre - reach)), float(expit(centre + reach))
+        estimates.append(measured(value, n, ends, method="sandwich, t on the logit", unit=groups.unit))
+    return tuple(estimates)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,9 +16,9 @@ from judgeboard.stats.rates import (
     Population,
     Target,
     cells_of,
-    has_small_stratum,
     kappa_of_cells,
     linearised,
+    missing_of_strata,
     weighted_agreement,
 )
 from judgeboard.stats.sample_size import allocated
@@ -93,7 +93,7 @@ def _projection(
 
     def half_width(drawn: Sequence[int]) -> tuple[float, float]:
         counts = labelled + np.asarray(drawn, dtype=np.int64)
-        if has_small_stratum(answers, counts):
+        if missing_of_strata(answers, counts):
             return math.inf, 1.0
         part = 1 - counts / np.maximum(answers, 1) if target == "these" else np.ones(len(counts))
         by_answer = float(np.square(weights) @ (part * spread / np.maximum(counts, 1))) + between

@@ -405,7 +405,7 @@ def weighted_agreement(
         counting = int(found.sum(axis=0) @ counted)
         few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
         few_labels = few_of_class if name in _AVERAGES else few if counting < FEWEST_OF_RARER else None
-        why_none = TOO_SMALL if has_small_stratum(answers, labelled) else few_labels
+        why_none = TOO_SMALL if missing_of_strata(answers, labelled) else few_labels
         if value is None:
             results[name] = unmeasured(counting, _NO_CLASS)
         elif why_none is not None:
@@ -420,10 +420,10 @@ def weighted_agreement(
     return results
 
 
-def has_small_stratum(answers: FloatArray, labelled: IntArray) -> bool:
-    """Return whether a stratum has too few labels for an interval."""
+def missing_of_strata(answers: AnyArray, labelled: IntArray) -> int:
+    """Return how many more labels the strata need until figures of all answers have an interval."""
     least = np.where(answers > SMALL_STRATUM * answers.sum(), FEWEST_OF_STRATUM, 2)
-    return bool(((labelled < answers) & (labelled < least)).any())
+    return int(np.maximum(np.minimum(least, answers) - labelled, 0).sum())
 
 
 def _unseen_error(found: IntArray, answers: FloatArray, slopes: FloatArray) -> float:

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, same_length
+from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray
 from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.intervals import mean_estimate, share_estimate, wilson
-from judgeboard.stats.proportions import share
+from judgeboard.stats.intervals import mean_estimate, wilson
 
 STARTS = 4
 """Places of the sequence at which tests begin, each with an equal part of ``delta``."""
@@ -55,26 +54,6 @@ def wrong_bound(wrong: float, n: float, delta: float, design_effect: float = 1.0
     if wrong >= n:
         return 1.0
     return float(betaincinv(wrong / design_effect + 1, (n - wrong) / design_effect, 1 - delta))
-
-
-def weighted_share(hits: BoolArray, weights: FloatArray, groups: Grouping) -> Estimate:
-    """Return the share of ``hits`` among all answers, of which each row stands for ``weights``.
-
-    With equal weights it is `share`. Otherwise the interval is on the logit scale, by evidence group. For a share of 0
-    or 1 it is Wilson's on the effective number of groups (Kish, 1965).
-    """
-    n = same_length(hits, weights, groups.codes)
-    if not n:
-        return unmeasured(0, "no labelled answers")
-    if np.ptp(weights) < TIE:
-        return share(hits, groups)
-    value, factors = float(weights @ hits / weights.sum()), weights / weights.mean()
-    if hits.all() or not hits.any():
-        of_groups = groups.sums(weights)
-        low, high = wilson(value, float(of_groups.sum() ** 2 / np.square(of_groups).sum()))
-        method = f"Wilson on the effective number of {groups.unit}s"
-        return measured(value, n, (float(low), float(high)), method=method, unit=groups.unit)
-    return share_estimate(value, factors * (hits - value), groups)
 
 
 def score_grid(scores: FloatArray) -> FloatArray:

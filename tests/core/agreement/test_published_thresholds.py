@@ -315,7 +315,7 @@ def test_the_meaning_of_a_score(
     assert result.score_map is not None
     moved = result.brier_change
     assert tuple(round(each or 0, 4) for each in (moved.value, moved.low, moved.high)) == change
-    assert round(dict(result.meaning)[0.7], 4) == means
+    assert round(dict(result.meaning)[0.7].value or 0, 4) == means
     assert (round(result.score_map.slope or 0, 4), round(result.score_map.offset or 0, 4)) == (slope, offset)
     assert f"people call {round(100 * means)} of 100" in result.sentence
     assert ("tells little" in result.sentence) == (judge == "baseline_nli")

@@ -266,6 +266,6 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         calibrated = printed("calibrate", "--judge-version", name)
         line = [calibrated["score_map"][each] for each in ("slope", "offset")]
         assert line == pytest.approx(known["platt_all"], abs=1e-6)
-        assert dict(calibrated["meaning"])[0.7] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
+        assert dict(calibrated["meaning"])[0.7]["value"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
         errors = calibrated["brier_before"], calibrated["ece_before"], calibrated["constant_brier"]
         assert errors == pytest.approx((known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6)

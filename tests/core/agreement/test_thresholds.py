@@ -15,6 +15,7 @@ from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_t
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.threshold_figures import ThresholdFigures
 from judgeboard.agreement.thresholds import (
     Goal,
     measure_threshold,
@@ -202,10 +203,15 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
     assert sample.left_out["more_often_labelled"] == sample.labels.n - by_lot.n
 
 
-def fully_labelled_flags(log: GradedLog, share_bad: float) -> StoredVersion:
-    """All 240 flagged answers are labelled, a share of them bad, and a tenth of the other 600, of which few are bad."""
+def fully_labelled_flags(
+    log: GradedLog, share_bad: float, random_share: float = 0.1, rest_bad_every: int = 10
+) -> StoredVersion:
+    """All 240 flagged answers are labelled, a share of them bad, and a tenth of the other 600, of which few are bad.
+
+    Of these 600, ``random_share`` are labelled, and every ``rest_bad_every``-th of them is bad (0: none).
+    """
     with log.store.writing() as connection:
-        set_setting(connection, "random_share", 0.1, "test")
+        set_setting(connection, "random_share", random_share, "test")
     version, ids = log.version("rag"), log.answers(840)
     flagged, rest = ids[:240], ids[240:]
     log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
@@ -213,7 +219,8 @@ def fully_labelled_flags(log: GradedLog, share_bad: float) -> StoredVersion:
     log.reviews({each: {"label": BAD if place % 10 < 10 * share_bad else GOOD} for place, each in enumerate(flagged)})
     with log.store.reading() as connection:
         drawn = rules_of(connection, np.array(rest))["random_sample"].tolist()
-    log.reviews({each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)})
+    bad = {each: rest_bad_every > 0 and place % rest_bad_every == 0 for place, each in enumerate(drawn)}
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in drawn})
     return version
 
 
@@ -230,10 +237,13 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert chosen.test.n > 80, "half of all flagged answers, and not only a tenth of them"
     assert chosen.chosen is not None
     assert chosen.chosen.low_groundedness >= 0.3
+    assert found.chosen is not None
+    assert found.chosen.recall.low is None, "few labels of answers without a flag tell which bad answers are missed"
+    assert "bad answers (n = " not in found.sentence
     assert re.search(
-        "Of \\d+ labels that were not used to choose it, all \\d+ bad answers were flagged; ", found.sentence
+        "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
-    needed = re.compile(r"needs about (\d+) more labelled bad answers: only (\d+) of the (\d+) labelled bad answers ")
+    needed = re.compile(r"needs about (\d+) more labelled bad answers\. So far, only (\d+) of (\d+) count: ")
     counting = needed.search(recall.sentence)
     assert counting is not None, recall.sentence
     more, of_all, labelled = map(int, counting.groups())
@@ -265,17 +275,91 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     assert "With 95 % confidence, at least 50 % are." in recall.sentence
 
 
+def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
+    """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
+    version = fully_labelled_flags(log, 0.8, rest_bad_every=0)
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version], flags=True)
+        (chosen,) = measure_threshold(connection, Goal("precision", 0.75)).thresholds
+    half = replace(sample, labels=sample.labels.at(~sample.labels.choosing))
+    lows = [replayed(of, 0.5).recall.low or 0 for of in (half, sample)]
+    assert chosen.in_force is not None
+    assert lows[0] <= lows[1] < 0.93
+    assert lows[1] == chosen.in_force.recall.low == measure_rate(log.store).in_all_answers["sensitivity"].low
+    only_flagged = replace(sample, labels=sample.labels.at(sample.labels.flagged))
+    assert replayed(only_flagged, 0.5).recall.value is None, "nothing is known of the answers without a flag"
+
+
+def test_a_recall_that_rests_on_too_few_labels_promises_nothing(log: GradedLog) -> None:
+    version = fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=0)
+    with log.store.reading() as connection:
+        sampled = load_sample(connection, [version]).labels.n - 240
+        recall = measure_threshold(connection, Goal("recall", 0.6))
+        precision = measure_threshold(connection, Goal("precision", 0.6))
+    assert 2 <= sampled < 10
+    missing = (
+        "The figures of the threshold in force have no interval, because a part of the answers has fewer than 10 "
+        f"labels: {10 - sampled} more label{'s of this part are' if sampled < 9 else ' of this part is'} needed."
+    )
+    for result in (recall, precision):
+        (chosen,) = result.thresholds
+        assert chosen.in_force is not None
+        assert chosen.in_force.recall.low is None
+        assert missing in chosen.sentence
+    assert "With 95 % confidence, at least 60 % are." not in recall.thresholds[0].sentence
+    assert "Keep 0.5: " not in recall.thresholds[0].sentence
+    proposed = [row[-2:] for row in thresholds_table(precision).rows if row[1] == "proposed"]
+    assert proposed in ([], [(None, None)]), "a figure of half of the labels needs an interval"
+
+
+@on_sqlite
+def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_one_too(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.7)
+    with log.store.reading() as connection:
+        result = measure_threshold(connection, Goal("cost", 5))
+    figures = measure_rate(log.store).in_all_answers
+    other, in_force = thresholds_table(result).rows
+    assert (other[1], in_force[1]) == ("not shown to be cheaper", "in force")
+    assert in_force[-2:] == (figures["sensitivity"], figures["precision"])
+    first, compared = threshold_notes(result)[:2]
+    assert first.startswith("The threshold in force is measured on all labels that count, as in `rate`, the other thr")
+    assert compared.startswith("To compare the two: on these labels, the threshold in force has a recall of ")
+
+
+@on_sqlite
+def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
+    """A score is the share of such answers that people call grounded: there is nothing to improve."""
+    version, ids, rng = log.version("rag"), log.answers(120), np.random.default_rng(0)
+    scores = {each: 0.05 + 0.9 * place / 120 for place, each in enumerate(ids)}
+    log.say(version, {each: {"groundedness": round(scores[each], 4)} for each in ids})
+    log.reviews({each: {"label": GOOD if rng.random() < scores[each] else BAD} for each in ids})
+    with log.store.reading() as connection:
+        result = measure_calibration(connection)
+        steps = measure_calibration(connection, how="isotonic")
+    assert result.brier_change is not None
+    assert (result.brier_change.low or 0) < 0 < (result.brier_change.high or 0)
+    unproven = "The 120 labels do not show that this map improves the scores."
+    shown = dict(result.meaning)[0.7]
+    assert shown.low is not None
+    assert shown.high is not None
+    assert result.sentence == (
+        f"{unproven} With it, a score of 0.7 means: people call {round(100 * (shown.value or 0))} of 100 such answers "
+        f"grounded (95 % CI {round(100 * shown.low)}–{round(100 * shown.high)})."
+    )
+    assert (steps.meaning, steps.sentence) == ((), unproven)
+
+
 @on_sqlite
 def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(log: GradedLog) -> None:
     version = fully_labelled_flags(log, 0.7)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
-    held_out = replace(sample, labels=sample.labels.at(~sample.labels.choosing))
-    same = replayed(held_out, 0.5)
+    labels, judged_answers = sample.labels.at(~sample.labels.choosing), sample.judged.at(~sample.judged.choosing)
+    same = ThresholdFigures(labels, judged_answers).at(0.5, float(flag_from(0.5)))
     for at in (chosen.in_force_held_out, chosen.chosen):
         assert at is not None
-        assert at.flagged.n == held_out.labels.n < sample.labels.n
+        assert at.flagged.n == labels.n < sample.labels.n
     assert chosen.in_force_held_out is not None
     assert (chosen.in_force_held_out.recall, chosen.in_force_held_out.precision) == (same.recall, same.precision)
     fewer, more = sorted((chosen.chosen, chosen.in_force_held_out), key=lambda at: at.flags if at else 0)
@@ -294,8 +378,8 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
     advice = re.search("about (\\d+) more answers: `judgeboard queue create threshold --plan rate --n", before.sentence)
     assert more is not None
     assert advice is not None, before.sentence
-    uneven = "All answers that the threshold in force flags are labelled, but few others. Label others, and more of "
-    assert uneven in before.sentence
+    assert "People labelled all answers that the threshold in force flags, but few others. Label " in before.sentence
+    assert re.search("Then more of the other \\d+ count, too\\.$", before.sentence)
     with log.store.writing() as connection:  # sample as many more of the 600 answers that have no flag
         set_setting(connection, "random_share", 0.1 + int(advice[1]) / 600, "test")
     raise_flags(log.store)
@@ -450,7 +534,9 @@ def test_calibration_needs_fifty_labels_of_both_kinds(log: GradedLog) -> None:
         result = measure_calibration(connection)
     assert result.score_map is not None
     assert result.n == 140
-    assert dict(result.meaning)[0.9] > dict(result.meaning)[0.1]
+    values = [each.value or 0 for _, each in result.meaning]
+    assert values == sorted(values)
+    assert all((each.low or 0) < (each.value or 0) < (each.high or 0) for _, each in result.meaning)
     assert "A score of 0.7 means: people call" in result.sentence
 
 
@@ -507,7 +593,8 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
         for how in HOWS:
             result = measure_calibration(connection, judge_version="equal", how=how)
             assert "all answers the same score" in result.sentence
-            assert [share for _, share in result.meaning] == pytest.approx([2 / 3] * 5, abs=0.01)
+            shares = [each.value for _, each in result.meaning]
+            assert shares == pytest.approx([2 / 3] * 5 if how == "platt" else [], abs=0.01)
         flat = measure_calibration(connection, judge_version="contrary")
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.arrays import grouping
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
     cheapest_threshold,
@@ -20,7 +19,6 @@ from judgeboard.stats.thresholds import (
     recall_on_average,
     recall_threshold,
     score_grid,
-    weighted_share,
     wrong_bound,
 )
 from shared_answers import SharedAnswers, published, shared_answers
@@ -296,10 +294,6 @@ def test_a_threshold_that_passes_keeps_its_bound(rows, risk: float, delta: float
     recall = recall_threshold(grid, scores, risk=risk, delta=delta)
     if recall is not None:
         assert (scores < recall.threshold).mean() <= recall.bound <= risk
-    share = weighted_share(wrong, np.ones(len(rows)), grouping(np.arange(len(rows)) % groups, len(rows)))
-    assert share.value is not None
-    low, high = (share.value if end is None else end for end in (share.low, share.high))
-    assert 0 <= low <= share.value <= high <= 1
 
 
 @given(st.integers(1, 400), st.floats(0, 1), st.floats(1, 5), st.floats(0.001, 0.2))

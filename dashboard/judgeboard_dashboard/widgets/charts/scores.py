@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from judgeboard.agreement.thresholds import AtThreshold
+from judgeboard.agreement.threshold_figures import AtThreshold
 from judgeboard.health.record import LevelCounts
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import percent_words
