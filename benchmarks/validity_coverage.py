@@ -34,17 +34,16 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.intervals import mean_estimate, share_intervals
 from judgeboard.stats.monitor import Window, detect, window_change
 from judgeboard.stats.rates import (
-    JudgeErrors,
     Stratum,
     Target,
     design_effect,
     predicted_mean,
     rate,
-    rogan_gladen,
     strata_of,
     summed,
     weighted_agreement,
 )
+from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.sample_size import confidence_sequence, decided_after, design_effect_of_mean
 from judgeboard.stats.thresholds import confidence_threshold, score_grid, wrong_bound
 

@@ -35,18 +35,8 @@ from judgeboard.stats.estimates import (
     within_range,
 )
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.stats.rates import (
-    FEW_GROUPS,
-    JudgeErrors,
-    Stratum,
-    Target,
-    bounds,
-    design_effect,
-    judge_alone,
-    predicted_mean,
-    rate,
-    rogan_gladen,
-)
+from judgeboard.stats.rates import FEW_GROUPS, Stratum, Target, bounds, design_effect, judge_alone, predicted_mean, rate
+from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe

@@ -22,7 +22,6 @@ from judgeboard.stats.intervals import TRANSFORMS, Transform, modified_wilson, w
 Target = Literal["app", "these"]
 """What a rate describes: the app, of which the answers are a sample, or these answers as they are."""
 
-NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
 UNLABELLED = "a part of the answers has no label that counts"
 FEWEST_OF_RARER = 5
 """With fewer labels of the rarer class, the interval of a predicted share held the truth in 61 to 75 of 100 draws."""
@@ -39,6 +38,8 @@ FEW_GROUPS = 30
 """With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
 
 _FLAT = 1e-12
+_OPEN = 0.99
+"""The part of all possible values from which an interval says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -537,45 +538,6 @@ STATISTICS_OF_ALL: Mapping[
 _AVERAGES = {"macro_recall"}  # of classes
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeErrors:
-    """What labels from elsewhere show of a judge: bad answers and those it found, good answers and those it passed."""
-
-    bad: int
-    found: int
-    good: int
-    passed: int
-
-
-def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate:
-    """Return the rate that explains the judge's own share, if it errs as often as on the labels of ``errors``.
-
-    Only for labels that are no sample of these answers: on a sample, `rate` is narrower.
-    """
-    n = errors.bad + errors.good
-    if not answers:
-        return unmeasured(n, "no answers")
-    if not errors.bad or not errors.good:
-        return unmeasured(n, f"no label for the judge's errors says {'good' if errors.bad else 'bad'}")
-    recall, specificity = errors.found / errors.bad, errors.passed / errors.good
-    if recall + specificity <= 1:
-        return unmeasured(n, NO_BETTER_THAN_CHANCE)
-    value = min(max((judged_bad / answers + specificity - 1) / (recall + specificity - 1), 0.0), 1.0)
-    share = (judged_bad + Z**2 / 2) / (answers + Z**2)
-    recall, specificity = (errors.found + 1) / (errors.bad + 2), (errors.passed + 1) / (errors.good + 2)
-    gain = recall + specificity - 1
-    if gain <= 0:
-        return unmeasured(n, NO_BETTER_THAN_CHANCE)
-    middle = (share + specificity - 1) / gain
-    of_recall = recall * (1 - recall) / (errors.bad + 2)
-    of_specificity = specificity * (1 - specificity) / (errors.good + 2)
-    shift = 2 * Z**2 * (middle * of_recall - (1 - middle) * of_specificity)
-    variance = share * (1 - share) / (answers + Z**2) + middle**2 * of_recall + (1 - middle) ** 2 * of_specificity
-    reach = Z * math.sqrt(variance) / gain
-    low, high = (min(max(middle + shift + side * reach, 0.0), 1.0) for side in (-1, 1))
-    return measured(value, n, (low, high), method="Rogan-Gladen, Lang-Reiczigel")
-
-
 def _without_error(population: Population, n: int, target: Target) -> str:
     """Return why a figure of ``n`` labels may have no error."""
     if target == "these" and n == round(population.total):
@@ -597,4 +559,7 @@ def _estimate(made: Linearised, n: int, scale: Transform | None, method: str, wi
         )
     slope, to, back = TRANSFORMS[scale](value)
     reach = float(t_quantile(made.df)) * made.error / slope
-    return measured(value, n, (back(to(value) - reach), back(to(value) + reach)), method=f"{method}, t on {scale}")
+    low, high = back(to(value) - reach), back(to(value) + reach)
+    if high - low > _OPEN * (most - least):
+        return measured(value, n, reason="no interval: these labels do not narrow it down")
+    return measured(value, n, (low, high), method=f"{method}, t on {scale}")

@@ -14,7 +14,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import change_settings
 from judgeboard.stats.monitor import Window, detect
-from judgeboard.stats.rates import JudgeErrors, rogan_gladen
+from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.store.engine import Store
 from judgeboard.text import EPOCH
 from recordings import records

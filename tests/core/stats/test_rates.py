@@ -20,9 +20,7 @@ from judgeboard.stats.confusion import matthews
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.rates import (
-    NO_BETTER_THAN_CHANCE,
     STATISTICS_OF_ALL,
-    JudgeErrors,
     Labels,
     Population,
     Stratum,
@@ -31,12 +29,12 @@ from judgeboard.stats.rates import (
     judge_alone,
     predicted_mean,
     rate,
-    rogan_gladen,
     strata_of,
     summed,
     unweighted_agreement,
     weighted_agreement,
 )
+from judgeboard.stats.rogan_gladen import NO_BETTER_THAN_CHANCE, JudgeErrors, rogan_gladen
 from recordings import records
 
 SIX_DIGITS = 5.1e-7
