@@ -368,7 +368,8 @@ def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentField
     """Record the verdict of your own judge on a stored answer: queue it for the server, and return at once.
 
     The server stores it as an imported verdict, and flag rules apply to it. Another verdict of the same judge version
-    on the answer is a newer one; the same verdict again changes nothing.
+    on the answer is a newer one; the same verdict again changes nothing. The server refuses verdicts of retired judge
+    versions and of those that it runs itself.
 
     Args:
         response_id: The id that `record` returned, or the id of a trace that has become an answer.

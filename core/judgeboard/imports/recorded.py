@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
+    RECORDED,
     Claim,
     ClaimStatus,
     DimensionScore,
@@ -20,6 +21,7 @@ from judgeboard.domain import (
     checked_groundedness,
     checked_quality,
 )
+from judgeboard.errors import BadInput
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, json_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
@@ -35,7 +37,7 @@ from judgeboard.store.comparisons import (
     store_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version
+from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version, refuse_retired
 from judgeboard.store.judgments import NewJudgment, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs
@@ -228,50 +230,94 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
         responses = self.find_answers(connection, rows, names, named)
         words = {index: word for index in responses if (word := records[index].word) is not None}
-        numbers = self._numbers(connection, words, rows, now)
+        scores = self._scores(connection, words, rows, now)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index in sorted(responses.keys() - rows.problems.keys()):
             by_judge.setdefault(records[index].recorded_judge, {})[index] = responses[index].id
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
-            known = recorded_verdicts(connection, version.id, set(response_ids.values()), latest=self.newer_counts)
-            new: dict[int, NewJudgment] = {}
-            with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
-            inputs = judge_inputs(connection, with_claims) if with_claims else {}
-            for index, response_id in response_ids.items():
-                verdict, word = records[index].verdict, records[index].word
-                if word is not None:
-                    score = DimensionScore(self.labels.label_set or "", numbers[word], f"1-{len(numbers)}")
-                    verdict = replace(verdict, scores=(*verdict.scores, score))
-                if verdict.claims and (item := inputs.get(response_id)) is not None:
-                    claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
-                    verdict = replace(verdict, claims=claims)
-                stored_verdict = known.get(response_id)
-                differs = stored_verdict is not None and not stored_verdict.equals(verdict)
-                if stored_verdict is None or (differs and self.newer_counts):
-                    ask = 0 if stored_verdict is None else stored_verdict.ask + 1
-                    new[index] = NewJudgment(response_id, ask, 0, verdict)
-                elif differs:
-                    reason = f"{version.name} has another verdict on {records[index].response_id!r}"
-                    rows.refuse(index, "external_id", reason, differs=True)
-            if new:
+            if self.batch_id is None and (problem := _problem_of_sent(judge, version)):
+                for index in response_ids:
+                    rows.refuse(index, *problem)
+                continue
+            new = self._new(connection, version, response_ids, records, scores, rows)
+            if new and self.batch_id is None and (reason := _retirement(connection, version)):
+                for index in new:
+                    rows.refuse(index, "judge_version", reason)
+            elif new:
                 stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
                 # Another process may have stored some of the verdicts in the meantime.
                 rows.new |= set(list(new)[:stored])
         return rows.stored()
 
-    def _numbers(
+    def _new(
+        self,
+        connection: Connection,
+        version: StoredVersion,
+        response_ids: Mapping[int, int],
+        records: Sequence[ImportedVerdict],
+        scores: Mapping[int, DimensionScore],
+        rows: RowOutcomes,
+    ) -> dict[int, NewJudgment]:
+        """Return the judgments of a version that are not stored yet, by row. Refuse rows with other stored verdicts."""
+        known = recorded_verdicts(connection, version.id, set(response_ids.values()), latest=self.newer_counts)
+        new: dict[int, NewJudgment] = {}
+        with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
+        inputs = judge_inputs(connection, with_claims) if with_claims else {}
+        for index, response_id in response_ids.items():
+            verdict = records[index].verdict
+            if index in scores:
+                verdict = replace(verdict, scores=(*verdict.scores, scores[index]))
+            if verdict.claims and (item := inputs.get(response_id)) is not None:
+                claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
+                verdict = replace(verdict, claims=claims)
+            stored_verdict = known.get(response_id)
+            differs = stored_verdict is not None and not stored_verdict.equals(verdict)
+            if stored_verdict is None or (differs and self.newer_counts):
+                ask = 0 if stored_verdict is None else stored_verdict.ask + 1
+                new[index] = NewJudgment(response_id, ask, 0, verdict)
+            elif differs:
+                reason = f"{version.name} has another verdict on {records[index].response_id!r}"
+                rows.refuse(index, "external_id", reason, differs=True)
+        return new
+
+    def _scores(
         self, connection: Connection, words: Mapping[int, str], rows: RowOutcomes, now: datetime
-    ) -> dict[str, int]:
-        """Return the number of each word of the label set, as scores have it. Refuse rows whose word has none."""
+    ) -> dict[int, DimensionScore]:
+        """Return the score of each row's word in the label set. Refuse rows whose word has none."""
         if self.labels.label_set is None or not words:
             return {}
         field = label_set_field(connection, self.labels.label_set, words.values(), self.actor, now)
         numbers = {value: number for number, value in field.numbered.items()}
+        scores = {}
         for index, word in words.items():
-            if word not in numbers:
+            if word in numbers:
+                scores[index] = DimensionScore(self.labels.label_set, numbers[word], f"1-{len(numbers)}")
+            else:
                 rows.refuse(index, "label", no_option(self.labels.label_set, word))
-        return numbers
+        return scores
+
+
+def _problem_of_sent(judge: RecordedJudge, version: StoredVersion) -> tuple[str, str] | None:
+    """Return the field and the reason if verdicts of a version cannot be sent to a server."""
+    if version.name != judge.name:
+        return "judge", f"{judge.version} is a version of {version.name!r}, not of {judge.name!r}"
+    if version.kind != RECORDED:
+        # Whoever may send answers could otherwise replace the verdicts of the server's own judges.
+        return (
+            "judge_version",
+            f"this server runs {version.title} and takes no verdicts of it: send another judge_version",
+        )
+    return None
+
+
+def _retirement(connection: Connection, version: StoredVersion) -> str | None:
+    """Return the reason and the next step if a judge version is retired."""
+    try:
+        refuse_retired(connection, version)
+    except BadInput as error:
+        return f"{error}. Or send another judge_version"
+    return None
 
 
 _QUOTES = ("answer_quote", "passage_quote")

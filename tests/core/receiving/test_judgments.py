@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from judgeboard import judge_pending, make_judge
 from judgeboard.imports.importing import import_file
+from judgeboard.people.roster import restore_version, retire_version
 from judgeboard.receiving.keys import create_key
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
@@ -87,6 +89,43 @@ def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store: Stor
         [judgment] = http.get("/api/responses/r1").json()["judgments"]
         again = VERDICT | {"judge_version": judgment["judge_version"]}
         assert http.post("/api/judgments", json=again).json()["unchanged"] == 1
+
+
+def test_a_retired_version_takes_no_new_verdict_until_it_is_restored(store: Store) -> None:
+    second = ANSWER | {"id": "r2"}
+    with receiving(store) as http:
+        http.post("/api/responses", json=[ANSWER, second])
+        http.post("/api/judgments", json=VERDICT | {"judge": "primary"})
+        http.post("/api/judgments", json=VERDICT)
+        retire_version(store, "mine v1", "cli:ann")
+        newer = http.post("/api/judgments", json=[VERDICT | {"quality": 4}, VERDICT | {"response_id": "r2"}]).json()
+        assert (newer["stored"], [each["field"] for each in newer["problems"]]) == (0, ["judge_version"] * 2)
+        for words in ("mine v1 was retired by cli:ann", 'versions restore "mine v1"', "another judge_version"):
+            assert words in newer["problems"][0]["reason"]
+        assert http.post("/api/judgments", json=VERDICT).json()["unchanged"] == 1, "as before"
+        assert http.post("/api/judgments", json=VERDICT | {"judge_version": "2026-11"}).json()["stored"] == 1
+        restore_version(store, "mine v1", "cli:ann")
+        assert http.post("/api/judgments", json=VERDICT | {"response_id": "r2"}).json()["stored"] == 1
+
+
+def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store: Store) -> None:
+    import_file(store, io.BytesIO(json.dumps(ANSWER).encode()), source="shop", name="answers.jsonl")
+    judge_pending(store, make_judge("lexical"))
+    with receiving(store) as http:
+        [own] = http.get("/api/responses/r1").json()["judgments"]
+        http.post("/api/judgments", json=VERDICT)
+        sent = next(each for each in http.get("/api/responses/r1").json()["judgments"] if each["judge"] == "mine")
+        for name, version, field, words in (
+            ("lexical", own, "judge_version", "this server runs lexical v1"),
+            ("totally other", own, "judge", "is a version of 'lexical', not of 'totally other'"),
+            ("totally other", sent, "judge", "is a version of 'mine', not of 'totally other'"),
+        ):
+            verdict = VERDICT | {"judge": name, "judge_version": version["judge_version"], "quality": 4}
+            reply = http.post("/api/judgments", json=verdict).json()
+            assert (reply["stored"], reply["rejected"], reply["problems"][0]["field"]) == (0, 1, field), name
+            assert words in reply["problems"][0]["reason"]
+        assert {each["judge"] for each in http.get("/api/responses/r1").json()["judgments"]} == {"lexical", "mine"}
+        assert own in http.get("/api/responses/r1").json()["judgments"]
 
 
 @pytest.mark.parametrize(
