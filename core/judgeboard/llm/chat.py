@@ -1,6 +1,5 @@
 """The interface of chat models (requests and replies), and two stand-ins: functions and recorded replies."""
 
-import asyncio
 import inspect
 import json
 import time
@@ -12,6 +11,7 @@ from typing import Any, Protocol, TypedDict
 
 from judgeboard.domain import Attempt, Turn
 from judgeboard.errors import BadInput
+from judgeboard.llm.own_thread import in_own_thread
 from judgeboard.settings import without_secrets
 from judgeboard.text import file_text, storable
 
@@ -147,12 +147,13 @@ async def call(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Any:
     """Call ``chat`` with copies of ``messages`` and return its result, awaited if necessary.
 
     A plain function runs in a thread, because it may block or start its own event loop, as wrappers of agents do.
+    Nobody waits for this thread after a cancellation.
     """
     copies = [dict(message) for message in messages]
     target = chat if inspect.isroutine(chat) else getattr(chat, "__call__", chat)  # noqa: B004 - an object's own call
     if inspect.iscoroutinefunction(chat) or inspect.iscoroutinefunction(target):
         return await chat(copies)
-    result = await asyncio.to_thread(chat, copies)
+    result = await in_own_thread(True, chat, copies)
     return await result if inspect.isawaitable(result) else result
 
 

@@ -1,6 +1,7 @@
 """One call between an assistant and its reader: judge the answer, reflect on it, warn the reader, record it."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat, earlier_turns
+from judgeboard.llm.own_thread import in_own_thread
 from judgeboard.methods.live import LiveAnswer, Reflected
 from judgeboard.methods.reflect import Outcome, ReflectRule
 from judgeboard.runs.runner import blocking
@@ -24,6 +26,8 @@ from judgeboard.store.engine import Store
 
 # The metadata of a served answer, beside its notice.
 GROUNDEDNESS, REFLECTION = "groundedness", "reflection"
+LEAST_RECORDING_S = 1.0
+"""How long a call waits at least until its answer is recorded, also if judging took all its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,12 @@ async def serve_answer(
        other answer, or without ``store`` on the server, as by `record` and `record_judgment`.
 
     If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader gets what there is by
-    then; the logger ``judgeboard`` has the reason. ``passages`` are as in `record`. The notice that the reader saw is
+    then; the logger ``judgeboard`` has the reason. Recording gets the rest of this time, and at least one second; after
+    that it goes on in the background. ``passages`` are as in `record`. The notice that the reader saw is
     stored in the metadata (``served.notice``: full, warning, disclaimer or unmeasured), with ``served.groundedness``
     and ``served.reflection``.
     """
+    began = time.monotonic()
     id_ = external_id or uuid.uuid4().hex
     listed: list[Any] | None = None
     live: LiveAnswer | None = None
@@ -115,8 +121,23 @@ async def serve_answer(
                 _send_verdict(id_, live.judge_version, served.verdict, source, client)
         elif live is not None:
             live.metadata = facts
-            await asyncio.to_thread(live.store, store)
+            left_s = None if within_s is None else max(LEAST_RECORDING_S, within_s - (time.monotonic() - began))
+            await _recorded(live, store, left_s)
     return served
+
+
+async def _recorded(live: LiveAnswer, store: Store, within_s: float | None) -> None:
+    """Record an answer, and wait for it at most ``within_s`` seconds. Then recording goes on in its thread."""
+    id_ = live.item.external_id
+
+    def work() -> None:
+        with _logged(f"the answer {id_} was not recorded"):
+            live.store(store)
+
+    try:
+        await asyncio.wait_for(in_own_thread(False, work), within_s)
+    except TimeoutError:
+        LOG.warning("the answer %s is not recorded yet: the database is busy. It goes on in the background", id_)
 
 
 def _send_verdict(id_: str, version: JudgeVersion, verdict: Verdict, source: str | None, client: Client | None) -> None:

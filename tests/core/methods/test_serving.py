@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+import sqlite3
+import threading
 import time
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, cast
 
 import pytest
 from sqlalchemy import select
@@ -15,7 +18,7 @@ from judgeboard.domain import Claim, DimensionScore, ResponseKind
 from judgeboard.judges.judge import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.serving import served_words
+from judgeboard.methods.serving import ServedAnswer, served_words
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.judge_versions import list_versions
@@ -232,6 +235,79 @@ def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store: 
     assert (served.answer, served.level) == (BAD, "disclaimer")
     [item] = items(store)
     assert len(item.judgments) == 1
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    """An event for functions that block until the test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def returns_meanwhile(call: Callable[[], ServedAnswer]) -> ServedAnswer:
+    """The result of a blocking call that has to return while something else still blocks."""
+    results: list[ServedAnswer] = []
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert results, "the call waits for what blocks"
+    return results[0]
+
+
+@on_sqlite
+def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_recorded_later(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    judgeboard.serve_answer_blocking(QUERY, GOOD, PASSAGES, store=store)
+    other = sqlite3.connect(str(store.engine.url.database), isolation_level=None)
+    other.execute("begin immediate")
+    with caplog.at_level(logging.WARNING, "judgeboard"):
+        served = returns_meanwhile(
+            lambda: judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, within_s=0.5, store=store)
+        )
+        assert (served.level, other.in_transaction, len(items(store))) == ("disclaimer", True, 1)
+        assert f"the answer {served.external_id} is not recorded yet" in caplog.text
+    other.execute("rollback")
+    other.close()
+    for thread in threading.enumerate():
+        if thread.name == "judgeboard-call":
+            thread.join(30)
+    assert [item.external_id for item in items(store)][1:] == [served.external_id]
+
+
+def test_a_recording_that_fails_in_the_background_is_logged(
+    caplog: pytest.LogCaptureFixture, released: threading.Event
+) -> None:
+    class Stuck:
+        def writing(self) -> None:
+            released.wait(60)
+            raise OSError("the disk is full")
+
+    def serve() -> ServedAnswer:
+        return judgeboard.serve_answer_blocking(QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck()))
+
+    with caplog.at_level(logging.WARNING, "judgeboard"):
+        served = returns_meanwhile(serve)
+        released.set()
+        for thread in threading.enumerate():
+            if thread.name == "judgeboard-call":
+                thread.join(30)
+    assert f"the answer {served.external_id} was not recorded: OSError: the disk is full" in caplog.text
+
+
+def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released: threading.Event) -> None:
+    def generate(_messages: Any) -> str:
+        released.wait(60)
+        return GOOD
+
+    def serve() -> ServedAnswer:
+        return judgeboard.serve_answer_blocking(
+            QUERY, BAD, PASSAGES, generate=generate, query_type="complex", within_s=1, record=False
+        )
+
+    served = returns_meanwhile(serve)
+    assert (served.answer, served.level, released.is_set()) == (BAD, "disclaimer", False)
 
 
 @on_sqlite
