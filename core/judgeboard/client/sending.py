@@ -201,17 +201,31 @@ class Client:
             self._changed.notify_all()
 
     def _next_batch(self) -> list[_Entry]:
-        """Wait for entries; return the oldest ones that have one path."""
+        """Wait for entries; return the oldest one and others of its path.
+
+        The others may pass entries of another path, so that an answer and its verdict are not two batches each time.
+        Nothing passes an answer: the server must have it before its verdict and its feedback.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             self._changed.wait_for(lambda: self._flushing or len(self._waiting) >= _BATCH_ENTRIES, self.delay_s)
+            path = self._waiting[0].path
             batch: list[_Entry] = []
+            passed: list[_Entry] = []
             size = 0
             while self._waiting and len(batch) < _BATCH_ENTRIES:
-                size += len(self._waiting[0].body)
-                if batch and (self._waiting[0].path != batch[0].path or size > _BATCH_BYTES):
+                entry = self._waiting[0]
+                if entry.path != path and entry.path == _RESPONSES:
                     break
-                batch.append(self._waiting.popleft())
+                if entry.path == path:
+                    size += len(entry.body)
+                    if batch and size > _BATCH_BYTES:
+                        break
+                    batch.append(entry)
+                else:
+                    passed.append(entry)
+                self._waiting.popleft()
+            self._waiting.extendleft(reversed(passed))
             self._bytes -= sum(len(entry.body) for entry in batch)
             self._in_flight = len(batch)
             return batch
