@@ -84,7 +84,7 @@ def price_of(model: str, own: Path | None = None, host: str | None = None) -> Pr
         fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
         if fitting:
             return prices[max(fitting, key=len)]
-    return FREE if host is not None and is_own_host(host) else None
+    return FREE if is_own_host(host) else None
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
