@@ -17,13 +17,13 @@ from judgeboard.agreement.corrected_trend import (
 )
 from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.trend_words import about_words, extent, misdated_words, timeless_words
-from judgeboard.clock import utc_now
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
 from judgeboard.store.anchors import reported_models
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions

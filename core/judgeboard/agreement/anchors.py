@@ -12,7 +12,6 @@ from judgeboard.agreement.answer_pairs import decoded, is_given, judge_values, p
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.verdict_changes import side_of
-from judgeboard.clock import utc_now
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.prompt import example_responses
@@ -44,6 +43,7 @@ from judgeboard.store.anchors import (
     newest_anchors,
     verdicts_of_run,
 )
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import LABELS, graded_reviews

@@ -33,7 +33,6 @@ from judgeboard.agreement.trend_words import (
     missing_words,
     span_words,
 )
-from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.estimates import measured, percent, percent_words, points_words
@@ -52,6 +51,7 @@ from judgeboard.stats.monitor import (
 from judgeboard.stats.rates import Stratum, influences, rate, weighted_agreement
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.store.alerts import Alarm, list_alarms
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days

@@ -21,11 +21,11 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import httpcore
 
 from judgeboard.alerts.rules import destination_of
-from judgeboard.clock import utc_now
 from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.settings import ENVIRONMENT, load_settings, register_secret, variable_of, without_secrets
 from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (2, 5, 15, 60, 240))

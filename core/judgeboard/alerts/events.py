@@ -13,7 +13,6 @@ from judgeboard.agreement.alarms import watch
 from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
-from judgeboard.clock import utc_now
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, Actor, allowed
@@ -33,6 +32,7 @@ from judgeboard.store.alerts import (
     store_message,
     unclosed_events,
 )
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
 EVERY = timedelta(minutes=1)

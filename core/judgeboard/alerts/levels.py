@@ -10,12 +10,12 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
 from judgeboard.store.alerts import Level, LevelMeasure, NewAlertRule
+from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import NEWEST, NewestValues, newest_values
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.settings import rules_in_force

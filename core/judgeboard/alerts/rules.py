@@ -18,7 +18,6 @@ from judgeboard.alerts.levels import (
     window_of,
     window_words,
 )
-from judgeboard.clock import utc_now
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
@@ -31,6 +30,7 @@ from judgeboard.store.alerts import (
     list_alert_rules,
     set_alert_rule_state,
 )
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.statements import record_of
 from judgeboard.text import seconds_of, unstorable

@@ -11,10 +11,10 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
-from judgeboard.clock import utc_now
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.formats.files import FORMATS
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 

@@ -3,7 +3,7 @@
 import click
 
 from judgeboard.cli import options
-from judgeboard.clock import utc_now
+from judgeboard.store.clock import utc_now
 from judgeboard.text import counted
 
 _SCOPES = ("ingest", "read", "review")

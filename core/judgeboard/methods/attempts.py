@@ -6,7 +6,6 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.methods.generation import total_cost
@@ -15,6 +14,7 @@ from judgeboard.methods.reflect import Outcome
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.checks import checked_key
 from judgeboard.store import refinements
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviewers import Reviewer

@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.agreement.verdict_changes import side_of
-from judgeboard.clock import utc_now
 from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal, Thresholds
@@ -28,6 +27,7 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
 from judgeboard.store import audits
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter

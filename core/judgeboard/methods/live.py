@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import DEFAULT_SOURCE
@@ -31,6 +30,7 @@ from judgeboard.methods.reflect import (
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import Answered, blocking
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, refuse_retired

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Pair, PairItem, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
@@ -20,6 +19,7 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import comparisons
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.jobs import TaskKey

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Response, Status
 from judgeboard.judges.judge import prompt_hash
 from judgeboard.judges.prompt import load_prompt
@@ -29,6 +28,7 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import TaskKey

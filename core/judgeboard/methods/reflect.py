@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, Response, Verdict, checked_quality
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge, prompt_hash
@@ -18,6 +17,7 @@ from judgeboard.methods import generation
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import TaskKey

@@ -6,7 +6,6 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
@@ -25,6 +24,7 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
+from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import (
     PLAIN,
     REFERENCE,

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
@@ -25,6 +24,7 @@ from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import suites
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion

@@ -19,7 +19,6 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
-from judgeboard.clock import utc_now
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
@@ -67,6 +66,7 @@ from judgeboard.receiving.records import (
     store_score_records,
 )
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, check_usable, check_writable, is_outage, with_advice
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import add_feedback

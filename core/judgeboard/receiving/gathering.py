@@ -13,13 +13,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Response
 from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import store_scores
 from judgeboard.settings import load_settings
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, is_outage, with_advice
 from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses

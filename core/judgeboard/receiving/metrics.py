@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import live_workers, unfinished_jobs
 from judgeboard.store.overview import count_flags

@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.reliance import Reliance, headline, reliance_of
 from judgeboard.agreement.result import AgreementResult, described_words, shown_statistics
-from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import low_sums
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses

@@ -11,7 +11,6 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.permissions import Action, allowed
@@ -29,6 +28,7 @@ from judgeboard.reviews.decisions import (
 )
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, check_open, create_queue
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
@@ -18,6 +17,7 @@ from judgeboard.reviews.label_schemas import schema_of_queue
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, split_token, tried
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import OFFLINE, find_lease

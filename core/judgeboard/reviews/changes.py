@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stage, WhyDiffers
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
@@ -23,6 +22,7 @@ from judgeboard.reviews.checks import (
 from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review, withdrawal
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import check_required
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event
 from judgeboard.store.items import ItemJudgment

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
+from judgeboard.store.clock import utc_now
 from judgeboard.store.issues import list_modes
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, find_review

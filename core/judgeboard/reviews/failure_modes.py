@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.judges.words import STOP_WORDS
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.checks import check_modes, checked_text
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate, FlagState, IssueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
@@ -13,6 +12,7 @@ from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_text
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import DaySums
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -9,12 +9,12 @@ from typing import TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import Action, allowed
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_open
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import (

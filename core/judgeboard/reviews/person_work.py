@@ -9,7 +9,6 @@ from itertools import groupby
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, Estimate
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
@@ -18,6 +17,7 @@ from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import active_leases, release_lease

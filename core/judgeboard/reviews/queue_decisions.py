@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import Action, allowed
@@ -16,6 +15,7 @@ from judgeboard.reviews.leases import own_lease, split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_required
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import hidden_of

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.flags.rules import RULES
@@ -15,6 +14,7 @@ from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
 from judgeboard.reviews.outcome import update_flag_states
 from judgeboard.stats.estimates import percent
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe

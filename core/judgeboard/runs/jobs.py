@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
@@ -27,6 +26,7 @@ from judgeboard.runs.addresses import (
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import check_limits
 from judgeboard.settings import load_settings, provider_key
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict

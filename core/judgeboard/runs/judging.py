@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import (
@@ -37,6 +36,7 @@ from judgeboard.runs.method import (
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings import load_settings, provider_key
 from judgeboard.store.anchors import insert_anchor_judgments
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import TaskKey

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
@@ -16,6 +15,7 @@ from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.runs.addresses import ADDRESS, configured_address
 from judgeboard.runs.jobs import check_address, check_spec, judge_spec, make_described, with_last_address
 from judgeboard.runs.method import require_price
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import live_workers

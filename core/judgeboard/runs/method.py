@@ -10,7 +10,6 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, DatabaseAway, OtherHost, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
@@ -29,6 +28,7 @@ from judgeboard.runs.runner import (
     tried_again,
 )
 from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Patience, Readable, Store
 from judgeboard.store.jobs import (
     TaskKey,

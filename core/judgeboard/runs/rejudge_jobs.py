@@ -6,7 +6,6 @@ import threading
 import time
 from dataclasses import replace
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.addresses import check_host, last_address
@@ -14,6 +13,7 @@ from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.method import Begun, claims_of
 from judgeboard.runs.shared_job import CLOSED, SharedJob, log_failure
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
 from judgeboard.store.jobs import (

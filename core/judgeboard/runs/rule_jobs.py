@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from datetime import UTC
 from functools import partial
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import JudgeInput, RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.judges.kinds import OFFLINE
@@ -18,6 +17,7 @@ from judgeboard.runs.judging_rules import rule_spec
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import TaskKey, release_claims, release_tasks
 from judgeboard.store.judge_versions import get_version, refuse_retired

@@ -552,14 +552,13 @@ def _estimate(made: Linearised, n: int, scale: Transform | None, method: str, wi
     value = min(max(made.value, least), most)
     if made.error < _FLAT:
         return measured(value, n, reason=f"no interval: {without_error}")
+    reach = float(t_quantile(made.df)) * made.error
     if scale is None or not least < value < most:
-        reach = float(t_quantile(made.df)) * made.error
-        return measured(
-            value, n, (max(value - reach, least), min(value + reach, most)), method=f"{method}, Student's t"
-        )
-    slope, to, back = TRANSFORMS[scale](value)
-    reach = float(t_quantile(made.df)) * made.error / slope
-    low, high = back(to(value) - reach), back(to(value) + reach)
+        low, high, method = max(value - reach, least), min(value + reach, most), f"{method}, Student's t"
+    else:
+        slope, to, back = TRANSFORMS[scale](value)
+        low, high = back(to(value) - reach / slope), back(to(value) + reach / slope)
+        method = f"{method}, t on {scale}"
     if high - low > _OPEN * (most - least):
         return measured(value, n, reason="no interval: these labels do not narrow it down")
-    return measured(value, n, (low, high), method=f"{method}, t on {scale}")
+    return measured(value, n, (low, high), method=method)

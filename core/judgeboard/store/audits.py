@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
 from judgeboard.flags.rules import RULE_NAMED, SUPREME_DISAGREES
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import update_flags

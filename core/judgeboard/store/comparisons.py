@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, func, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
+from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import batches, insert_or_skip, record_of, rows_with

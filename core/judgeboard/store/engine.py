@@ -27,7 +27,6 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
-from judgeboard.clock import database_clock
 from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
@@ -39,6 +38,7 @@ from judgeboard.errors import (
 )
 from judgeboard.formats.files import owner_only
 from judgeboard.settings import load_settings, masked, register_secret
+from judgeboard.store.clock import database_clock
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, exists, or_, select, update
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on

@@ -25,9 +25,9 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.errors import NotFound
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable
 from judgeboard.store.events import record_event
 from judgeboard.store.runs import Counts, finish_run

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RECORDED, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, UnknownName
+from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.statements import columns_of, insert_or_skip
 from judgeboard.store.tables import EVENT, JUDGMENT, RUN, SETTING, VERSION

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, case, func, literal, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Pair, PairItem, Preference, Response, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filter_conditions import pair_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Named, check_storable, key_of, named, pair_hash

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import (
     OVERALL,
     PAIRWISE,
@@ -23,6 +22,7 @@ from judgeboard.domain import (
 )
 from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
+from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
+from judgeboard.store.clock import utc_now
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE, WITHDRAWN_ROW
 from judgeboard.store.triggers import COMPLETED

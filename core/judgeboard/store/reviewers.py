@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, update
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.settings import load_settings
+from judgeboard.store.clock import utc_now
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.tables import REVIEW, REVIEWER

@@ -20,9 +20,9 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, from_dict

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Preference, Status, StepRecord
+from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, record_of, rows_with

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, exists, func, insert, select
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import THRESHOLDS, Thresholds
 from judgeboard.flags.rules import RULES
 from judgeboard.settings import load_settings, variable_of
+from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values

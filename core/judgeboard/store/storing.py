@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import COMBINED_KINDS, Feedback, Response
 from judgeboard.flags.rules import RULES
+from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, reconciling, update_flags
 from judgeboard.store.judge_versions import StoredVersion

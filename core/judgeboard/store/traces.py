@@ -24,8 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Feedback, JudgeInput, Response
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.responses import Named, completed_row, judge_inputs

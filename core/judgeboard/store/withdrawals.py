@@ -16,9 +16,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, bindparam, delete, exists, insert, or_, select, update
 from sqlalchemy import cast as sql_cast
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RECORDED, ItemState, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.health import ANSWER_OF

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.settings import ENVIRONMENT
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import Seen

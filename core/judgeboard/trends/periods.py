@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from judgeboard.clock import utc_now
+from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import DaySums
 from judgeboard.text import utc_day
 

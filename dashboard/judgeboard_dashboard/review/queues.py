@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
@@ -32,6 +31,7 @@ from judgeboard.reviews.queues import (
     own_queues,
     queue_progress,
 )
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.leases import work_mark

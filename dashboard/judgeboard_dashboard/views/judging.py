@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from judgeboard.clock import utc_now
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
@@ -23,6 +22,7 @@ from judgeboard.runs.judging_rules import (
     with_model,
 )
 from judgeboard.settings import load_settings
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.judging_rules import rule_named

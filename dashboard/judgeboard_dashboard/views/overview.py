@@ -9,10 +9,10 @@ from typing import Any, Literal
 import streamlit as st
 
 from judgeboard.agreement.flag_worth import flag_precision
-from judgeboard.clock import utc_now
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.first_steps import first_steps
 from judgeboard.store.flags import DecidedFlags

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 import streamlit as st
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action, role_of, why_not
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
+from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.run_steps import RunProblem, run_problems

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import ROLES, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
@@ -26,6 +25,7 @@ from judgeboard.people.roster import (
 )
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.settings import config_values, load_settings
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion

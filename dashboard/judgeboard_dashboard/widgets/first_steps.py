@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from judgeboard.clock import utc_now
 from judgeboard.people.permissions import Action
 from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.store.clock import utc_now
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
 from judgeboard.store.overview import work_state
 from judgeboard.store.responses import last_response_id

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
-from judgeboard.clock import utc_now
 from judgeboard.stats.estimates import two_decimals
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import DEFAULT_DATABASE, database_url
 from judgeboard.store.open_flags import ORDERS
 from judgeboard.text import counted, with_db

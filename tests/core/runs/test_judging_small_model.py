@@ -54,7 +54,7 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
     for row in rows:
         assert 0 < row["completion_tokens"] <= 48 * len(row["attempts"])
         assert row["latency_ms"] > 0
-        assert row["cost_micro"] is None
+        assert row["cost_micro"] == 0, "the endpoint is on an own machine"
         assert (row["groundedness"] is not None) == (row["status"] == "ok")
         assert all(attempt["raw"] for attempt in row["attempts"])
     assert sum(len(row["attempts"]) for row in rows) == requests

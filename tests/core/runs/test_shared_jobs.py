@@ -113,7 +113,7 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
     ask(postgres_log, rag(endpoint))
     worker_process(postgres_log)
     until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
-    monkeypatch.setattr("judgeboard.clock.datetime", Ahead)
+    monkeypatch.setattr("judgeboard.store.clock.datetime", Ahead)
     monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=15))
     with working(postgres_log):
         until(lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight")

@@ -391,6 +391,16 @@ def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_cal
         assert estimate.reason == "no interval: all labelled answers are in one evidence group"
 
 
+def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1() -> None:
+    flagged, bad = np.arange(2000) < 100, np.arange(2000) < 60
+    labelled = flagged | (np.arange(2000) >= 1988)
+    sums = summed(
+        (~flagged).astype(int), flagged.astype(float), np.arange(2000), 2, labelled, bad[labelled].astype(float)
+    )
+    recall = weighted_agreement(*sums, flagged[labelled].astype(float))["sensitivity"]
+    assert (recall.value, recall.low, recall.reason) == (1.0, None, "no interval: these labels do not narrow it down")
+
+
 @pytest.mark.shared
 def test_the_slope_of_numbers_has_no_upper_limit(shared: Path) -> None:
     folder = shared / "data"

@@ -227,7 +227,7 @@ def check_queue(case: ReviewedLog, where: RowFilter) -> None:
         and _within(flag["groundedness"], where.min_score, where.max_score)
         and _within(flag["quality"], where.min_quality, where.max_quality)
     ]
-    by_severity = sorted(found, key=lambda flag: (-flag["severity"], flag["id"]))
+    by_severity = sorted(found, key=lambda flag: (-flag["severity"], flag["asked_day"] or 9_999_999, flag["id"]))
     worst = {flag["response_id"]: flag for flag in reversed(by_severity)}
     with case.store.reading() as connection:
         page = queue_page(connection, where, "worst", limit=1000)

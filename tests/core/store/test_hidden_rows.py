@@ -62,6 +62,7 @@ OF_WRITERS = {
         "issue",
         "verdicts",
         "flag",
+        "from_id",
         "flags",
         "grades",
         "hashed",

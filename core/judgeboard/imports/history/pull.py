@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from judgeboard.clock import utc_now
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.imports.exports import EXPORTS, KINDS_OF_EXPORTS
@@ -20,6 +19,7 @@ from judgeboard.imports.history.phoenix import PhoenixHistory
 from judgeboard.imports.importing import OpenBatch, import_file
 from judgeboard.people.permissions import Action, Actor, check_allowed
 from judgeboard.settings import ENVIRONMENT
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.tools import PullState, get_pull, save_pull
 from judgeboard.targets.target import Http, Refused

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import DateTime, func, select
 
 from job_steps import ANSWERS, fill
-from judgeboard.clock import CHECK_SECONDS, DatabaseClock
 from judgeboard.runs.judging_rules import add_rule
+from judgeboard.store.clock import CHECK_SECONDS, DatabaseClock
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import EVENT, JUDGMENT, RUN
 from judgeboard.store.tables.columns import METADATA
