@@ -14,10 +14,11 @@ from judgeboard.agreement.trend_words import panel_caption, trend_sentence
 from judgeboard.domain import Decision, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
+from judgeboard.store.filters import MeasureName
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
 from judgeboard.text import utc_day
-from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, MeasureName, alarm_limits
+from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, alarm_limits
 from judgeboard.trends.periods import Period, start_of
 from judgeboard.trends.trend import Trend, trend
 
