@@ -3,13 +3,22 @@
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import Connection
 
 from app_pages import OpenPage, labels, press, shown, table_rows
 from graded_log import GradedLog
 from judgeboard.alerts.events import check
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import DimensionScore, MessageKind, RuleState
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
-from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
+from judgeboard.store.alerts import (
+    AlertRule,
+    begin_attempt,
+    end_attempt,
+    get_delivery,
+    list_alert_rules,
+    store_delivery,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
