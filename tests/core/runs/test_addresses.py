@@ -18,7 +18,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
 from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.judging_rules import add_rule
+from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
@@ -169,6 +169,23 @@ def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
     job_id = request_rejudge(judged, judge=elsewhere, mode="plain", confirmed_host=host(other), actor="Mara")
     with working(judged):
         assert ended(judged, job_id).ok == 3
+
+
+def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(
+    judged: Store, ours: RecordingEndpoint
+) -> None:
+    here = {**RAG, "base_url": ours.base_url}
+    add_rule(judged, "live", judge=here, actor="Mara")
+    set_judge(judged, "live", judge=with_model(here, "another-model"), actor="Mara")
+    with judged.reading() as connection:
+        spec = judge_spec(connection, list_versions(connection)[-1])
+    assert spec is not None
+    assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url), "the form shows this address"
+    new = with_model(RAG, "another-model")
+    assert job_address(judged, new).host == host(ours)
+    assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", "a person's choice"
+    assert run(["judge", "--judge", "rag", "--model", "another-model", "--db", address(judged)]) == 0
+    assert len(ours.requests) == 1 + 4
 
 
 @on_sqlite
