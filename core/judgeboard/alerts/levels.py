@@ -17,7 +17,7 @@ from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
 from judgeboard.store.alerts import Level, LevelMeasure, NewAlertRule
 from judgeboard.store.day_sums import NEWEST, NewestValues, newest_values
-from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.filters import METADATA, WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.store.settings import rules_in_force
 from judgeboard.text import counted, utc_day
 from judgeboard.trends.measures import MEASURES, GroupedValues, Measure, criterion_measure, find_criterion
@@ -62,10 +62,11 @@ def measure_words(level: Level) -> str:
 
 def slice_of(text: str) -> RowFilter:
     """Return the answers of a slice, such as "query_type=QA" or "metadata.tenant=acme"; raise BadInput otherwise."""
-    where = parse_where([text])
-    if {*where.as_dict()} - {"query_types", "sources", "metadata"}:
-        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}")
-    return where
+    field, _, value = (part.strip() for part in text.partition("="))
+    if not value or (field not in {"query_type", "source"} and not field.startswith(METADATA)):
+        proposal = f"; write {METADATA}{field}={value}" if field and value and field not in WHERE_FIELDS else ""
+        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}{proposal}")
+    return parse_where([text])
 
 
 @dataclass(frozen=True, slots=True)
