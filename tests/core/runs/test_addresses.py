@@ -203,6 +203,22 @@ def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
     assert f"last used the host {host(ours)}" in (job.why or "")
 
 
+@on_sqlite
+def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    store_answers(store, 1)
+    job_id = request_rejudge(store, judge=RAG, actor="Mara")
+    with working(store):
+        ended(store, job_id)
+    why = "no key: set OPENAI_API_KEY, or give the address of your own server"
+    assert job_progress(store, job_id).why == why
+    assert run(words(store)) == 2
+    assert f"{why}, for example: `judgeboard judge" in (error := capsys.readouterr().err)
+    assert "--base-url http://localhost:8000/v1`" in error
+
+
 def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_asked_for(
     judged: Store, ours: RecordingEndpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
