@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import EXAMPLE_MODEL
+from judgeboard.domain import AlertCondition
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -111,9 +112,10 @@ def _with_destination(context: click.Context) -> str | None:
     """Return the typed `alerts add` with a destination; None without the threshold that its condition needs."""
     from judgeboard.alerts.conditions import CONDITIONS
 
-    condition = CONDITIONS.get(context.params.get("when"))
-    if condition is None:
+    when = context.params.get("when")
+    if when is None:
         return None
+    condition = CONDITIONS[AlertCondition(when)]
     has_threshold = any(context.params.get(name) is not None for name in ("above", "below"))
     if condition.unit is not None and condition.threshold is None and not has_threshold:
         return None
