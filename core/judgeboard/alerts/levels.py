@@ -16,7 +16,7 @@ from judgeboard.stats.estimates import number_words, percent_words, unmeasured
 from judgeboard.store.alerts import Level, NewAlertRule
 from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import NEWEST, NewestValues, are_days_cut, newest_values
-from judgeboard.store.filters import LevelMeasure, RowFilter, parse_where
+from judgeboard.store.filters import METADATA, WHERE_FIELDS, LevelMeasure, RowFilter, parse_where
 from judgeboard.store.settings import rules_in_force
 from judgeboard.store.statements import NO_DAY
 from judgeboard.text import counted, utc_day
@@ -60,10 +60,11 @@ def measure_words(level: Level) -> str:
 
 def slice_of(text: str) -> RowFilter:
     """Return the answers of a slice, such as "query_type=QA" or "metadata.tenant=acme"; raise BadInput otherwise."""
-    where = parse_where([text])
-    if {*where.as_dict()} - {"query_types", "sources", "metadata"}:
-        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}")
-    return where
+    field, _, value = (part.strip() for part in text.partition("="))
+    if not value or (field not in {"query_type", "source"} and not field.startswith(METADATA)):
+        proposal = f"; write {METADATA}{field}={value}" if field and value and field not in WHERE_FIELDS else ""
+        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}{proposal}")
+    return parse_where([text])
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ def model_endpoint(
         raise MissingOption(message, "--model", "gpt-4o-mini")
     chosen = choose_provider(provider, model=model, base_url=base_url)
     if not base_url and not options.get("api_key"):
-        message = f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)"
+        message = f"no key: set {chosen.key_variable}, or give the address of your own server"
         raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")

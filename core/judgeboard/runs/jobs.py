@@ -17,9 +17,11 @@ from judgeboard.llm.provider import is_address, is_own_host
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.addresses import (
     ADDRESS,
+    address_options,
     at_last_address,
     check_host,
     configured_address,
+    known_address,
     last_address,
     provider_and_address,
 )
@@ -76,7 +78,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
     Recorded versions cannot be used again, nor versions with examples or with a formula of another release. A version
     with the prompt of an earlier release is asked with that prompt, so it stays the same version. The address is the
-    one of the version's last run, if it is known.
+    version's `known_address`, if there is one.
     """
     if version.kind not in JUDGES:
         return None
@@ -91,8 +93,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
                 return None
     except BadInput:  # a prompt or a value that this release cannot use
         return None
-    last = last_address(connection, version.id)
-    return spec if last is None or version.model is None else spec | last.options
+    return spec if version.model is None else spec | address_options(known_address(connection, version.id))
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
@@ -248,7 +249,7 @@ def job_address(store: Readable, judge: dict[str, Any]) -> JobAddress:
 
 
 def with_last_address(connection: Connection, judge: dict[str, Any]) -> dict[str, Any]:
-    """Return the judge fields of a job with the last address of their version (`at_last_address`)."""
+    """Return the judge fields of a job with the known address of their version (`at_last_address`)."""
     return at_last_address(connection, make_judge, judge)
 
 

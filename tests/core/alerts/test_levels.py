@@ -25,6 +25,7 @@ from query_plans import plans_of
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TODAY = utc_day(NOW)
 MINUTE = timedelta(minutes=1)
+SLICES = "only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE"
 
 
 @pytest.fixture
@@ -278,7 +279,9 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
         ({"below": 0.5, "last": "367d"}, "last: write a number of answers"),
         ({"below": 0.5, "last": "2h"}, "last: write a number of answers"),
         ({"below": 0.5, "after": "2d"}, "after: the condition level does not use it"),
-        ({"below": 0.5, "only": ("text=x",)}, "only: a slice is query_type=VALUE"),
+        ({"below": 0.5, "only": ("text=x",)}, f"{SLICES}, not 'text=x'"),
+        ({"below": 0.5, "only": ("channel=web",)}, f"{SLICES}, not 'channel=web'; write metadata.channel=web"),
+        ({"below": 0.5, "only": ("source=",)}, f"{SLICES}, not 'source='"),
         ({"when": "open_flags", "above": 1, "last": "7d"}, "last: the condition open_flags does not use it"),
         ({"when": "open_flags", "below": 1}, "below: the condition open_flags does not use it"),
     ],
