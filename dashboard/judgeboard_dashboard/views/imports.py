@@ -362,6 +362,7 @@ def _understood(trial: Imported) -> None:
     if dates is not None and dates.order is not None:
         caption(f"Dates have the {ORDERS[dates.order]}, as {dates.example} in {dates.column} shows.")
     if trial.summary.export is None:  # the columns of an export have their meaning
+        _offer_likely(trial)
         _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     elif unread_keys(trial.unmapped):
         _ask_keys(trial)
@@ -384,6 +385,24 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
     table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
+
+
+def _offer_likely(trial: Imported) -> None:
+    """Show a button for each likely field of a column that is not read."""
+    file_id, kind = trial.choice.file_id, trial.choice.kind
+
+    def read(theirs: str, ours: str) -> None:
+        _answers(file_id, kind)[theirs] = ours
+        st.session_state[_field_key(file_id, kind, ours)] = theirs
+
+    for theirs, ours in trial.summary.likely.items():
+        st.button(
+            f"Read {as_label(theirs)} as {field_words(ours)}",
+            key=f"import_likely_{file_id}_{kind}_{ours}",
+            on_click=read,
+            args=(theirs, ours),
+            wrap=False,
+        )
 
 
 def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
@@ -444,7 +463,7 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None], p
     st.session_state.setdefault(_field_key(file_id, kind, ours), next(iter(before), None))
     st.selectbox(
         f"{capital(field_words(ours) or ours)} is in",
-        list(free),
+        list(dict.fromkeys((*free, *before))),
         index=None,
         placeholder=placeholder,
         key=_field_key(file_id, kind, ours),

@@ -259,7 +259,7 @@ def not_read_words(summary: ImportSummary) -> str:
         )
     if summary.likely:
         likely = " and ".join(f"{theirs} may be the {field_words(ours)}" for theirs, ours in summary.likely.items())
-        words += f" {likely}. To read this, choose it under Other columns."
+        words += f" {likely}. To read this, press its button beside the columns."
     return words
 
 

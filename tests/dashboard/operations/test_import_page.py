@@ -218,7 +218,12 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
     )
     assert "Not read" not in markup(upload(LOG))
     page = upload([{"id": f"b{n}", "question": "q", "answer": "a", "kb": ["A page.", "A text."]} for n in range(3)])
-    assert "kb may be the passages. To read this, choose it under Other columns." in markup(page)
+    assert "kb may be the passages. To read this, press its button beside the columns." in markup(page)
+    next(button for button in page.button if button.label == "Read kb as passages").click().run()
+    assert "kb may be" not in markup(page)
+    assert box(page, "Passages is in").value == "kb"
+    assert page.dataframe[1].value["Passages"].tolist() == [2, 2, 2], "the preview shows what the import stores"
+    assert "Read kb as passages" not in [button.label for button in page.button]
 
 
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
