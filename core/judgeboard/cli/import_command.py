@@ -333,7 +333,7 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
         *_labels(summary),
         *_flags(summary),
         *_first(rejected, summary.rejected - summary.differing),
-        *_differing(summary),
+        *_differing(summary, file),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
         *([f"  {summary.older_file} is from an earlier import"] if summary.older_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
@@ -445,12 +445,16 @@ def _example(summary: "ImportSummary") -> str:
     return "THEIRS=ours"
 
 
-def _differing(summary: "ImportSummary") -> list[str]:
+def _differing(summary: "ImportSummary", file: str) -> list[str]:
     if not summary.differing:
         return []
     lines = _first(summary.first_differing, summary.differing)
     if kind_class(summary.kind).brings_answers:
         otherwise = "" if summary.of_traces else "; to import the file as another log, add --source NAME"
+        if len(summary.earlier) == 1:  # more of them would lose other rows
+            (number,) = summary.earlier
+            undo = f"`judgeboard import undo {number}`, then `{_command(file).strip()}` again"
+            otherwise = f"; to replace them, run {undo}{otherwise}"
         lines.append(f"  stored rows are unchanged{otherwise}")
     return lines
 

@@ -54,7 +54,7 @@ class ImportSummary:
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     ``likely``, ``{theirs: ours}``, has the likely fields of columns that are not read. ``dates`` shows how dates with
     the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised. ``number`` is
-    that of the import, None if it stored nothing.
+    that of the import, None if it stored nothing. ``earlier`` has the numbers of the imports with the differing rows.
     """
 
     file: str
@@ -70,6 +70,7 @@ class ImportSummary:
     dates: DatesOfColumn | None = None
     flags: int = 0
     number: int | None = None
+    earlier: set[int] = field(default_factory=set)
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
@@ -302,6 +303,7 @@ class _Rows:
         summary.new += stored.new
         summary.unchanged += stored.unchanged
         summary.feedback_added += stored.feedback_added
+        summary.earlier |= stored.imports
         for problem in stored.problems:
             line, row = self.rows[problem.index]
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))

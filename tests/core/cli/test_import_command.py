@@ -150,6 +150,17 @@ def test_the_log_of_a_support_bot_is_imported_and_a_likely_column_is_named(asked
     ]
 
 
+def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(asked) -> None:
+    asked("log.csv", SUPPORT)
+    code, printed = asked("log.csv", SUPPORT, "--map", "kb_articles=passages")
+    assert code == 2 or any("2 rejected" in line for line in printed)
+    (line,) = (line for line in printed if line.startswith("  stored rows are unchanged; to replace them, run "))
+    undo, again = line.split("`")[1::2]
+    assert undo.startswith("judgeboard import undo 1 ")
+    assert line.index("undo") < line.index("--source NAME")
+    assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0], "the printed commands work"
+
+
 OTHER_NAMES = """ticket,kunde,bot,kanal
 T-1,Wo ist die Rechnung?,Sie liegt im Konto.,web
 T-2,Was kostet das?,Zehn Euro im Monat.,web
