@@ -266,7 +266,7 @@ class Client:
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
-                if reply.is_success:
+                if reply.is_success or _lists_problems(reply):
                     return self._acknowledge(batch, reply)
                 reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
                 if reply.status_code not in _RETRIED or (reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT):
@@ -490,6 +490,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
     return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's numbers and arrays
+
+
+def _lists_problems(reply: "httpx.Response") -> bool:
+    """Whether the server stored nothing and lists the reason for each entry, so that smaller batches help nothing."""
+    if reply.status_code != 400:
+        return False
+    try:
+        return bool(reply.json().get("problems"))
+    except (AttributeError, ValueError):
+        return False
 
 
 def _refusal(reply: "httpx.Response") -> str:
