@@ -217,8 +217,9 @@ def money(micro: int | None) -> str:
     return f"$ {dollars:.2g}" if dollars >= 0.0001 else f"$ {dollars:.6f}"
 
 
-OWN_ENDPOINT_COST = f"{money(0)} (own endpoint)"
-"""The cost of calls to a model on an own machine."""
+def cost_words(micro: int | None, *, own: bool) -> str:
+    """Return a cost as `money` does; ``own`` calls went to own machines only, and "$ 0 (own endpoint)" says why."""
+    return f"{money(micro)} (own endpoint)" if own and micro == 0 else money(micro)
 
 
 def shortened(text: str, longest: int = 200) -> str:

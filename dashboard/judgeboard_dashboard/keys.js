@@ -17,6 +17,7 @@
   const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
   const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
   const SAVE = "Ctrl+Enter";
+  const CONTROLS = "a[href], button, select, summary, [role=tab], [role=radio], [role=option], [role=menuitem]";
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
   const REASON = ".st-key-skip_row input"; // the reason to skip, whose form replaces the buttons for decisions
@@ -315,6 +316,13 @@
   };
   window.addEventListener("keydown", take, true);
   window.addEventListener("click", click, true);
+
+  /* A control that shows the focus keeps its own Enter. Streamlit listens on the document and would press the button
+     with the shortcut Enter instead. A control that was clicked shows no focus: there, Enter is still the shortcut. */
+  document.documentElement.addEventListener("keydown", (event) => {
+    const plain = event.key === "Enter" && !event.ctrlKey && !event.metaKey;
+    if (plain && event.target.closest?.(CONTROLS)?.matches(":focus-visible")) event.stopPropagation();
+  });
 
   /* A grid that gets the focus without a click on a cell selects its first cell, which would open the first row. A
      click on a header of a grid that is still being drawn has the same effect. */

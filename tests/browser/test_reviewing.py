@@ -49,6 +49,21 @@ def press_and_follow(page: Page, key: str) -> str:
     return shown(page)
 
 
+def test_enter_presses_the_button_that_the_tab_key_reached(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto("/queue?rule=low_groundedness")
+    expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
+    idle(page)
+    button = page.get_by_role("button", name="Open an issue")
+    button.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/issues\?"))
+    expect(page.get_by_role("textbox", name="Title")).to_be_visible()
+
+
 def test_five_flags_are_decided_with_keys_only(reviewer, site) -> None:
     page = reviewer("Mara")
     page.goto("/queue?rule=low_groundedness&query_type=simple&query_type=complex")

@@ -29,7 +29,7 @@ def test_every_page_of_the_tour_shows_data(open_page: OpenPage, name: str) -> No
 def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
     captions = " ".join(texts(open_page("agreement", reviewer="Lea"), "jb-cap"))  # no answers are hidden from Lea
     assert captions.count("people tied (2)") == 1
-    assert captions.count("No line: too few labels for an interval.") == 1
+    assert "No line" not in captions, "a weighted figure without an interval has no point"
 
 
 def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage, demo_store: Store) -> None:

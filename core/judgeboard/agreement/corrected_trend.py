@@ -6,7 +6,6 @@ Detectors also watch the judge's error and the share of unusable verdicts.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,10 +54,11 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import asked_days
+from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import utc_day
 from judgeboard.trends.measures import ALL_ANSWERS, Change, alarm_limits
-from judgeboard.trends.periods import PERIOD_DAYS, Period, PlausibleDays, start_of
+from judgeboard.trends.periods import PERIOD_DAYS, Period, PlausibleDays, counts_by_day, start_of
 from judgeboard.trends.trend import LeftOut, without_date
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
@@ -74,8 +74,8 @@ WATCHED_WORDS: Mapping[str, str] = {
     "unusable": "share of unusable verdicts",
 }
 BAD_SHARE = Figure("the share of bad answers", "labels")
-NO_DAY, MISDATED = -1, -2
-"""Days of answers without a time, and of answers whose date is not plausible (`PlausibleDays`)."""
+MISDATED = -2
+"""The day of answers whose date is not plausible (`PlausibleDays`)."""
 
 
 class DatedAnswers:
@@ -185,14 +185,13 @@ def dated_answers(
     ids, names = labelled.answers.response_ids, labelled.answers.query_types
     known, known_days = asked_days(connection)
     days, plausible = known_days[np.searchsorted(known, ids)], PlausibleDays.at(now)
-    counts = {None if day == NO_DAY else day: n for day, n in Counter(days.tolist()).items()}
-    misdated = (days != NO_DAY) & ((days < plausible.first) | (days > plausible.last))
-    days = np.where(misdated, MISDATED, days)
+    left_out = tuple(without_date(counts_by_day(days), plausible))
+    days = np.where(plausible.misdated(days), MISDATED, days)
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
     types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
     parts = {ALL_ANSWERS: np.arange(len(ids))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
     dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
-    return dated, tuple(without_date(counts, plausible))
+    return dated, left_out
 
 
 def version_of(connection: Connection, judge: int | str | None) -> StoredVersion | None:

@@ -395,9 +395,11 @@ def slice_of(
     test: AlternativeAnnotatorTest | None = None,
 ) -> AgreementSlice:
     """Return the slice with its statistics of all answers, if they are known."""
-    n = in_all.labels if in_all is not None and in_all.is_weighted else of_pairs.n
+    weighted = in_all is not None and in_all.is_weighted
+    n = in_all.labels if in_all is not None and weighted else of_pairs.n
     of_pairs, _ = for_all(of_pairs, in_all)
-    return AgreementSlice(name, n, with_accuracy(of_pairs), test, None if in_all is None else in_all.described)
+    described = None if in_all is None else in_all.described
+    return AgreementSlice(name, n, with_accuracy(of_pairs), test, described, weighted)
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:

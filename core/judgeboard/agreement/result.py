@@ -1,6 +1,6 @@
 """The result of measuring agreement: its type, its statistics, and their words."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from judgeboard.stats.rater_agreement import (
     overall_agreement,
     pairs_of_raters,
 )
+from judgeboard.stats.rates import STATISTICS_OF_ALL
 from judgeboard.stats.ratings import Human, Ratings, Scale
 from judgeboard.store.judge_versions import StoredVersion
 
@@ -80,7 +81,7 @@ class AgreementSlice:
     """Agreement on the ``n`` items of one slice; ``alt_test`` is corrected for the tests in all slices.
 
     If labels came by known chances, the figures are for all ``answers`` of the slice, and ``n`` counts these labels.
-    Otherwise ``answers`` is None.
+    Otherwise ``answers`` is None. If the figures weight the labels, they are ``weighted``.
     """
 
     name: str
@@ -88,6 +89,30 @@ class AgreementSlice:
     statistics: Statistics
     alt_test: AlternativeAnnotatorTest | None = None
     answers: int | None = None
+    weighted: bool = False
+
+    @property
+    def shown(self) -> Statistics:
+        """The statistics for tables and charts of slices: those in `not_shown` have a reason, but no value."""
+        hidden = self.not_shown
+        return {
+            name: replace(each, value=None, reason=hidden[name]) if name in hidden else each
+            for name, each in self.statistics.items()
+        }
+
+    @property
+    def not_shown(self) -> dict[str, str]:
+        """The weighted statistics without an interval, with the reason.
+
+        A few labels may stand for most answers. Beside a large n, the value would look certain.
+        """
+        if not self.weighted:
+            return {}
+        return {
+            name: (each.reason or "no interval").removeprefix("no interval: ")
+            for name, each in self.statistics.items()
+            if name in STATISTICS_OF_ALL and each.value is not None and each.low is None
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +176,11 @@ class AgreementResult:
     notes: tuple[Note, ...] = ()
 
     @property
+    def whole(self) -> AgreementSlice:
+        """All items as a slice, to stand beside the slices."""
+        return AgreementSlice("All", self.n, self.statistics, answers=self.answers, weighted=bool(self.graded))
+
+    @property
     def is_of_graded(self) -> bool:
         """Whether other statistics than those of all answers describe the graded answers alone."""
         return bool(self.graded) or (self.of == "judge" and self.unit == "responses" and self.answers is None)
@@ -190,6 +220,18 @@ def described_words(answers: int | None, slices: Sequence[AgreementSlice]) -> st
     if not others:
         return f"{words}."
     return f"{words}, those of {', '.join(others)} {'graded answers alone' if answers is not None else 'all answers'}."
+
+
+def not_shown_sentences(slices: Sequence[AgreementSlice], names: Collection[str]) -> Iterator[str]:
+    """Yield which of the statistics ``names`` are not shown for which slices, one sentence per reason."""
+    slices_by_reason: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for part in slices:
+        hidden = part.not_shown
+        for reason in dict.fromkeys(hidden[name] for name in names if name in hidden):
+            titles = tuple(STATISTICS[name].name for name in names if hidden.get(name) == reason)
+            slices_by_reason.setdefault((titles, reason), []).append(part.name)
+    for (titles, reason), parts in slices_by_reason.items():
+        yield f"{', '.join(titles)}: not available for {', '.join(parts)} ({reason})."
 
 
 def left_out_words(counts: Iterable[tuple[str, int]], more: Mapping[str, str] = MappingProxyType({})) -> str | None:

@@ -10,7 +10,7 @@ from judgeboard.stats.estimates import number_words, percent_words, two_decimals
 from judgeboard.text import counted, day_words
 from judgeboard.trends.measures import ALL_ANSWERS, Change, Measure
 from judgeboard.trends.periods import PERIOD_DAYS, Period
-from judgeboard.trends.trend import CLEAR, LeftOut, Panel, Trend, VersionMark
+from judgeboard.trends.trend import CLEAR, WRONG_DATES, LeftOut, Panel, Trend, VersionMark
 
 _TO_LABEL = (
     "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
@@ -128,10 +128,9 @@ def timeless_words(answers: int) -> str:
 def misdated_words(left_out: Iterable[LeftOut]) -> list[str]:
     """Return "1 answer dated before 2002 is left out." and the like; answers without a time are not misdated."""
     return [
-        f"{each.words.replace('dated', f'answer{s} dated')} {'is' if each.n == 1 else 'are'} left out."
+        f"{counted(each.n, 'answer')} {WRONG_DATES[each.reason]} {'is' if each.n == 1 else 'are'} left out."
         for each in left_out
-        if each.reason in {"old", "future"}
-        for s in ("" if each.n == 1 else "s",)
+        if each.reason in WRONG_DATES
     ]
 
 
@@ -153,9 +152,8 @@ def source_words(trend: Trend) -> str | None:
 
 
 def _figure(measure: Measure) -> Figure:
-    name = f"{measure.title[0].lower()}{measure.title[1:]}"
-    share = measure.bounds is None
-    return Figure(f"the {name}" if share else name, "answers", measure.span, share)
+    name = f"the {measure.name}" if measure.is_share else measure.name
+    return Figure(name, "answers", measure.span, measure.is_share)
 
 
 def findings_words(

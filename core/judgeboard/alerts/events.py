@@ -114,8 +114,10 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
         try:
             _evaluate_rule(store, rule, now)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: the other rules go on
-            problem = str(error) if isinstance(error, JudgeboardError) else f"{type(error).__name__}, see the log"
-            _log.warning("alert rule %s: %s; trying again", rule.id, type(error).__name__, exc_info=error)
+            is_expected = isinstance(error, JudgeboardError)
+            problem = str(error) if is_expected else f"{type(error).__name__}, see the log"
+            name, traceback = type(error).__name__, None if is_expected else error
+            _log.warning("alert rule %s: %s; trying again", rule.id, name, exc_info=traceback)
         if problem != rule.problem:
             with store.writing() as connection:
                 set_alert_problem(connection, rule.id, problem)

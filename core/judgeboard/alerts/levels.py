@@ -1,7 +1,6 @@
 """The level of a measure over the newest answers: the figure that a level rule compares with its threshold."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,14 +13,15 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
-from judgeboard.store.alerts import Level, LevelMeasure, NewAlertRule
+from judgeboard.store.alerts import Level, NewAlertRule
 from judgeboard.store.clock import utc_now
-from judgeboard.store.day_sums import NEWEST, NewestValues, newest_values
-from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.day_sums import NEWEST, NewestValues, are_days_cut, newest_values
+from judgeboard.store.filters import METADATA, WHERE_FIELDS, LevelMeasure, RowFilter, parse_where
 from judgeboard.store.settings import rules_in_force
+from judgeboard.store.statements import NO_DAY
 from judgeboard.text import counted, utc_day
-from judgeboard.trends.measures import MEASURES, GroupedValues, Measure, criterion_measure, find_criterion
-from judgeboard.trends.periods import PeriodSums, PlausibleDays
+from judgeboard.trends.measures import GroupedValues, Measure, criterion_words, find_criterion, measure_of
+from judgeboard.trends.periods import PeriodSums, PlausibleDays, counts_by_day
 from judgeboard.trends.trend import without_date
 
 LEAST_ANSWERS = 10
@@ -30,7 +30,6 @@ MOST_DAYS = 366
 LEVEL_MEASURES: tuple[LevelMeasure, ...] = get_args(LevelMeasure)
 DEFAULT_WINDOW = "200"
 _WINDOW = re.compile(r"(\d{1,6})\s*(d?)", re.ASCII)
-_NO_DAY = -1
 
 
 def window_of(text: str) -> tuple[int | None, int | None]:
@@ -55,17 +54,17 @@ def window_words(level: Level) -> str:
 def measure_words(level: Level) -> str:
     """Return "mean groundedness", "share of low groundedness" or "mean score for completeness"."""
     if level.criterion is not None:
-        return f"mean score for {level.criterion}"
-    title = MEASURES[level.measure].title
-    return f"{title[0].lower()}{title[1:]}" if MEASURES[level.measure].bounds is None else f"mean {title.lower()}"
+        return criterion_words(level.criterion)
+    return measure_of(level.measure, None).words
 
 
 def slice_of(text: str) -> RowFilter:
     """Return the answers of a slice, such as "query_type=QA" or "metadata.tenant=acme"; raise BadInput otherwise."""
-    where = parse_where([text])
-    if {*where.as_dict()} - {"query_types", "sources", "metadata"}:
-        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}")
-    return where
+    field, _, value = (part.strip() for part in text.partition("="))
+    if not value or (field not in {"query_type", "source"} and not field.startswith(METADATA)):
+        proposal = f"; write {METADATA}{field}={value}" if field and value and field not in WHERE_FIELDS else ""
+        raise BadInput(f"only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE, not {text!r}{proposal}")
+    return parse_where([text])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +88,15 @@ def level_figures(connection: Connection, rule: NewAlertRule, now: datetime) -> 
         return
     rules = rules_in_force(connection)
     judge: str | int | None = level.judge or rules.primary_judge
-    measure = MEASURES[level.measure]
+    criterion = None
     if level.criterion is not None:
         judge, criterion = find_criterion(connection, level.criterion, level.judge)
-        measure = criterion_measure(criterion)
-    cut = rules.thresholds.low_groundedness if measure.bounds is None else None
-    days = PlausibleDays.at(now)
+    measure = measure_of(level.measure, criterion)
+    cut = rules.thresholds.low_groundedness if measure.is_share else None
+    days, today = PlausibleDays.at(now), utc_day(now)
+    window = None if level.days is None else _days_window(connection, level.days, today)
     for subject in rule.subjects or ("",):
-        where = slice_of(subject) if subject else None
+        where = slice_of(subject) if subject else RowFilter()
         if judge is None:
             yield LevelFigure(
                 subject,
@@ -105,11 +105,19 @@ def level_figures(connection: Connection, rule: NewAlertRule, now: datetime) -> 
                 "The primary judge has not judged an answer yet.",
             )
             continue
-        newest = newest_values(connection, judge, measure.score, cut, where=where)
-        inside, left_out = _window(newest, level, days, utc_day(now))
+        newest = newest_values(
+            connection,
+            judge,
+            measure.score,
+            cut,
+            query_types=where.query_types,
+            sources=where.sources,
+            metadata=where.metadata,
+        )
+        inside, left_out = _window(newest, level, days, today)
         estimate = _estimate(measure, newest.at(inside))
-        of_slice = f" with {subject}" if subject else ""
-        yield _figure(rule, level, subject, estimate, f"{judge}{of_slice}", left_out, share=measure.bounds is None)
+        whose = f"{judge} with {subject}" if subject else f"{judge}"
+        yield _figure(rule, level, subject, estimate, f"{measure.words} of {whose}", window, left_out, measure)
 
 
 def levels_now(connection: Connection, rule: NewAlertRule, now: datetime | None = None) -> list[str]:
@@ -122,19 +130,16 @@ def levels_now(connection: Connection, rule: NewAlertRule, now: datetime | None 
 
 def _window(newest: NewestValues, level: Level, days: PlausibleDays, today: int) -> tuple[IntArray, str]:
     """Return the positions of the answers in the window, and words about those that were left out."""
-    misdated = (newest.days != _NO_DAY) & ((newest.days < days.first) | (newest.days > days.last))
+    misdated = days.misdated(newest.days)
     if level.answers is not None:
         # The day first: a file may have its newest answers first. Answers without a time count as the oldest.
         order = np.lexsort((newest.response_ids, newest.days))[::-1]
         inside = order[~misdated[order]][: level.answers]
         undated = misdated
     else:
-        first = today - (level.days or 0) + 1
-        inside = np.flatnonzero(~misdated & (newest.days >= first))
-        undated = misdated | (newest.days == _NO_DAY)
-    counts = Counter(newest.days[undated].tolist())
-    by_day = {None if day == _NO_DAY else day: n for day, n in counts.items()}
-    words = ", ".join(each.words for each in without_date(by_day, days))
+        inside = np.flatnonzero(~misdated & (newest.days > today - (level.days or 0)))
+        undated = misdated | (newest.days == NO_DAY)
+    words = ", ".join(each.words for each in without_date(counts_by_day(newest.days[undated]), days))
     return inside, f" Left out: {words}." if words else ""
 
 
@@ -148,21 +153,32 @@ def _estimate(measure: Measure, values: NewestValues) -> Estimate:
     return estimate
 
 
+def _days_window(connection: Connection, days: int, today: int) -> str:
+    """Return "the last 7 days (UTC)", or which of their answers are read if they have more than `NEWEST`."""
+    words = f"the last {counted(days, 'day')} (UTC)"
+    cut = are_days_cut(connection, today - days + 1, today)
+    return f"the newest {NEWEST:,} answers of {words}" if cut else words
+
+
 def _figure(
-    rule: NewAlertRule, level: Level, subject: str, estimate: Estimate, whose: str, left_out: str, *, share: bool
+    rule: NewAlertRule,
+    level: Level,
+    subject: str,
+    estimate: Estimate,
+    figure: str,
+    days_window: str | None,
+    left_out: str,
+    measure: Measure,
 ) -> LevelFigure:
-    unit = "days (UTC)" if level.days != 1 else "day (UTC)"
-    window = f"the last {estimate.n:,} answers" if level.days is None else f"the last {level.days:,} {unit}"
-    name = f"{measure_words(level)[0].upper()}{measure_words(level)[1:]}"
+    name = f"{figure[0].upper()}{figure[1:]}"
     if estimate.value is None:
-        sentence = f"{name} of {whose} in {window}: {estimate.reason}.{left_out}"
-        if level.days is None:
-            sentence = f"{name} of {whose}: {estimate.reason}.{left_out}"
-        return LevelFigure(subject, estimate, False, sentence)
-    threshold = (rule.threshold or 0.0) / (100 if share else 1)
+        where = "" if days_window is None else f" in {days_window}"
+        return LevelFigure(subject, estimate, False, f"{name}{where}: {estimate.reason}.{left_out}")
+    threshold = (rule.threshold or 0.0) / (100 if measure.is_share else 1)
     away = estimate.value - threshold if level.direction == "above" else threshold - estimate.value
-    value = percent_words(estimate) if share else number_words(estimate)
-    limit = f"threshold: {level.direction} {rule.threshold or 0:g}{' %' if share else ''}"
-    n = "" if level.days is None else f"n = {estimate.n:,}; "
-    sentence = f"{name} of {whose} in {window}: {value} ({n}{limit}).{left_out}"
-    return LevelFigure(subject, estimate, away > TIE, sentence)
+    value = percent_words(estimate) if measure.is_share else number_words(estimate)
+    limit = f"threshold: {level.direction} {rule.threshold or 0:g}{' %' if measure.is_share else ''}"
+    window, n = f"the last {estimate.n:,} answers", ""
+    if days_window is not None:
+        window, n = days_window, f"n = {estimate.n:,}; "
+    return LevelFigure(subject, estimate, away > TIE, f"{name} in {window}: {value} ({n}{limit}).{left_out}")

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, ConfigDict
+from sqlalchemy import Connection
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
 from judgeboard.alerts.levels import (
@@ -19,7 +20,7 @@ from judgeboard.alerts.levels import (
     window_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.store.alerts import (
@@ -32,9 +33,10 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import known_judges
 from judgeboard.store.statements import record_of
 from judgeboard.text import seconds_of, unstorable
-from judgeboard.trends.measures import MEASURES
+from judgeboard.trends.measures import MEASURES, find_criterion
 
 LONGEST_NAME = 80  # characters
 LARGEST_THRESHOLD = 1e12
@@ -169,7 +171,7 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
     if written.criterion is not None:
         name, low, high = "a criterion", -LARGEST_THRESHOLD, LARGEST_THRESHOLD
     if not low <= threshold <= high:
-        reach = f"from {low:g} to {high:g}{' %' if MEASURES[measure].bounds is None else ''}"
+        reach = f"from {low:g} to {high:g}{' %' if MEASURES[measure].is_share else ''}"
         raise BadInput(f"{direction}: the threshold of {name} must be {reach}, not {threshold:g}")
     for each in written.only:
         slice_of(each)
@@ -177,7 +179,7 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
         raise BadInput("criterion: a name contains a character that cannot be stored")
     answers, days = window_of(written.last or DEFAULT_WINDOW)
     return threshold, Level(
-        measure=measure,
+        measure=measure if written.criterion is None else None,
         criterion=written.criterion,
         judge=written.judge,
         direction=direction,
@@ -239,10 +241,27 @@ def checked_rule(written: WrittenRule) -> NewAlertRule:
     )
 
 
+def _check_names(connection: Connection, rule: NewAlertRule) -> None:
+    """Raise NotFound if a level names a judge or a criterion that does not exist: it would never have a figure.
+
+    Raises BadInput if several judges have the criterion.
+    """
+    if rule.level is None:
+        return
+    if rule.level.judge is not None:
+        known_judges(connection, [rule.level.judge])
+    if rule.level.criterion is not None:
+        find_criterion(connection, rule.level.criterion, rule.level.judge)
+
+
 def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:
-    """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable."""
+    """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable.
+
+    Raises NotFound if a level names an unknown judge or criterion.
+    """
     rule = checked_rule(written)
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+        _check_names(connection, rule)
         insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())
 
 
@@ -286,11 +305,15 @@ def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
     moment, imported = utc_now(), ImportedRules([], [], [])
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         stored = {rule.name: rule for rule in list_alert_rules(connection)}
-        for name, rule in rules.items():
+        for number, (name, rule) in enumerate(rules.items()):
             earlier = stored.get(name)
             if earlier is not None and record_of(NewAlertRule, earlier) == rule:
                 imported.unchanged.append(name)
                 continue
+            try:
+                _check_names(connection, rule)
+            except (BadInput, NotFound) as error:
+                raise file.fail(str(error), "alerts", number) from None
             if earlier is not None:
                 set_alert_rule_state(connection, earlier, RuleState.REMOVED, actor_name(actor), moment)
             insert_alert_rule(connection, rule, actor_name(actor), moment)
@@ -312,9 +335,9 @@ def limits_words(rule: NewAlertRule) -> str:
 
 
 def _level_words(rule: NewAlertRule, level: Level) -> str:
-    is_share = level.criterion is None and MEASURES[level.measure].bounds is None
+    unit = " %" if level.measure is not None and MEASURES[level.measure].is_share else ""
     sign = "<" if level.direction == "below" else ">"
-    words = f"{measure_words(level)} {sign} {rule.threshold:g}{' %' if is_share else ''}, {window_words(level)}"
+    words = f"{measure_words(level)} {sign} {rule.threshold:g}{unit}, {window_words(level)}"
     words += f", judge {level.judge}" if level.judge else ""
     return f"{words}, only {', '.join(rule.subjects)}" if rule.subjects else words
 

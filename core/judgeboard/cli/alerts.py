@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.options import FiniteRange
 from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.store.filters import LevelMeasure
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def alerts_command() -> None:
 @click.option("--below", type=FiniteRange(), help="Lower threshold of a level, instead of --above (default: none).")
 @click.option(
     "--measure",
-    type=click.Choice(["groundedness", "quality", "low_share"]),
+    type=click.Choice(get_args(LevelMeasure)),
     help="Measure of a level: mean groundedness, mean quality, or share of low groundedness in % (default: "
     "groundedness).",
 )

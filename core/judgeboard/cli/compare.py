@@ -1,13 +1,13 @@
 """The commands `compare` and `ssr`: a judge compares pairs. With `ssr`, it may also see its own answer."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
@@ -23,6 +23,7 @@ from judgeboard.cli.asking import (
     price_options,
     prompt_option,
     prompt_warning,
+    refuse_given,
     run_options,
     skips_questions,
     stopped_lines,
@@ -31,13 +32,14 @@ from judgeboard.cli.asking import (
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, money
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.domain import Estimate
     from judgeboard.methods.pair_report import PairReport
     from judgeboard.methods.self_reference_report import SelfReferenceReport
     from judgeboard.methods.self_reference_scores import Tuned
+    from judgeboard.methods.written_answers import WrittenPairs
     from judgeboard.store.engine import Store
 
 
@@ -330,63 +332,60 @@ def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen:
     With --generator, two calls per question write answers that argue for these options. Each answer says its option in
     concludes_a or concludes_b. A pair is left out if a conclusion cannot be read, or if not exactly one is right. The
     number of calls and their maximum cost are shown first. The response_id of a line of --generator-replies is the id
-    of the question and the letter: 70/A.
+    of the question and the letter: 70/A. Without any pair, no file is written and the exit code is 1. For other exit
+    codes see `judgeboard judge`.
     """
     from judgeboard.formats.files import write_whole
-    from judgeboard.methods.own_answers import MadePairs, make_pairs, pair_line, pairs_of_questions
+    from judgeboard.methods.own_answers import MadePairs, pair_line, pairs_of_questions
 
-    made = MadePairs()
     if chosen["generator"] is None:
-        context = click.get_current_context()
-        for name in chosen:
-            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                command = options.same_command("--generator", "MODEL")
-                raise BadInput(f"--{name.replace('_', '-')} needs --generator, for example: `{command}`")
-
-        def write_pairs(write: Callable[[str], object]) -> MadePairs:
-            return make_pairs(questions, write, seed=seed)
-    else:
-        rows = _written(list(pairs_of_questions(questions, made, seed=seed)), chosen)
-        if rows is None:
+        for_a_model = chosen.keys() - {"generator"} | {"yes"}
+        refuse_given(click.get_current_context(), "make-pairs calls a model only with --generator", for_a_model)
+    made = MadePairs()
+    rows = list(pairs_of_questions(questions, made, seed=seed))
+    exit_code, left_out = 0, Counter[str]()
+    if chosen["generator"] is not None:
+        written = _written(rows, chosen)
+        if written is None:
             click.echo("canceled: no calls were made", err=True)
             return 0
-        made.made = len(rows)
-
-        def write_pairs(write: Callable[[str], object]) -> MadePairs:
-            for row in rows:
-                write(pair_line(row))
-            return made
-
+        rows, left_out, exit_code = written.rows, written.left_out, written.account.exit_code
+    nothing = ""
     if output is None:
-        made = write_pairs(sys.stdout.write)
+        sys.stdout.writelines(map(pair_line, rows))
+    elif rows:
+        write_whole(output, lambda file: file.writelines(pair_line(row).encode() for row in rows))
     else:
-        made = write_whole(output, lambda file: write_pairs(lambda line: file.write(line.encode())))
-    click.echo(f"{counted(made.made, 'pair')} made, {counted(made.left_out, 'question')} left out", err=True)
+        nothing = f"; {output} was not written"
+    questions_left_out = counted(made.left_out + left_out.total(), "question")
+    click.echo(f"{counted(len(rows), 'pair')} made, {questions_left_out} left out{nothing}", err=True)
     for line, reason in made.first_left_out:
         click.echo(f"  line {line}: {reason}", err=True)
-    return 0 if made.made else 1
+    for reason, times in left_out.most_common():
+        click.echo(f"  {counted(times, 'question')}: {reason}", err=True)
+    return exit_code or (0 if rows else 1)
 
 
-def _written(pairs: list[dict[str, Any]], chosen: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the pairs with answers of the generator, and print what was left out; None if no call was to be made."""
-    from judgeboard.methods.candidates import estimate_candidates, write_candidates
+def _written(pairs: list[dict[str, Any]], chosen: dict[str, Any]) -> "WrittenPairs | None":
+    """Return the pairs with answers of the generator, and print its calls; None if no call was to be made."""
+    from judgeboard.methods.written_answers import estimate_answers, write_answers
 
     concurrency, max_cost = chosen["concurrency"], chosen["max_cost"]
     generator = chosen_generator(chosen, {})
     asks_model = generator.endpoint.host is not None
     if asks_model:
-        click.echo(estimate_candidates(pairs, generator).sentence, err=True)
+        click.echo(estimate_answers(pairs, generator).sentence, err=True)
     if asks_model and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
     with run_options(concurrency, max_cost) as how:
-        written = write_candidates(pairs, generator, **how)
-    cost = f"cost {money(written.cost_micro)}" if asks_model else "all from recorded answers"
-    click.echo(f"{counted(written.calls, 'call')}, {cost}", err=True)
-    if written.stopped is not None:
-        click.echo(f"stopped: {written.stopped}", err=True)
-    for reason, times in written.left_out.most_common():
-        click.echo(f"  {counted(times, 'pair')} left out: {reason}", err=True)
-    return written.rows
+        written = write_answers(pairs, generator, **how)
+    account = written.account
+    cost = f"cost {account.cost_words}" if asks_model else "all from recorded answers"
+    click.echo(f"{counted(account.asked, 'call')}, {cost}", err=True)
+    if account.why_stopped is not None:
+        not_made = f"{counted(account.not_reached, 'call')} not made"
+        click.echo(f"stopped: {account.why_stopped}; {not_made}. The same command makes all calls again.", err=True)
+    return written
 
 
 def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":

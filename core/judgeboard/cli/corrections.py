@@ -8,6 +8,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import EXAMPLE_MODEL
+from judgeboard.domain import AlertCondition
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -67,11 +68,12 @@ def _path(context: click.Context) -> str:
 
 
 def _example(context: click.Context) -> str | None:
-    """Return the first example in the help of a command."""
+    """Return the example in the help of a command that has the most words in common with the typed command."""
     if not _path(context):
         return None
     examples = [line.strip() for line in (context.command.epilog or "").partition("Example:\n")[2].splitlines()]
-    return examples[0] if examples else None
+    typed = {*context.meta.get("words", ())}
+    return max(examples, key=lambda line: len(typed.intersection(line.split())), default=None)
 
 
 def _commands(context: click.Context) -> Sequence[str]:
@@ -101,7 +103,23 @@ def _with_value(context: click.Context, missing: click.Parameter) -> str | None:
     if _path(context) in {"queue next", "queue show"}:
         name = _first(_open_queues, 1)
         return options.same_command(*name) if name else None
+    if _path(context) == "alerts add" and missing.name == "to":
+        return _with_destination(context)
     return None
+
+
+def _with_destination(context: click.Context) -> str | None:
+    """Return the typed `alerts add` with a destination; None without the threshold that its condition needs."""
+    from judgeboard.alerts.conditions import CONDITIONS
+
+    when = context.params.get("when")
+    if when is None:
+        return None
+    condition = CONDITIONS[AlertCondition(when)]
+    has_threshold = any(context.params.get(name) is not None for name in ("above", "below"))
+    if condition.unit is not None and condition.threshold is None and not has_threshold:
+        return None
+    return options.same_command("--to", "slack:env:SLACK_URL")
 
 
 def _missing_versions(context: click.Context, *given: str) -> list[str]:

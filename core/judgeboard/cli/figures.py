@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import BadInput, MissingOption
+from judgeboard.store.filters import MeasureName
 from judgeboard.text import as_utc, counted, utc_day
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 )
 @options.with_default(
     "--measure",
-    type=click.Choice(["groundedness", "quality", "low_share", "flagged_share", "failed_check_share"]),
+    type=click.Choice(get_args(MeasureName)),
     default="groundedness",
     help="Mean groundedness, mean quality, share of low groundedness, share of flagged answers, or share of "
     "answers that fail a check.",

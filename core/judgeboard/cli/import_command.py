@@ -1,6 +1,5 @@
 """``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
-import shlex
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -227,7 +226,7 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
     except BadInput as error:  # the other files are still imported
         options.echo(f"judgeboard: {error}", err=True)
         return FileEnd(NOTHING_USABLE)
-    options.show_lines(summary_lines(summary))
+    options.show_lines(summary_lines(summary, file))
     if summary.unreadable or not (summary.usable or (summary.others and summary.kind == "responses")):
         return FileEnd(NOTHING_USABLE)
     code = SOME_REJECTED if summary.rejected else ALL_IN
@@ -321,17 +320,20 @@ def _command(file: str, *more: str) -> str:
     return f"  {options.same_command(*more, instead=dict.fromkeys(others, ''))}"
 
 
-def summary_lines(summary: "ImportSummary") -> list[str]:
-    """Return the result of an import as lines: rows, columns, and why rows were rejected."""
+def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
+    """Return the result of an import as lines: rows, columns, and why rows were rejected.
+
+    ``file`` is the file as the user typed it.
+    """
     rejected = [row for row in summary.first_rejected if not row.differs]
     return [
         _counts(summary),
         *_recognised(summary),
-        *_columns(summary),
+        *_columns(summary, file),
         *_labels(summary),
         *_flags(summary),
         *_first(rejected, summary.rejected - summary.differing),
-        *_differing(summary),
+        *_differing(summary, file),
         *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
         *([f"  {summary.older_file} is from an earlier import"] if summary.older_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
@@ -374,7 +376,7 @@ def _recognised(summary: "ImportSummary") -> list[str]:
     return lines
 
 
-def _columns(summary: "ImportSummary") -> list[str]:
+def _columns(summary: "ImportSummary", file: str) -> list[str]:
     """Return which column was read as which field, and which columns were ignored."""
     if not summary.names:  # without a readable row, the columns are unknown
         return []
@@ -385,7 +387,7 @@ def _columns(summary: "ImportSummary") -> list[str]:
     read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
     if not any(isinstance(row, OfAnotherKind) for row in summary.first_rejected):  # these need --kind, not --map
-        lines += _unread(summary)
+        lines += _unread(summary, file)
     if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
     for use in summary.columns:
@@ -419,7 +421,7 @@ def _flags(summary: "ImportSummary") -> list[str]:
     return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flag --list`"]
 
 
-def _unread(summary: "ImportSummary") -> list[str]:
+def _unread(summary: "ImportSummary", file: str) -> list[str]:
     if not summary.not_read:
         return []
     fate = kind_class(summary.kind).left_over
@@ -427,9 +429,9 @@ def _unread(summary: "ImportSummary") -> list[str]:
     lines = [f"  not read: {names} ({fate}; to read one, use --map {_example(summary)})"]
     if summary.likely:
         likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in summary.likely.items())
-        answers = " ".join(f"--map {shlex.quote(f'{theirs}={ours}')}" for theirs, ours in summary.likely.items())
-        undo = "run `judgeboard import undo`, then import again with" if summary.new and not summary.dry_run else "use"
-        lines.append(f"  {likely}: to read this, {undo} {answers}")
+        answers = [word for theirs, ours in summary.likely.items() for word in ("--map", f"{theirs}={ours}")]
+        undo = "" if summary.number is None else f"`judgeboard import undo {summary.number}`, then "
+        lines.append(f"  {likely}: to read this, run {undo}`{_command(file, *answers).strip()}`")
     return lines
 
 
@@ -443,12 +445,16 @@ def _example(summary: "ImportSummary") -> str:
     return "THEIRS=ours"
 
 
-def _differing(summary: "ImportSummary") -> list[str]:
+def _differing(summary: "ImportSummary", file: str) -> list[str]:
     if not summary.differing:
         return []
     lines = _first(summary.first_differing, summary.differing)
     if kind_class(summary.kind).brings_answers:
         otherwise = "" if summary.of_traces else "; to import the file as another log, add --source NAME"
+        if len(summary.earlier) == 1:  # more of them would lose other rows
+            (number,) = summary.earlier
+            undo = f"`judgeboard import undo {number}`, then `{_command(file).strip()}` again"
+            otherwise = f"; to replace them, run {undo}{otherwise}"
         lines.append(f"  stored rows are unchanged{otherwise}")
     return lines
 

@@ -201,17 +201,31 @@ class Client:
             self._changed.notify_all()
 
     def _next_batch(self) -> list[_Entry]:
-        """Wait for entries; return the oldest ones that have one path."""
+        """Wait for entries; return the oldest one and others of its path.
+
+        The others may pass entries of another path, so that an answer and its verdict are not two batches each time.
+        Nothing passes an answer: the server must have it before its verdict and its feedback.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             self._changed.wait_for(lambda: self._flushing or len(self._waiting) >= _BATCH_ENTRIES, self.delay_s)
+            path = self._waiting[0].path
             batch: list[_Entry] = []
+            passed: list[_Entry] = []
             size = 0
             while self._waiting and len(batch) < _BATCH_ENTRIES:
-                size += len(self._waiting[0].body)
-                if batch and (self._waiting[0].path != batch[0].path or size > _BATCH_BYTES):
+                entry = self._waiting[0]
+                if entry.path != path and entry.path == _RESPONSES:
                     break
-                batch.append(self._waiting.popleft())
+                if entry.path == path:
+                    size += len(entry.body)
+                    if batch and size > _BATCH_BYTES:
+                        break
+                    batch.append(entry)
+                else:
+                    passed.append(entry)
+                self._waiting.popleft()
+            self._waiting.extendleft(reversed(passed))
             self._bytes -= sum(len(entry.body) for entry in batch)
             self._in_flight = len(batch)
             return batch
@@ -252,7 +266,7 @@ class Client:
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
-                if reply.is_success:
+                if reply.is_success or _lists_problems(reply):
                     return self._acknowledge(batch, reply)
                 reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
                 if reply.status_code not in _RETRIED or (reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT):
@@ -477,6 +491,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
     return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's numbers and arrays
+
+
+def _lists_problems(reply: "httpx.Response") -> bool:
+    """Whether the server stored nothing and lists the reason for each entry, so that smaller batches help nothing."""
+    if reply.status_code != 400:
+        return False
+    try:
+        return bool(reply.json().get("problems"))
+    except (AttributeError, ValueError):
+        return False
 
 
 def _refusal(reply: "httpx.Response") -> str:

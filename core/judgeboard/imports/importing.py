@@ -53,7 +53,8 @@ class ImportSummary:
     ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     ``likely``, ``{theirs: ours}``, has the likely fields of columns that are not read. ``dates`` shows how dates with
-    the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised.
+    the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised. ``number`` is
+    that of the import, None if it stored nothing. ``earlier`` has the numbers of the imports with the differing rows.
     """
 
     file: str
@@ -68,6 +69,8 @@ class ImportSummary:
     likely: Mapping[str, str] = field(default_factory=dict)
     dates: DatesOfColumn | None = None
     flags: int = 0
+    number: int | None = None
+    earlier: set[int] = field(default_factory=set)
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
@@ -201,6 +204,7 @@ def import_file(
                         on_progress(summary.rows, reading.share_read)
             rows.flush()
             rows.finish(whole=batch is None)
+            summary.number = opened.id
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
         summary.messages = (*reading.kind.messages(), *(reading.export.messages() if reading.export else ()))
@@ -299,6 +303,7 @@ class _Rows:
         summary.new += stored.new
         summary.unchanged += stored.unchanged
         summary.feedback_added += stored.feedback_added
+        summary.earlier |= stored.imports
         for problem in stored.problems:
             line, row = self.rows[problem.index]
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))

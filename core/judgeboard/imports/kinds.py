@@ -122,12 +122,13 @@ class Problem:
 
 @dataclass(slots=True)
 class Stored:
-    """The result of storing one batch."""
+    """The result of storing one batch; ``imports`` are those that stored the rows from which some differ."""
 
     new: int = 0
     unchanged: int = 0
     feedback_added: int = 0
     problems: list[Problem] = field(default_factory=list)
+    imports: set[int] = field(default_factory=set)
 
 
 class ImportKind(ABC, Generic[Record]):

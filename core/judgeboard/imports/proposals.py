@@ -23,8 +23,11 @@ _HINTS: Mapping[str, tuple[str, str]] = {
         "bot chatbot assistant ai gpt llm agent generated result output message msg text resolution",
     ),
     "context": (
-        "context contexts passage passages chunk chunks snippet snippets evidence document documents docs kontext",
-        "article articles kb source sources knowledge citation citations references retrieved nodes quellen wissen",
+        (
+            "context contexts passage passages chunk chunks snippet snippets evidence document documents docs kontext "
+            "articles kb sources knowledge"
+        ),
+        "article source citation citations references retrieved nodes quellen wissen",
     ),
     "reference": ("reference gold golden truth expected ideal", "correct target best"),
     "external_id": ("id uuid guid", "ticket number nr no key case ref row"),
@@ -169,7 +172,8 @@ def _fit(ours: str, look: _Look, words: Sequence[str]) -> float | None:
     if ours == "context":
         is_list = any(isinstance(value, list) for value in look.values)
         listed = 0.0 if look.passages <= 0.5 else 2.0 if is_list else 1.5
-        return listed + (look.words > _PASSAGE) if listed or is_list or look.prose > 0.5 else None
+        is_text = look.prose > 0.5 and look.words > 1  # one word is rather the id or name of a passage
+        return listed + (look.words > _PASSAGE) if listed or is_text else None
     fits, fit = {
         "external_id": (look.distinct and _are_ids(look.values) and not _OTHER_IDS.intersection(words), 1.0),
         "asked_at": (look.times > 0.8, 1.0),

@@ -41,7 +41,7 @@ from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_
 from judgeboard.store.judgments import NewJudgment, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs
-from judgeboard.store.runs import finish_run, import_run_of_today, is_run_of, start_import_run
+from judgeboard.store.runs import IMPORT, RECEIVED, finish_run, is_run_of, run_of_today, start_import_run
 from judgeboard.store.storing import store_judgments
 
 
@@ -70,7 +70,7 @@ class RecordedImport(ImportKind[Record]):
     def run(self, connection: Connection, version: StoredVersion, now: datetime) -> int:
         """Return the run of a judge version."""
         if self.batch_id is None:
-            return import_run_of_today(connection, version, self.actor, now)
+            return run_of_today(connection, IMPORT, version, RECEIVED, actor=self.actor, now=now).id
         begun = self.runs.get(version.id)
         # The run no longer exists if its batch was rolled back (a dry run, or a batch with nothing new).
         if begun is None or not is_run_of(connection, begun, version.id):

@@ -31,6 +31,7 @@ from judgeboard.store.responses import (
     content_hash,
     find_contents,
     find_responses,
+    imports_of,
     key_of,
     responses_named,
     stored_contents,
@@ -143,6 +144,7 @@ class ResponseImport(ImportKind[Response]):
             known = {id_: records[index].feedback for index, id_ in (elsewhere | same).items()}
             result.feedback_added += len(add_feedback(connection, known, (), self.batch_id, now))
         kept = find_contents(connection, [key_of(records[index]) for index in differing_ids])
+        result.imports = imports_of(connection, differing_ids.values()) - {self.batch_id or 0}
         for index in differing_ids:
             record = records[index]
             other = differing(record, kept[key_of(record)]) if key_of(record) in kept else []

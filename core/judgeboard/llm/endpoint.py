@@ -84,7 +84,7 @@ def price_of(model: str, own: Path | None = None, host: str | None = None) -> Pr
         fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]
         if fitting:
             return prices[max(fitting, key=len)]
-    return FREE if host is not None and is_own_host(host) else None
+    return FREE if is_own_host(host) else None
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
@@ -198,7 +198,7 @@ def model_endpoint(
         raise MissingOption(message, "--model", "gpt-4o-mini")
     chosen = choose_provider(provider, model=model, base_url=base_url)
     if not base_url and not options.get("api_key"):
-        message = f"no key: set {chosen.key_variable}, or give the address of your own server (--base-url URL)"
+        message = f"no key: set {chosen.key_variable}, or give the address of your own server"
         raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
     if base_url and not is_address(base_url):
         raise BadInput(f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}")

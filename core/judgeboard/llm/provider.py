@@ -107,11 +107,14 @@ def host_of(base_url: str) -> str:
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
-def is_own_host(host: str) -> bool:
+def is_own_host(host: str | None) -> bool:
     """Whether a host, with or without a port, is one's own: this machine, its network or a container beside it.
 
     Names without a dot are names of containers or of machines in the same network. Calls to an own host are not billed.
+    None, where nothing leaves the process, is no host.
     """
+    if host is None:
+        return False
     name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
     try:
         address = ipaddress.ip_address(name)

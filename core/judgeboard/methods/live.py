@@ -33,7 +33,7 @@ from judgeboard.runs.runner import Answered, blocking
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judge_versions import ensure_version, refuse_retired
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import run_of_today
 from judgeboard.store.storing import store_responses
@@ -254,6 +254,7 @@ class LiveAnswer:
             kind, question = method.kind, method.question(**question)
         else:
             kind = SERVE
+        refuse_retired(connection, version)
         run = run_of_today(connection, kind, version, question, actor="library", destination=method.destination)
         begun = Begun(store, version, run)
         if isinstance(method, Judging):

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -202,11 +202,3 @@ def pairs_of_questions(questions: str | Path | BinaryIO, made: MadePairs, *, see
 def pair_line(pair: Mapping[str, Any]) -> str:
     """Return a row as a line of a pair file, as `import --kind pairs` reads it."""
     return json.dumps(pair, ensure_ascii=False) + "\n"
-
-
-def make_pairs(questions: str | Path | BinaryIO, write: Callable[[str], object], *, seed: int = 0) -> MadePairs:
-    """Turn each question into a line of a pair file; ``write`` receives each line (`pairs_of_questions`)."""
-    made = MadePairs()
-    for pair in pairs_of_questions(questions, made, seed=seed):
-        write(pair_line(pair))
-    return made

@@ -12,6 +12,7 @@ from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import Price
+from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
 from judgeboard.methods.self_reference_report import (
@@ -38,7 +39,7 @@ from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
-from judgeboard.text import OWN_ENDPOINT_COST, counted, money
+from judgeboard.text import cost_words, counted, money
 
 _OF_JUDGE = ("k", "name", "temperature", "domain", "prompt")
 
@@ -290,13 +291,17 @@ LOOKED_AT = 50
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """The size of a run. ``most_cost_micro`` assumes 4 characters per token and longest replies (None: no price)."""
+    """The size of a run. ``most_cost_micro`` assumes 4 characters per token and longest replies (None: no price).
+
+    ``own_endpoint`` tells whether the calls go to an own machine.
+    """
 
     items: int
     calls_planned: int
     calls_left: int
     most_cost_micro: int | None
     model: str | None = None
+    own_endpoint: bool = False
 
     @property
     def sentence(self) -> str:
@@ -306,8 +311,8 @@ class RunEstimate:
         cost = (
             f"cost unknown: no price for {self.model}"
             if self.most_cost_micro is None
-            else f"cost {OWN_ENDPOINT_COST}"
-            if self.most_cost_micro == 0 and self.calls_left
+            else f"cost {cost_words(0, own=self.own_endpoint)}"
+            if self.most_cost_micro == 0
             else f"at most about {money(self.most_cost_micro)}"
         )
         return f"{counted(self.items, 'item')}, {calls}; {cost}"
@@ -339,7 +344,8 @@ def estimate_run(
         + verdicts * _most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
         for pair in pairs
     ) / len(pairs)
-    return RunEstimate(len(wanted), planned, left, round(item_cost / plan.calls_an_item * left), model)
+    own = is_own_host(None if judge.address is None else judge.address.host)
+    return RunEstimate(len(wanted), planned, left, round(item_cost / plan.calls_an_item * left), model, own)
 
 
 def _most_cost(request: ChatRequest, price: Price) -> int:

@@ -303,7 +303,8 @@ class Receiver:
         """Store the records of a kind of import."""
         records = await self._decoded(lambda content: records_in_body(content, sender, kind), body)
         write = partial(store_records, records=records, now=utc_now())
-        return _json(await self._written(request, len(records.items), write))
+        reply = await self._written(request, len(records.items), write)
+        return _json(reply, 400 if "message" in reply else 200)
 
     async def _take_scores(self, read: ReadScores, sender: Sender, request: Request, body: Body) -> Reply:
         records, reply = await self._decoded(lambda content: _scores_in(read, sender, content), body)
@@ -326,8 +327,8 @@ class Receiver:
         return _json(await self._written(request, len(entries), write))
 
 
-def _json(content: Any) -> Reply:
-    return Reply(orjson.dumps(content), media_type=otlp.JSON)
+def _json(content: Any, status: int = 200) -> Reply:
+    return Reply(orjson.dumps(content), status, media_type=otlp.JSON)
 
 
 def _content_type(request: Request) -> str:

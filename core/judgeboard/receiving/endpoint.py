@@ -22,7 +22,7 @@ MULTIPART = "multipart/form-data"
 STATUSES = {
     200: "Stored, or the content.",
     207: "Some events of a batch are stored; the reply says which.",
-    400: "The body or a parameter cannot be used.",
+    400: "The body or a parameter cannot be used, or nothing of the request could be stored.",
     401: "No key, or a wrong, expired or revoked key.",
     403: "The key is for another source or lacks the scope, or the reviewer lacks the permission.",
     404: "There is no such answer or flag.",

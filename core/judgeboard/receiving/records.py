@@ -46,6 +46,7 @@ class Records(Generic[Record]):
     """
 
     kind: ImportKind[Record]
+    kind_name: str
     items: list[Record] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
@@ -70,7 +71,7 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
         newer_counts=True,
         names_source=True,
     ) as reading:
-        records = Records(reading.kind)
+        records = Records(reading.kind, kind)
         for item in reading:
             if isinstance(item, Rejected):
                 records.rejected.append(_problem(item.line, item.field, item.reason))
@@ -81,12 +82,17 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
         left_over = (use for use in reading.columns() if use.unasked and use.theirs is not None)
         records.other_fields = {str(use.theirs): use.how for use in itertools.islice(left_over, MOST_LISTED)}
     if not records.items:
-        noun = KINDS[kind].noun
-        first = f"the body has no {noun}"
-        if records.rejected:
-            first = ": ".join(records.rejected[0][name] for name in ("field", "reason") if records.rejected[0][name])
-        raise BadInput(f"no {noun} can be used: {first}")
+        raise BadInput(_nothing_usable(kind, records.rejected))
     return records
+
+
+def _nothing_usable(kind: str, rejected: Sequence[Mapping[str, Any]]) -> str:
+    """Return that no record can be used, with the reason of the first one."""
+    noun = KINDS[kind].noun
+    first = f"the body has no {noun}"
+    if rejected:
+        first = ": ".join(rejected[0][name] for name in ("field", "reason") if rejected[0][name])
+    return f"no {noun} can be used: {first}"
 
 
 def _problem(row: int, name: str | None, reason: str) -> dict[str, Any]:
@@ -94,13 +100,15 @@ def _problem(row: int, name: str | None, reason: str) -> dict[str, Any]:
 
 
 def store_records(connection: Connection, records: Records[Any], now: datetime) -> dict[str, Any]:
-    """Store the records of a request and return the reply to it."""
+    """Store the records of a request and return the reply to it. It has a ``message`` only if none could be stored."""
     stored = records.kind.store(connection, records.items, now)
     rejected = [
         *records.rejected,
         *(_problem(records.rows[problem.index], problem.field, problem.reason) for problem in stored.problems),
     ]
+    nothing = not (stored.new or stored.unchanged or stored.feedback_added)
     return {
+        **({"message": _nothing_usable(records.kind_name, rejected)} if nothing else {}),
         "stored": stored.new,
         "unchanged": stored.unchanged,
         **({"feedback_added": stored.feedback_added} if records.kind.brings_answers else {}),

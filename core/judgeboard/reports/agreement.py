@@ -28,6 +28,7 @@ from judgeboard.agreement.result import (
     Statistics,
     all_or_graded,
     left_out_words,
+    not_shown_sentences,
     shown_statistics,
 )
 from judgeboard.agreement.served_notices import NoticeLabels
@@ -194,7 +195,7 @@ def alone_title(result: AgreementResult) -> str:
 
 def statistics_table(
     names: Sequence[str],
-    rows: Sequence[tuple[tuple[str | None, ...], int, Mapping[str, Estimate]]],
+    rows: Sequence[tuple[tuple[str | None, ...], int, Mapping[str, Estimate | None]]],
     only: Sequence[str] = (),
 ) -> Table:
     """Return a table of the leading statistics, or of those in ``only``. ``names`` titles the first columns."""
@@ -234,8 +235,15 @@ def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
 
 
 def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:
-    """Return the leading statistics of slices, or ``only`` these."""
-    rows = [((each.name, all_or_graded(each.answers)), each.n, each.statistics) for each in slices]
+    """Return the leading statistics of slices, or ``only`` these; `not_shown_sentences` says which ones are missing."""
+    rows = [
+        (
+            (part.name, all_or_graded(part.answers)),
+            part.n,
+            {name: None if name in part.not_shown else each for name, each in part.statistics.items()},
+        )
+        for part in slices
+    ]
     whole = any(each.answers is not None for each in slices)
     table = statistics_table((by, ANSWERS), rows, only)
     return table if whole else table.without({ANSWERS})
@@ -370,6 +378,7 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
         yield "h3", f"By {field}"
         yield from (("quiet", text) for text in (result.incomparable_sentence, *_tests_of_slices(result)) if text)
         yield slices_table(field.capitalize(), result.slices)
+        yield from (("quiet", text) for text in not_shown_sentences(result.slices, leading_statistics()))
 
 
 def _tests_of_slices(result: AgreementResult) -> Iterator[str]:

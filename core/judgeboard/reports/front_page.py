@@ -8,7 +8,7 @@ from html import escape
 from sqlalchemy import Connection
 
 from judgeboard.agreement.reliance import Reliance, headline, reliance_of
-from judgeboard.agreement.result import AgreementResult, described_words, shown_statistics
+from judgeboard.agreement.result import AgreementResult, described_words, not_shown_sentences, shown_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
 from judgeboard.stats.intervals import share_intervals
@@ -84,15 +84,19 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     if len(weeks) > 1:
         yield f"<h2>Share of answers below groundedness {log.low.threshold:g}, by week</h2>\n"
         yield _chart(weeks, connected=True)
-    slices = [("All", result.statistics), *((each.name, each.statistics) for each in result.slices)]
+    slices = [result.whole, *result.slices]
     for name in ("agreement", "mean_absolute_difference", "alpha"):
-        drawn = [(each, statistics[name]) for each, statistics in slices if name in statistics]
-        if any(estimate.value is not None for _, estimate in drawn):
+        drawn = [(each.name, each.shown[name]) for each in slices if name in each.statistics]
+        missing = list(not_shown_sentences(slices, (name,)))
+        has_values = any(estimate.value is not None for _, estimate in drawn)
+        if has_values or missing:
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
             yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
             if result.of == "judge" and result.unit == "responses":
                 yield _paragraph(described_words(result.answers, result.slices), "quiet")
-            yield _chart(drawn)
+            if has_values:
+                yield _chart(drawn)
+            yield from (_paragraph(text, "quiet") for text in missing)
             break
     if result.notes:
         yield "<h2>Caveats</h2>\n"
@@ -127,7 +131,7 @@ def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     if low.value is not None:
         judge = log.low.judge or "the judge"
         words = f"of the judged answers have a groundedness below {log.low.threshold:g}, as {judge} rates them"
-        yield _figure(percent(low.value), words, percent_interval(low), low.n)
+        yield _figure(percent(low.value), words, percent_interval(low), low)
     statistics = shown_statistics(result.statistics)
     if result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN:
         return  # a figure of the graded answers alone, in large type, would be read as one of all answers
@@ -135,12 +139,13 @@ def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         estimate = statistics[name]
         written, bounds = (percent, percent_interval) if STATISTICS[name].share else (two_decimals, interval)
         words = _RATED[name] if result.of == "judge" else _RATED[name].replace("judge and people", "two raters")
-        yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate.n)
+        yield _figure(written(estimate.value or 0.0), words, bounds(estimate), estimate)
 
 
-def _figure(value: str, words: str, bounds: str | None, n: int) -> str:
-    ci = f"95 % CI {bounds}, " if bounds else ""
-    return f'<p class="figure"><b>{value}</b><span>{_escaped(f"{words} ({ci}n = {n:,}).")}</span></p>\n'
+def _figure(value: str, words: str, bounds: str | None, estimate: Estimate) -> str:
+    details = [f"95 % CI {bounds}", f"n = {estimate.n:,}"] if bounds else [f"n = {estimate.n:,}", estimate.reason]
+    inside = ", ".join(filter(None, details))
+    return f'<p class="figure"><b>{value}</b><span>{_escaped(f"{words} ({inside}).")}</span></p>\n'
 
 
 def _paragraph(text: str, kind: str) -> str:

@@ -32,7 +32,7 @@ from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
     """Return the points of these panels, one per row."""
     measure = trend.of_measure
-    number: Format = "share" if measure.bounds is None else "number"
+    number: Format = "share" if measure.is_share else "number"
     columns = (
         Column("Query type" if trend.by == QUERY_TYPE else trend.by),
         *(Column("Asked in"), Column("Answers", "count")),

@@ -20,7 +20,7 @@ from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import Issue, answers_by_day, flags_by_state, insert_issue, list_issues
 from judgeboard.text import utc_day
-from judgeboard.trends.periods import by_period, start_of
+from judgeboard.trends.periods import PlausibleDays, by_period, start_of
 from judgeboard.trends.trend import Point
 
 LONGEST_TITLE = 100  # characters
@@ -71,12 +71,14 @@ class IssueFigures:
     """The number of answers of an issue, their flags by state, the last UTC day with such an answer, and shares.
 
     ``before`` and ``after`` are the shares of the problem in answers given before and after the fix. Without a fix,
-    all answers count as before. ``where`` of each week filters the answers with the problem. Answers ``without_time``
-    are left out of the shares.
+    all answers count as before. ``where`` of each week filters the answers with the problem. Answers
+    ``without_time``, and those whose date is not plausible (``misdated``, see `PlausibleDays`), are left out of the
+    shares.
     """
 
     answers: int
     without_time: int
+    misdated: int
     flags: dict[str, int]
     last_day: int | None
     before: Estimate
@@ -84,7 +86,7 @@ class IssueFigures:
     weeks: tuple[Point, ...]
 
 
-def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
+def measure_issue(connection: Connection, issue: Issue, now: datetime | None = None) -> IssueFigures:
     """Return the figures of an issue.
 
     The shares are of the answers with the same query types, sources, models, metadata and days. If the filter names
@@ -93,7 +95,8 @@ def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
     where, fixed_day = issue.where, issue.fixed_day
     hits = answers_by_day(connection, where)
     every = answers_by_day(connection, _among(where), reviewed=bool(where.failure_modes))
-    days = sorted(day for day in every if day is not None)
+    plausible = PlausibleDays.at(now)
+    days = sorted(day for day in every if day is not None and plausible.include(day))
     sides = [[day for day in days if (fixed_day is None or day < fixed_day) is early] for early in (True, False)]
     before, after = share_intervals(
         [sum(hits.get(day, 0) for day in side) for side in sides], [sum(every[day] for day in side) for side in sides]
@@ -104,8 +107,9 @@ def measure_issue(connection: Connection, issue: Issue) -> IssueFigures:
     return IssueFigures(
         answers=sum(hits.values()),
         without_time=hits.get(None, 0),
+        misdated=sum(n for day, n in hits.items() if not plausible.include(day)),
         flags=flags_by_state(connection, where),
-        last_day=max((day for day in hits if day is not None), default=None),
+        last_day=max((day for day in hits if day is not None and plausible.include(day)), default=None),
         before=before,
         after=after,
         weeks=tuple(

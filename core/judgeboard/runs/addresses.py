@@ -45,13 +45,6 @@ class LastAddress:
     hosts: str
     address: Address | None
 
-    @property
-    def options(self) -> dict[str, str]:
-        """The options of a judge that choose this address; empty if it is not known."""
-        if self.address is None:
-            return {}
-        return {"provider": self.address.provider, "base_url": self.address.base_url}
-
     def is_host_of(self, address: Address) -> bool:
         """Return whether the last run sent texts to the host of ``address``."""
         if self.address is not None:
@@ -84,13 +77,32 @@ def _known_addresses(connection: Connection, version_id: int) -> Iterator[Addres
         yield Address(name, provider.base_url)
 
 
+def known_address(connection: Connection, version_id: int) -> Address | None:
+    """Return where the last run of a judge version sent texts, before its first run the address of its judging rule.
+
+    Returns None if neither is known. Of several rules, the newest with an address of its own counts.
+    """
+    last = last_address(connection, version_id)
+    if last is not None:
+        return last.address
+    for rule in reversed(list_rules(connection)):
+        if rule.judge_version_id == version_id and rule.judge.get("base_url"):
+            return configured_address(rule.judge)
+    return None
+
+
+def address_options(address: Address | None) -> dict[str, str]:
+    """Return the options of a judge that choose an address; empty without one."""
+    return {} if address is None else {"provider": address.provider, "base_url": address.base_url}
+
+
 def at_last_address(
     connection: Connection, make: Callable[..., AskedJudge], chosen: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options ``chosen``, with the last address of the judge version that ``make`` makes of them.
+    """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` makes of them.
 
-    An address in the options or in the environment takes precedence, as does another provider. A version without an
-    earlier run keeps its options. Raises AddressUnknown if only the host of the last address is known.
+    An address in the options or in the environment takes precedence, as does another provider. A version without a
+    known address keeps its options. Raises AddressUnknown if only the host of the last address is known.
     """
     options = dict(chosen)
     if options.get("replies") is not None or options.get("base_url"):
@@ -99,16 +111,16 @@ def at_last_address(
     if described.address is None:
         return options
     version = find_version(connection, fingerprint(described.version))
-    last = None if version is None else last_address(connection, version.id)
-    if version is None or last is None:
+    if version is None:
         return options
     if described.address.base_url != PROVIDERS[described.address.provider].base_url:
         return options  # the environment's address
-    if options.get("provider") not in (None, last.options.get("provider")):
+    known = known_address(connection, version.id)
+    if options.get("provider") not in (None, None if known is None else known.provider):
         return options
-    if last.address is None:
+    if known is None and (last := last_address(connection, version.id)) is not None:
         raise AddressUnknown(version.title, last.hosts.partition(", ")[0])
-    return options | last.options
+    return options | address_options(known)
 
 
 def check_host(

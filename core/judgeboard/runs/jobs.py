@@ -13,13 +13,15 @@ from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
-from judgeboard.llm.provider import is_address
+from judgeboard.llm.provider import is_address, is_own_host
 from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.addresses import (
     ADDRESS,
+    address_options,
     at_last_address,
     check_host,
     configured_address,
+    known_address,
     last_address,
     provider_and_address,
 )
@@ -65,7 +67,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.text import OWN_ENDPOINT_COST, counted, money
+from judgeboard.text import cost_words, counted
 
 _PARAMS = ("max_output", "domain", "claims")
 _NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
@@ -76,7 +78,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
 
     Recorded versions cannot be used again, nor versions with examples or with a formula of another release. A version
     with the prompt of an earlier release is asked with that prompt, so it stays the same version. The address is the
-    one of the version's last run, if it is known.
+    version's `known_address`, if there is one.
     """
     if version.kind not in JUDGES:
         return None
@@ -91,8 +93,7 @@ def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any]
                 return None
     except BadInput:  # a prompt or a value that this release cannot use
         return None
-    last = last_address(connection, version.id)
-    return spec if last is None or version.model is None else spec | last.options
+    return spec if version.model is None else spec | address_options(known_address(connection, version.id))
 
 
 def spec_as_set_up(connection: Connection, judge: dict[str, Any]) -> dict[str, Any] | None:
@@ -141,9 +142,10 @@ def _version(judge: dict[str, Any]) -> JudgeVersion:
 class CallEstimate:
     """The estimate for a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
 
-    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or an own endpoint. If the
-    job would continue an unfinished run, ``continues`` is its id and ``calls`` counts only the remaining calls.
-    ``version_title`` is for example "rag v3"; None for a new judge version.
+    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a price of 0.
+    ``own_endpoint`` tells whether the calls go to an own machine. If the job would continue an unfinished run,
+    ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for example "rag v3";
+    None for a new judge version.
     """
 
     calls: int
@@ -154,13 +156,14 @@ class CallEstimate:
     priced: bool
     continues: int | None = None
     version_title: str | None = None
+    own_endpoint: bool = False
 
     @property
     def cost_words(self) -> str | None:
         """The estimated cost of a model's calls in words; None if it is not known yet."""
         if self.cost_micro is None:
             return None
-        return OWN_ENDPOINT_COST if self.cost_micro == 0 else f"about {money(self.cost_micro)}"
+        return ("about " if self.cost_micro else "") + cost_words(self.cost_micro, own=self.own_endpoint)
 
 
 def estimate_calls(
@@ -181,13 +184,15 @@ def estimate_calls(
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
-    price = price_of(version.model, load_settings().prices, None if address is None else address.host)
+    host = None if address is None else address.host
+    price = price_of(version.model, load_settings().prices, host)
     tokens, cost = None, 0 if price == FREE else None
     if prompt_tokens is not None and completion_tokens is not None:
         tokens = prompt_tokens + completion_tokens
         if price is not None:
             cost = calls * price.cost_micro(round(prompt_tokens), round(completion_tokens))
-    return CallEstimate(calls, cost, seconds, tokens, version.model, price is not None, continues, title)
+    own, priced = is_own_host(host), price is not None
+    return CallEstimate(calls, cost, seconds, tokens, version.model, priced, continues, title, own)
 
 
 def generators_to_judge(
@@ -244,7 +249,7 @@ def job_address(store: Readable, judge: dict[str, Any]) -> JobAddress:
 
 
 def with_last_address(connection: Connection, judge: dict[str, Any]) -> dict[str, Any]:
-    """Return the judge fields of a job with the last address of their version (`at_last_address`)."""
+    """Return the judge fields of a job with the known address of their version (`at_last_address`)."""
     return at_last_address(connection, make_judge, judge)
 
 

@@ -50,7 +50,7 @@ from judgeboard.store.runs import (
     run_counts,
     start_or_continue_method_run,
 )
-from judgeboard.text import OWN_ENDPOINT_COST, counted, money
+from judgeboard.text import cost_words, counted
 
 
 class EarlierAsk(Protocol):
@@ -134,7 +134,7 @@ class RunAccount(AskCounts):
     @property
     def cost_words(self) -> str:
         """The cost in words, for example "$ 0.09" or "$ 0 (own endpoint)"."""
-        return OWN_ENDPOINT_COST if self.own_endpoint and self.cost_micro == 0 else money(self.cost_micro)
+        return cost_words(self.cost_micro, own=self.own_endpoint)
 
     @property
     def exit_code(self) -> int:

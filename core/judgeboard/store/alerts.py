@@ -11,21 +11,20 @@ from sqlalchemy import Connection, Row, Select, exists, insert, select, update
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
+from judgeboard.store.filters import LevelMeasure
 from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of
 from judgeboard.store.tables import ALARM, ALARM_ACKNOWLEDGEMENT, ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
-
-LevelMeasure = Literal["groundedness", "quality", "low_share"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
     """What a level rule compares with its threshold: a measure over the newest ``answers``, or over the last ``days``.
 
-    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` says nothing. ``judge`` is a
-    name, None for the primary judge.
+    With a ``criterion`` of a rubric judge, it is the mean score on it, and ``measure`` is None. ``judge`` is a name,
+    None for the primary judge.
     """
 
-    measure: LevelMeasure
+    measure: LevelMeasure | None
     criterion: str | None
     judge: str | None
     direction: Literal["above", "below"]

@@ -1,6 +1,6 @@
 """Sums of current verdicts and flags by group and UTC day, and the values of the newest verdicts: for trends."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ from judgeboard.store.row_filter import by_index
 from judgeboard.store.statements import (
     CURRENT_OF_NAME,
     CURRENT_OF_VERSION,
+    LOGGED,
+    NO_DAY,
     PICKED,
     Columns,
     TextColumn,
@@ -121,7 +123,7 @@ NEWEST = 20_000
 class NewestValues(Columns):
     """The newest answers with a value, one row each; ``names`` are their query types or groups.
 
-    ``days`` are UTC days since 1970-01-01, -1 without a time.
+    ``days`` are UTC days since 1970-01-01, `NO_DAY` without a time.
     """
 
     response_ids: IntArray
@@ -138,35 +140,36 @@ def newest_values(
     threshold: float | None = None,
     rule: str | None = None,
     groups: Groups = None,
-    where: RowFilter | None = None,
+    *,
+    query_types: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    metadata: tuple[str, ...] = (),
 ) -> NewestValues:
     """Return the values of the newest verdicts of a judge.
 
     The value is the ``score``, or with a ``threshold`` whether it is below (1 or 0). Without a ``score`` it is whether
-    the answer is flagged, by any rule or by ``rule``. With ``groups``, only their answers are read; with ``where``,
-    those of its query types, sources and metadata.
+    the answer is flagged, by any rule or by ``rule``. With ``groups``, only their answers are read. Query types,
+    sources, and conditions of metadata such as ``tenant=acme`` narrow them further.
     """
     flagged = exists().where(FLAG.c.response_id == CURRENT.c.response_id, *_flagged(rule))
     value = case((flagged, 1.0), else_=0.0) if score is None else _score(score)
-    newest = func.max(CURRENT.c.response_id)
-    last = connection.execute(by_index(select(newest), CURRENT, "ix_current_judgment_response")).scalar() or 0
     name = CURRENT.c.query_type if groups is None else groups.c.value
-    day = func.coalesce(CURRENT.c.asked_day, -1)
+    day = func.coalesce(CURRENT.c.asked_day, NO_DAY)
     columns = CURRENT.c.response_id, name, CURRENT.c.evidence_group, day, cast(value, Float)
     query: Select[Any] = (
-        select(*columns)
-        .select_from(CURRENT)
-        .where(*_whose(judge), CURRENT.c.response_id > last - NEWEST, *(() if score is None else (value.is_not(None),)))
+        select(*columns).select_from(CURRENT).where(*_whose(judge), CURRENT.c.response_id >= _first_read(connection))
     )
+    if score is not None:
+        query = query.where(value.is_not(None))
     if isinstance(score, Criterion):
         query = query.join(JUDGMENT_SCORE, is_score_on(score))
-    if where is not None and where.query_types:
-        query = query.where(CURRENT.c.query_type.in_(where.query_types))
-    if where is not None and where.sources:
-        query = query.where(CURRENT.c.source.in_(where.sources))
-    if where is not None and where.metadata:
+    if query_types:
+        query = query.where(CURRENT.c.query_type.in_(query_types))
+    if sources:
+        query = query.where(CURRENT.c.source.in_(sources))
+    if metadata:
         query = query.join(RESPONSE, RESPONSE.c.id == CURRENT.c.response_id)
-        query = query.where(*has_metadata(connection, where, RESPONSE))
+        query = query.where(*has_metadata(connection, RowFilter(metadata=metadata), RESPONSE))
     if groups is not None:
         query = query.join(groups, groups.c.id == CURRENT.c.response_id)
     query = by_index(query, CURRENT, "ix_current_judgment_response")
@@ -174,6 +177,19 @@ def newest_values(
     if threshold is not None:
         values = (values < threshold - HALF_STEP).astype(np.float64)
     return NewestValues(ids, names, evidence, days, values)
+
+
+def _first_read(connection: Connection) -> int:
+    """Return the lowest id that `newest_values` reads."""
+    newest = by_index(select(func.max(CURRENT.c.response_id)), CURRENT, "ix_current_judgment_response")
+    return (connection.execute(newest).scalar() or 0) - NEWEST + 1
+
+
+def are_days_cut(connection: Connection, first: int, last: int) -> bool:
+    """Return whether `newest_values` leaves out a logged answer of these UTC days, both included, as too old."""
+    day: ColumnElement[int] = literal_column(f"coalesce(response.asked_day, {NO_DAY})")
+    unread = select(RESPONSE.c.id).where(LOGGED, day.between(first, last), RESPONSE.c.id < _first_read(connection))
+    return connection.execute(by_index(unread, RESPONSE, "ix_response_asked").limit(1)).first() is not None
 
 
 def _by_day(table: Table, response_id: ColumnElement[int], groups: Groups, *columns: ColumnElement[Any]) -> Select[Any]:

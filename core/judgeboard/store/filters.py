@@ -16,6 +16,9 @@ from judgeboard.text import EPOCH, counted, day_words, number_words, unstorable,
 USER_SIDES = ("down", "middle", "up", "none")
 JUDGE_SIDES = ("low", "high", "none")
 ScoreName = Literal["groundedness", "quality"]
+LevelMeasure = Literal["groundedness", "quality", "low_share"]
+MeasureName = Literal[LevelMeasure, "flagged_share", "failed_check_share"]
+"""The measures of trends. Alerts watch the level of those of a judge."""
 
 METADATA = "metadata."  # prefix of the name of a metadata field, in --where and in URLs
 METADATA_FIELD = f"{METADATA}KEY"

@@ -1,7 +1,7 @@
 """Judge versions: stored, found by name and number, retired and restored."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -208,6 +208,14 @@ def refuse_retired(connection: Connection, version: StoredVersion) -> None:
             f"{version.title} was retired by {retirement.by} on {retirement.at:%d %b %Y} and makes no new judgments. "
             f'An admin can restore it with `judgeboard versions restore "{version.title}"`'
         )
+
+
+def known_judges(connection: Connection, judges: Collection[str]) -> None:
+    """Raise NotFound unless every name is that of a judge."""
+    names = set(connection.execute(select(VERSION.c.name).distinct()).scalars())
+    for judge in judges:
+        if judge not in names:
+            raise NotFound(f"no judge {judge!r}; judges: {', '.join(sorted(names)) or 'none'}")
 
 
 def record_retired(connection: Connection, version_id: int, actor: str, *, retired: bool) -> None:

@@ -1,4 +1,4 @@
-"""Counts and sums: the overview, totals, and trends."""
+"""Counts and sums: the overview, totals, and the days of answers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -36,6 +36,7 @@ from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
+    NO_DAY,
     OPEN,
     columns_of,
     read_columns,
@@ -375,8 +376,8 @@ def count_responses(connection: Connection) -> int:
 
 
 def asked_days(connection: Connection) -> tuple[IntArray, IntArray]:
-    """Return the ids of all logged answers, ascending, and their UTC days since 1970-01-01 (-1: no time)."""
-    day = literal_column("coalesce(response.asked_day, -1)", Integer)
+    """Return the ids of all logged answers, ascending, and their UTC days since 1970-01-01 (`NO_DAY`: no time)."""
+    day = literal_column(f"coalesce(response.asked_day, {NO_DAY})", Integer)
     ids, days = read_columns(connection, select(RESPONSE.c.id, day).where(LOGGED))
     order = np.argsort(ids)
     return ids[order], days[order]

@@ -27,12 +27,21 @@ from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_value
 from judgeboard.store.metadata import as_stored, index_name, indexed_fields, metadata_value, with_metadata
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import LOGGED, OPEN, TextColumn, any_row, columns_of, listed, read_columns, record_of
+from judgeboard.store.statements import (
+    LOGGED,
+    NO_DAY,
+    OPEN,
+    TextColumn,
+    any_row,
+    columns_of,
+    listed,
+    read_columns,
+    record_of,
+)
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
-from judgeboard.store.verdicts import NO_DAY
 
 # The expression of the index. Answers without a time come first in it, and last if the newest answers come first.
-_ASKED: ColumnElement[Any] = literal_column("coalesce(response.asked_day, -1)")
+_ASKED: ColumnElement[Any] = literal_column(f"coalesce(response.asked_day, {NO_DAY})")
 _LAST_DAY = 9_999_999
 _FEW = 5_000  # looking up so many ids is faster than reading an index of the whole log
 

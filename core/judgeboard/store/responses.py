@@ -122,6 +122,13 @@ def stored_contents(connection: Connection, response_ids: Collection[int]) -> di
     return {id_: StoredContent(*content) for id_, *content in connection.execute(query)}
 
 
+def imports_of(connection: Connection, response_ids: Collection[int]) -> set[int]:
+    """Return the numbers of the imports that stored these responses; at most 1,000 at once."""
+    number = RESPONSE.c.import_batch_id
+    query = select(number).where(RESPONSE.c.id.in_(response_ids), number.is_not(None)).distinct()
+    return {*connection.execute(query).scalars()}
+
+
 def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Response]:
     """Return the stored responses with these keys that are not forgotten."""
     rows = rows_by_key(connection, RESPONSE, keys, *RESPONSE.c)

@@ -145,6 +145,10 @@ class Destination(NamedTuple):
 
 
 NOWHERE = Destination()  # nothing leaves the process
+IMPORT = "import"
+"""The kind of runs of verdicts that other programs made."""
+RECEIVED = {"received": True}
+"""The question of import runs whose verdicts were sent one by one, and not in a file."""
 RESUMABLE = (RunState.RUNNING.value, RunState.INTERRUPTED.value, RunState.STOPPED.value)
 
 
@@ -310,27 +314,11 @@ def start_import_run(
     *,
     import_batch_id: int | None = None,
 ) -> StoredRun:
-    """Start and return a run for imported verdicts; those that were received have no import batch."""
+    """Start and return a run for the verdicts of a file. Earlier versions stored no ``import_batch_id``."""
     started = now or utc_now()
-    row = {"kind": "import", "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
+    row = {"kind": IMPORT, "judge_version_id": version.id, "filter": {}, "actor": actor, "started_at": started}
     row["import_batch_id"] = import_batch_id
     return insert_run(connection, row)
-
-
-def import_run_of_today(connection: Connection, version: StoredVersion, actor: str, now: datetime) -> int:
-    """Return today's run (UTC) for verdicts that an actor sends one by one; start it if there is none.
-
-    It is done at once, because no answer waits in it.
-    """
-    of_version = (RUN.c.kind == "import") & (RUN.c.judge_version_id == version.id) & (RUN.c.actor == actor)
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    received = of_version & RUN.c.import_batch_id.is_(None) & (RUN.c.started_at >= today)
-    known: int | None = connection.execute(select(func.max(RUN.c.id)).where(received)).scalar()
-    if known is not None:
-        return known
-    started = start_import_run(connection, version, actor, now).id
-    finish_run(connection, started, RunState.DONE, now=now + timedelta(microseconds=1))
-    return started
 
 
 def run_of_today(
@@ -341,13 +329,13 @@ def run_of_today(
     *,
     actor: str,
     destination: Destination = NOWHERE,
+    now: datetime | None = None,
 ) -> StoredRun:
-    """Return today's run (UTC) of answers that are judged one by one while they are served; start it if there is none.
+    """Return today's run (UTC) of verdicts that an actor makes or sends one by one; start it if there is none.
 
-    It is done at once, because no answer waits in it. Raises BadInput if the judge version is retired.
+    It is done at once, because no answer waits in it. ``question`` tells runs of the same kind apart.
     """
-    refuse_retired(connection, version)
-    now = utc_now()
+    now = now or utc_now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     same = (
         *(RUN.c.kind == kind, RUN.c.judge_version_id == version.id, RUN.c.actor == actor, RUN.c.started_at >= today),
@@ -358,7 +346,7 @@ def run_of_today(
             return get_run(connection, run_id)
     row = {"kind": kind, "judge_version_id": version.id, "filter": dict(question), "actor": actor, "started_at": now}
     run = insert_run(connection, row | destination._asdict())
-    finish_run(connection, run.id, RunState.DONE)
+    finish_run(connection, run.id, RunState.DONE, now=now + timedelta(microseconds=1))  # its end is after its start
     return get_run(connection, run.id)
 
 

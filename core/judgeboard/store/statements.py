@@ -202,6 +202,10 @@ class TextColumn(NamedTuple):
         return dict(zip(self.names, np.split(np.argsort(self.codes, kind="stable"), ends), strict=True))
 
 
+NO_DAY = -1
+"""The UTC day of an answer without a time, in arrays of days since 1970-01-01."""
+
+
 class Columns:
     """Columns of equal length: the base of dataclasses of arrays."""
 

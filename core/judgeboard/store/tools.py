@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, func, or_, select, update
 
 from judgeboard.domain import RECORDED, ResponseKind, RuleState, Stage
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.store.events import record_event
 from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
 from judgeboard.store.statements import (
@@ -416,14 +416,6 @@ def _verdict(row: Any, reasoning: str | None) -> tuple[Score, ...]:
     if row.label is not None:
         scores.append(Score("label", label=row.label.value, reasoning=reasoning))
     return tuple(scores)
-
-
-def known_judges(connection: Connection, judges: Collection[str]) -> None:
-    """Raise NotFound unless every name is that of a judge."""
-    names = set(connection.execute(select(VERSION.c.name).distinct()).scalars())
-    for judge in judges:
-        if judge not in names:
-            raise NotFound(f"no judge {judge!r}; judges: {', '.join(sorted(names)) or 'none'}")
 
 
 @dataclass(frozen=True, slots=True)

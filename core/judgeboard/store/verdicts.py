@@ -17,7 +17,15 @@ from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, TextColumn, read_columns, record_of, rows_with
+from judgeboard.store.statements import (
+    CURRENT_OF_VERSION,
+    NO_DAY,
+    Columns,
+    TextColumn,
+    read_columns,
+    record_of,
+    rows_with,
+)
 from judgeboard.store.tables import CURRENT, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, REVIEWER, VERSION
 
 if TYPE_CHECKING:
@@ -256,9 +264,6 @@ def _people(connection: Connection, response_id: int) -> dict[str, tuple[tuple[s
     for dimension, name, value in connection.execute(query):
         people[dimension] = (*people.get(dimension, ()), (name, value))
     return people
-
-
-NO_DAY = -1  # the day of a response without a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.responses import Named
+from judgeboard.store.runs import IMPORT, RECEIVED
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, listed
 from judgeboard.store.storing import ASPECTS_ADDED, ImportBatch, update_after_withdrawal
 from judgeboard.store.tables import (
@@ -63,7 +64,7 @@ _RECORDED = (JUDGMENT, COMPARISON, SAMPLE)  # their run has it
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
 _STEPS = (JUDGMENT, *STEP_TABLES, REFINEMENT, SUITE_RUN)
 MOST_NAMED = 5  # latest imports in a message
-_RECEIVER = "receiver"  # verdicts that came one by one
+_RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +211,13 @@ class _Undo:
             raise BadInput(f"{cannot}it added aspects to verdicts of other imports, and these cannot be told apart")
         if batch.kind not in _KINDS_WITH_VERDICTS:
             return
-        unnamed = [RUN.c.kind == "import", RUN.c.import_batch_id.is_(None), RUN.c.actor != _RECEIVER]
+        unnamed = [RUN.c.kind == IMPORT, RUN.c.import_batch_id.is_(None), RUN.c.actor != _RECEIVER]
         unnamed += [
             RUN.c.started_at >= batch.at,
             *([RUN.c.started_at <= batch.finished_at] if batch.finished_at else []),
         ]
-        runs = self._scalars(select(RUN.c.id).where(*unnamed))
+        imports = connection.execute(select(RUN.c.id, RUN.c.filter).where(*unnamed))
+        runs = {id_ for id_, question in imports if question != RECEIVED}
         derived = _derived_rows(connection, roots) if runs else {}
         for table in _RECORDED if runs else ():
             steps = self._scalars(select(table.c.id).where(table.c.run_id.in_(listed(connection, runs))))

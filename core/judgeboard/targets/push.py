@@ -22,6 +22,7 @@ from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.jobs import live_workers, worker_name
+from judgeboard.store.judge_versions import known_judges
 from judgeboard.store.statements import batches, record_of
 from judgeboard.store.tools import (
     NewTarget,
@@ -35,7 +36,6 @@ from judgeboard.store.tools import (
     due_targets,
     finish_push,
     insert_target,
-    known_judges,
     list_targets,
     set_target_state,
     store_pushed,

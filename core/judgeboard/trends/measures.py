@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -28,7 +28,7 @@ from judgeboard.stats.monitor import (
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.store.criteria import Criterion, criteria_by_judge, criteria_of
 from judgeboard.store.day_sums import DaySums, Groups, flagged_sums, low_sums, newest_values, score_sums
-from judgeboard.store.filters import RowFilter, ScoreName
+from judgeboard.store.filters import MeasureName, RowFilter, ScoreName
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import primary_judge
 from judgeboard.trends.periods import PERIODS_A_YEAR, Period, PeriodSums, PlausibleDays, start_of
@@ -105,9 +105,6 @@ class Change:
     after: Estimate
 
 
-MeasureName = Literal["groundedness", "quality", "low_share", "flagged_share", "failed_check_share"]
-
-
 class Asked(NamedTuple):
     """The request for a trend; ``judge`` is a name (current verdicts), a version's id, or None if nothing is judged."""
 
@@ -133,6 +130,23 @@ class Measure:
     of_judge: bool = True
     score: ScoreName | Criterion = "groundedness"
     rule: str | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the figure is a share of answers, not the mean of a score."""
+        return self.bounds is None
+
+    @property
+    def name(self) -> str:
+        """The title within a sentence: "groundedness", "share flagged"."""
+        return f"{self.title[0].lower()}{self.title[1:]}"
+
+    @property
+    def words(self) -> str:
+        """The figure within a sentence: "mean groundedness", "share flagged", "mean score for completeness"."""
+        if isinstance(self.score, Criterion):
+            return criterion_words(self.title)
+        return self.name if self.is_share else f"mean {self.name}"
 
     def estimates(self, sums: PeriodSums, design_effect: float) -> tuple[Estimate, ...]:
         """Return one estimate per period: Student's t for a mean, Wilson for a share."""
@@ -182,7 +196,7 @@ class Measure:
         """Return a function that gives the newest values of a panel, of these UTC days."""
         if asked.judge is None:
             return lambda _panel: GroupedValues(no_ints(), no_floats(), no_ints())
-        threshold = asked.threshold if self.of_judge and self.bounds is None else None
+        threshold = asked.threshold if self.of_judge and self.is_share else None
         score = self.score if self.of_judge else None
         newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
         kept = newest.at((newest.days >= days.first) & (newest.days <= days.last))
@@ -241,8 +255,18 @@ MEASURES: dict[MeasureName, Measure] = {
 }
 
 
-def criterion_measure(criterion: Criterion) -> Measure:
-    """Return the measure of a criterion of a rubric judge: its mean score."""
+def criterion_words(name: str) -> str:
+    """Return the words for the figure of a criterion, which alert rules know by name only."""
+    return f"mean score for {name}"
+
+
+def measure_of(name: MeasureName | None, criterion: Criterion | None) -> Measure:
+    """Return the measure of a criterion of a rubric judge: its mean score; without one, the measure with this name.
+
+    The default of the name is groundedness.
+    """
+    if criterion is None:
+        return MEASURES[name or "groundedness"]
     scale = scale_in("scale", criterion.scale)
     bounds = (scale.low, scale.high)
     return Measure(criterion.name, "answers judged", _scores(criterion), bounds=bounds, score=criterion)

@@ -9,8 +9,10 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import DaySums
+from judgeboard.store.statements import NO_DAY
 from judgeboard.text import utc_day
 
 Period = Literal["week", "day"]
@@ -40,9 +42,19 @@ class PlausibleDays(NamedTuple):
         # Clocks and time zones differ, so the next day is plausible.
         return cls(utc_day(datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)), utc_day(now or utc_now()) + 1)
 
+    def misdated(self, days: IntArray) -> BoolArray:
+        """Return which answers have a date that is not plausible; those without a time (`NO_DAY`) are not misdated."""
+        return np.asarray((days != NO_DAY) & ((days < self.first) | (days > self.last)))
+
     def include(self, day: int | None) -> bool:
         """Return whether a day is plausible; answers without a time (None) are not misdated."""
         return day is None or self.first <= day <= self.last
+
+
+def counts_by_day(days: IntArray) -> dict[int | None, int]:
+    """Return the number of answers of each UTC day (None: without a time, `NO_DAY` in the array)."""
+    values, counts = np.unique(days, return_counts=True)
+    return {None if day == NO_DAY else day: n for day, n in zip(values.tolist(), counts.tolist(), strict=True)}
 
 
 DayOrDays = TypeVar("DayOrDays", int, npt.NDArray[np.int64])

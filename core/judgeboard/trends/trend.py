@@ -20,6 +20,7 @@ from judgeboard.store.filters import (
     METADATA,
     METADATA_FIELD,
     MISSING,
+    MeasureName,
     RowFilter,
     Scalar,
     metadata_condition,
@@ -36,10 +37,9 @@ from judgeboard.trends.measures import (
     Asked,
     Change,
     Measure,
-    MeasureName,
     alarm_limits,
-    criterion_measure,
     find_criterion,
+    measure_of,
     of_judge,
 )
 from judgeboard.trends.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
@@ -49,6 +49,7 @@ CLEAR = 0.15
 """A group in which a change of this share of the scale would not have been found is too small for "no change"."""
 
 Reason = Literal["no_verdict", "no_score", "no_time", "old", "future", "other_value"]
+WRONG_DATES: Mapping[Reason, str] = {"old": f"dated before {FIRST_YEAR}", "future": "dated in the future"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ def without_date(
     future = sum(n for day, n in counts.items() if day is not None and day > days.last)
     parts: tuple[tuple[Reason, int, str, dict[str, Any]], ...] = (
         ("no_time", counts.get(None, 0), "without a time", {"no_time": True}),
-        ("old", old, f"dated before {FIRST_YEAR}", {"day_to": days.first - 1}),
-        ("future", future, "dated in the future", {"day_from": days.last + 1}),
+        ("old", old, WRONG_DATES["old"], {"day_to": days.first - 1}),
+        ("future", future, WRONG_DATES["future"], {"day_from": days.last + 1}),
     )
     for reason, n, words, narrowed in parts:
         if n:
@@ -158,14 +159,14 @@ class Trend:
 
     Unchanged groups follow by number of answers. One group alone is all answers, and has no panel of its own.
 
-    With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` says nothing.
+    With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` is None.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
     rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
     as ``metadata.tenant``.
     """
 
-    measure: MeasureName
+    measure: MeasureName | None
     criterion: Criterion | None
     period: Period
     by: str
@@ -178,12 +179,12 @@ class Trend:
     @property
     def name(self) -> str:
         """The name of the measure or of the criterion."""
-        return self.measure if self.criterion is None else f"criterion {self.criterion.name}"
+        return f"criterion {self.criterion.name}" if self.criterion is not None else str(self.measure)
 
     @property
     def of_measure(self) -> Measure:
         """The measure that is shown."""
-        return MEASURES[self.measure] if self.criterion is None else criterion_measure(self.criterion)
+        return measure_of(self.measure, self.criterion)
 
 
 def trend(
@@ -220,7 +221,7 @@ def trend(
     if criterion is not None:
         judge, of_rubric = find_criterion(connection, criterion, judge)
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
-    shown = MEASURES[measure] if of_rubric is None else criterion_measure(of_rubric)
+    shown = measure_of(measure, of_rubric)
     days = PlausibleDays.at(now)
     every = shown.sums(asked)
     sums = [row for row in every if days.include(row.day)]
@@ -256,7 +257,7 @@ def trend(
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
     other_values = LeftOut("other_value", others, f"{others:,} with other values", None)
     return Trend(
-        measure,
+        measure if of_rubric is None else None,
         of_rubric,
         period,
         by,

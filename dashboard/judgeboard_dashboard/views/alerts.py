@@ -24,12 +24,12 @@ from judgeboard.store.alerts import (
     AlertEvent,
     AlertRule,
     Delivery,
-    LevelMeasure,
     latest_deliveries,
     list_alert_rules,
     open_events,
 )
 from judgeboard.store.criteria import Criterion, criteria_by_judge
+from judgeboard.trends.measures import MEASURES
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -44,11 +44,6 @@ from judgeboard_dashboard.widgets.tables import choose_row, foot, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
 
 MOST = 50
-MEASURE_WORDS: Mapping[LevelMeasure, str] = {
-    "groundedness": "Mean groundedness",
-    "quality": "Mean quality",
-    "low_share": "Share of low groundedness",
-}
 _ADDED = "alert_rule_added"
 EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
     Column("Since", width=120): lambda event: when(event[1].opened_at),
@@ -84,7 +79,6 @@ def alerts() -> None:
     with reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
-        figures = {rule.id: levels_now(connection, rule) for rule in rules}
         criteria = criteria_by_judge(connection)
     sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
     if events:
@@ -96,8 +90,9 @@ def alerts() -> None:
         for rule in rules:
             show_problem(rule.name, rule.problem)
         foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
-        for now in figures[chosen.id]:
-            caption(f"Now: {now}")
+        with reading() as connection:
+            for now in levels_now(connection, chosen):
+                caption(f"Now: {now}")
         paused, action = chosen.state is RuleState.PAUSED, Action.KEEP_ALERT_RULES
         state_buttons(chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test)
     else:
@@ -168,11 +163,11 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
     """Show the fields of a level; return the arguments of `WrittenRule`."""
-    measures: dict[str, dict[str, str]] = {MEASURE_WORDS[each]: {"measure": each} for each in LEVEL_MEASURES}
+    measures: dict[str, dict[str, str]] = {capital(MEASURES[each].words): {"measure": each} for each in LEVEL_MEASURES}
     for judge, names in criteria.items():
         measures |= {f"{name} ({judge})": {"criterion": name, "judge": judge} for name in names}
     measure = measures[st.selectbox("Measure", list(measures), key="alert_measure") or next(iter(measures))]
-    is_share = measure.get("measure") == "low_share"
+    is_share = any(MEASURES[each].is_share for each in LEVEL_MEASURES if each == measure.get("measure"))
     sides = ["above", "below"] if is_share else ["below", "above"]
     direction = st.segmented_control(
         "Alert if it is", sides, default=sides[0], required=True, key=f"alert_direction_{sides[0]}"

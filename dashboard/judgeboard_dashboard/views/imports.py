@@ -1,6 +1,7 @@
 """The page Import: upload a file, see what would be stored, store it; undo an import."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import BinaryIO, cast
 
 import streamlit as st
@@ -9,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.domain import Label, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.imports.dates import DateOrder
+from judgeboard.imports.exports.turns import IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
@@ -57,6 +59,7 @@ ORDERS = {DateOrder.DAY_FIRST: "day first", DateOrder.MONTH_FIRST: "month first"
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _UNDONE = "import_undone"
 _KEPT = "import_mapping"
+_FILLED = "import_filled"
 _KEPT_LABELS = "import_labels"
 _KEPT_DATES = "import_dates"
 _QUESTION = "import_question"
@@ -97,6 +100,8 @@ def imports() -> None:
             return
         choice, stream = uploaded
         trial = _tried(choice, stream)
+        if isinstance(trial, Imported) and (filled := _likely_chosen(choice, trial)) != choice:
+            choice, trial = filled, _tried(filled, stream)
         if isinstance(trial, Question):
             _question_card(trial)
         elif trial is not None:
@@ -179,6 +184,7 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     if upload is None:
         return None
+    _drop_columns_alone(upload.file_id, kind)
     mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, _labels))
     label_set = st.session_state.get(_label_set_key(upload.file_id, kind))
     dates = st.session_state.get(_dates_key(upload.file_id))
@@ -277,25 +283,38 @@ def _column_boxes(choice: Choice, question: Question) -> dict[str, str | None]:
 
 
 def _ask_keys(trial: Imported) -> None:
-    """Show a form for the keys of messages that are not read, with the likely key of each field chosen."""
-    file_id, kind = trial.choice.file_id, trial.choice.kind
-    answers = _answers(file_id, kind)
-    mapped = {ours: theirs for theirs, ours in answers.items()}
-    likely = likely_keys(kind, trial.unmapped)
-    chosen = {ours: mapped.get(ours) for ours in likely} if mapped else likely
-    names = [str(use.theirs) for use in unread_keys(trial.unmapped)]
-    with st.form("import_keys"):
-        caption("Keys that are not read can be fields. Choose the key of a field, then press Use these keys.")
-        columns = column_boxes(f"import_key_{file_id}_{kind}", chosen, names, "no key")
-        pressed = st.form_submit_button("Use these keys")
-    if not pressed:
-        return
-    if (twice := chosen_twice(columns)) is not None:
-        problem(twice)
-        return
-    answers.clear()
-    answers.update({theirs: ours for ours, theirs in columns.items() if theirs})
-    st.rerun()
+    """Show a box for each field that a key of the messages can be."""
+    names = [use.theirs for use in unread_keys(trial.unmapped)]
+    caption("Keys that are not read can be fields. Choose a key of the messages first, then columns beside them.")
+    with st.container(key="import_keys", horizontal=True, vertical_alignment="bottom", gap="small"):
+        for ours in likely_keys(trial.choice.kind, trial.unmapped):
+            _ask_field(trial.choice.file_id, trial.choice.kind, ours, names, "no key")
+
+
+def _likely_chosen(choice: Choice, trial: Imported) -> Choice:
+    """Return the choice with the likely key of each field, once for a file. Later, what a person chose counts."""
+    chosen = _answers(choice.file_id, choice.kind)
+    filled = _filled()
+    if (choice.file_id, choice.kind) in filled or not unread_keys(trial.unmapped):
+        return choice
+    filled.add((choice.file_id, choice.kind))
+    chosen.update({theirs: ours for ours, theirs in likely_keys(choice.kind, trial.unmapped).items() if theirs})
+    return replace(choice, mapping=tuple(sorted(chosen.items())))
+
+
+def _filled() -> set[tuple[str, str]]:
+    """Return the files with keys of messages, by id and kind, whose boxes got the likely keys."""
+    filled: set[tuple[str, str]] = st.session_state.setdefault(_FILLED, set())
+    return filled
+
+
+def _drop_columns_alone(file_id: str, kind: str) -> None:
+    """Drop a mapping without a key of messages: with it, a conversation would be read by its columns."""
+    chosen = _answers(file_id, kind)
+    if (file_id, kind) in _filled() and not any(theirs.startswith(IN_MESSAGES) for theirs in chosen):
+        for ours in chosen.values():
+            st.session_state[_field_key(file_id, kind, ours)] = None
+        chosen.clear()
 
 
 def _why_open(question: Question, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
@@ -343,6 +362,7 @@ def _understood(trial: Imported) -> None:
     if dates is not None and dates.order is not None:
         caption(f"Dates have the {ORDERS[dates.order]}, as {dates.example} in {dates.column} shows.")
     if trial.summary.export is None:  # the columns of an export have their meaning
+        _offer_likely(trial)
         _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     elif unread_keys(trial.unmapped):
         _ask_keys(trial)
@@ -365,6 +385,24 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
     table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
+
+
+def _offer_likely(trial: Imported) -> None:
+    """Show a button for each likely field of a column that is not read."""
+    file_id, kind = trial.choice.file_id, trial.choice.kind
+
+    def read(theirs: str, ours: str) -> None:
+        _answers(file_id, kind)[theirs] = ours
+        st.session_state[_field_key(file_id, kind, ours)] = theirs
+
+    for theirs, ours in trial.summary.likely.items():
+        st.button(
+            f"Read {as_label(theirs)} as {field_words(ours)}",
+            key=f"import_likely_{file_id}_{kind}_{ours}",
+            on_click=read,
+            args=(theirs, ours),
+            wrap=False,
+        )
 
 
 def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
@@ -411,24 +449,31 @@ def _ask_scale(file_id: str, kind: str, number: int, theirs: str) -> None:
     )
 
 
-def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None]) -> None:
-    key = f"import_field_{file_id}_{kind}_{ours}"
+def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None], placeholder: str = "no column") -> None:
+    """Show the box with the column of a field. A column that another field had is taken from it."""
     answers = _answers(file_id, kind)
     before = [theirs for theirs, field in answers.items() if field == ours]
 
     def answer() -> None:
-        _replace(answers, before, st.session_state[key], ours)
+        theirs = st.session_state[_field_key(file_id, kind, ours)]
+        if (other := answers.get(theirs)) is not None:
+            st.session_state[_field_key(file_id, kind, other)] = None
+        _replace(answers, before, theirs, ours)
 
-    st.session_state.setdefault(key, next(iter(before), None))
+    st.session_state.setdefault(_field_key(file_id, kind, ours), next(iter(before), None))
     st.selectbox(
         f"{capital(field_words(ours) or ours)} is in",
-        list(free),
+        list(dict.fromkeys((*free, *before))),
         index=None,
-        placeholder="no column",
-        key=key,
+        placeholder=placeholder,
+        key=_field_key(file_id, kind, ours),
         width=230,
         on_change=answer,
     )
+
+
+def _field_key(file_id: str, kind: str, ours: str) -> str:
+    return f"import_field_{file_id}_{kind}_{ours}"
 
 
 def _ask_label_set(trial: Imported) -> None:

@@ -18,7 +18,7 @@ from judgeboard.reviews.issues import (
 )
 from judgeboard.store.issues import Issue, get_issue, list_issues
 from judgeboard.text import day_words
-from judgeboard.trends.periods import start_of
+from judgeboard.trends.periods import FIRST_YEAR, start_of
 from judgeboard.trends.trend import Point
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
@@ -110,8 +110,13 @@ def _issue(issue: Issue) -> None:
         sentence(issue_sentence(issue, figures))
         if figures.weeks:
             _by_week(figures.weeks, issue.fixed_day)
-            untimed = f"{count(figures.without_time, 'answer')} without a time left out. "
-            caption(untimed if figures.without_time else None, "Click a point to open its answers with this problem.")
+            untimed = f"{count(figures.without_time, 'answer')} without a time left out."
+            misdated = f"{count(figures.misdated, 'answer')} dated before {FIRST_YEAR} or in the future left out."
+            caption(
+                untimed if figures.without_time else None,
+                misdated if figures.misdated else None,
+                "Click a point to open its answers with this problem.",
+            )
     with right:
         _form(issue)
 

@@ -180,11 +180,11 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
 def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bool) -> None:
     measure = figures.of_measure
     parts = [
-        f"Line: {'share' if measure.bounds is None else 'mean'} per {figures.period} (UTC)",
+        f"Line: {'share' if measure.is_share else 'mean'} per {figures.period} (UTC)",
         "Band: 95 % interval",
         f"Grey bars{' and small numbers' if most_points <= MOST_NUMBERS else ''}: {measure.counts}",
         f"Dotted line: flag threshold {figures.threshold:g}"
-        if figures.threshold is not None and measure.bounds
+        if figures.threshold is not None and not measure.is_share
         else None,
         "Dashed vertical line: new judge version" if figures.marks else None,
     ]

@@ -18,6 +18,7 @@ from judgeboard.agreement.result import (
     described_words,
     headline_name,
     headline_words,
+    not_shown_sentences,
     shown_statistics,
 )
 from judgeboard.domain import Estimate
@@ -304,12 +305,12 @@ class AgreementFigures:
 
 def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
     largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
-    return [AgreementSlice("All", result.n, result.statistics, answers=result.answers), *largest]
+    return [result.whole, *largest]
 
 
 def _no_line(slices: Sequence[AgreementSlice], lead: str) -> str | None:
     """Return why a point has no line; None if all points have one."""
-    without = [each.statistics[lead] for each in slices]
+    without = [each.shown[lead] for each in slices]
     reasons = {each.reason or "" for each in without if each.value is not None and each.low is None}
     if not reasons:
         return None
@@ -332,7 +333,7 @@ def slices_figure(
     name = STATISTICS[lead].name
     figure(
         lambda: whisker_chart(
-            [Slice(each.name, each.statistics[lead].n, each.statistics[lead]) for each in slices],
+            [Slice(each.name, each.statistics[lead].n, each.shown[lead]) for each in slices],
             f"{name}, 95 % interval",
         ),
         whisker_height(len(slices)),
@@ -341,7 +342,7 @@ def slices_figure(
         key=key,
         says=f"{name} with 95 % interval by {by.lower()}",
         as_table=as_table,
-        under=under,
+        under=(*under, *(not_shown_sentences(slices, (lead,)) if as_table else ())),  # the chart shows the reasons
         listed=LISTED,
     )
 

@@ -238,6 +238,9 @@ def dry_details(trial: Imported) -> str:
     )
     parts = [f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in numbers if number]
     others = f"{', '.join(parts)}. " if parts else ""
+    if len(summary.earlier) == 1:
+        (number,) = summary.earlier
+        others += f"To replace the stored rows, remove the file here and undo import {number} first. "
     if any(not use.sure for use in summary.columns):
         others += "Some values are not clear and are left out: choose what their column contains. "
     if any(each.label is None for each in summary.labels):
@@ -259,7 +262,7 @@ def not_read_words(summary: ImportSummary) -> str:
         )
     if summary.likely:
         likely = " and ".join(f"{theirs} may be the {field_words(ours)}" for theirs, ours in summary.likely.items())
-        words += f" {likely}. To read this, choose it under Other columns."
+        words += f" {likely}. To read this, press its button beside the columns."
     return words
 
 

@@ -245,7 +245,8 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         key=_key("base_url"),
         placeholder=usual if chosen is None else chosen.spec.get("base_url"),
         help="Address of an OpenAI-compatible endpoint, with /v1. A stored judge version uses the address of its last "
-        "run. A new judge with a model named claude-… needs no address: it uses Anthropic's. The server sends its key "
+        "run, before its first run that of its judging rule. A new judge with a model named claude-… needs no address: "
+        "it uses Anthropic's. The server sends its key "
         "(OPENAI_API_KEY) only to the address in OPENAI_BASE_URL (default: OpenAI's).",
     )
     api_key = st.text_input(

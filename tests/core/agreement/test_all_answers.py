@@ -13,7 +13,7 @@ from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import Reliance, reliance_of
 from judgeboard.domain import FlagState
-from judgeboard.reports.agreement import report_page, result_lines, to_grade_more
+from judgeboard.reports.agreement import report_page, result_lines, slices_table, to_grade_more
 from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.store.tables import FLAG
@@ -173,6 +173,45 @@ def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, jud
     label(sqlite_log, judged[:130], truth(judged))  # the last 10 are chosen, so they do not count
     (part,) = measure_agreement(sqlite_log.store, by="query_type").slices
     assert part.n == part.statistics["agreement"].n == 120
+
+
+def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqlite_log: GradedLog) -> None:
+    log = sqlite_log
+    thin, wide = (log.answers(120, query_type=name) for name in ("thin", "wide"))
+    verdicts = {each: {"label": BAD if at < 40 else GOOD} for ids in (thin, wide) for at, each in enumerate(ids)}
+    log.say(log.version(), {each: {**verdict, "groundedness": 0.9} for each, verdict in verdicts.items()})
+    flag(log, [*thin[:40], *wide[:40]], "low_groundedness")
+    flag(log, [*thin[40:44], *wide[40:80]], "random_sample")
+    labelled = [*thin[:44], *wide[:80]]
+    label(log, labelled, {each for at, each in enumerate(labelled) if at % 4 == 0})
+    result = measure_agreement(log.store, by="query_type")
+    parts = {each.name: each for each in result.slices}
+    kappa = parts["thin"].statistics["kappa"]
+    assert kappa.value is not None, "JSON keeps the value"
+    assert kappa.reason == "no interval: a part of the answers has fewer than 10 labels"
+    assert parts["wide"].shown == parts["wide"].statistics
+
+    [thin_row, wide_row] = slices_table("Query type", result.slices).rows
+    assert thin_row[-2:] == (None, None)
+    assert None not in wide_row
+    sentence = "not available for thin (a part of the answers has fewer than 10 labels)."
+    assert f"Same grade, Cohen's kappa: {sentence}" in list(result_lines(result))
+    with log.store.reading() as connection:
+        first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[0]
+    assert "<title>wide: " in first_page
+    assert "<title>thin: " not in first_page, "a dot without a line looks certain"
+    assert f"Same grade: {sentence}" in first_page
+
+
+def test_a_large_figure_of_a_report_without_an_interval_says_why(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[80:84], "random_sample")
+    label(sqlite_log, judged[:84], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        page = report_page([result], log_summary(connection, [result]))
+    reason = "no interval: a part of the answers has fewer than 10 labels"
+    assert f"get the same grade from judge and people (n = 84, {reason})." in page
+    assert "<title>All: " not in page
 
 
 def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) -> None:

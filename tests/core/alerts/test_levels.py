@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
+from judgeboard.alerts import levels
 from judgeboard.alerts.events import check
 from judgeboard.alerts.levels import level_figures, levels_now
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, limits_words
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, import_alert_rules, limits_words
 from judgeboard.cli.app import run
 from judgeboard.domain import AlertCondition, DimensionScore
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.store import day_sums
 from judgeboard.store.alerts import list_alert_rules, open_events
 from judgeboard.store.engine import Store
@@ -23,6 +25,7 @@ from query_plans import plans_of
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TODAY = utc_day(NOW)
 MINUTE = timedelta(minutes=1)
+SLICES = "only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE"
 
 
 @pytest.fixture
@@ -157,6 +160,63 @@ def test_a_criterion_of_a_rubric_judge_has_a_level(store: Store) -> None:
     assert sentences(store, criterion="nope", below=3) == [unknown]
 
 
+def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones(store: Store, tmp_path: Path) -> None:
+    log = GradedLog(store)
+    version, ids = log.version("rubric"), log.answers(12, day=TODAY)
+    log.say_all(version, ids, scores=(DimensionScore("completeness", 2, "1-5"),))
+    for fields, reason in (
+        ({"judge": "rubrc"}, "no judge 'rubrc'; judges: rubric"),
+        ({"judge": "rubrc", "criterion": "completeness"}, "no judge 'rubrc'; judges: rubric"),
+        ({"criterion": "complete"}, "no judge has the criterion 'complete'; known: completeness"),
+    ):
+        with pytest.raises(NotFound, match=reason):
+            add_alert_rule(store, level(above=0.7, **fields), "Mara", NOW)
+    file = tmp_path / "alerts.yaml"
+    first = "- {name: good, when: level, criterion: completeness, below: 3, to: command}"
+    file.write_text(f"alerts:\n{first}\n- {{name: bad, when: level, judge: rubrc, below: 0.7, to: command}}\n")
+    with pytest.raises(BadInput, match=r"line 3.*no judge 'rubrc'; judges: rubric"):
+        import_alert_rules(store, file, "Mara")
+    with store.reading() as connection:
+        assert list_alert_rules(connection) == []
+    file.write_text(f"alerts:\n{first}\n")
+    assert import_alert_rules(store, file, "Mara").added == ["good"]
+    with store.reading() as connection:
+        (rule,) = list_alert_rules(connection)
+    assert rule.level is not None
+    assert (rule.level.measure, rule.level.criterion) == (None, "completeness")
+
+
+def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = GradedLog(store)
+    version = log.version("rubric")
+    log.say_all(version, log.answers(12, day=TODAY), scores=(DimensionScore("completeness", 2, "1-5"),))
+    file = tmp_path / "alerts.yaml"
+    file.write_text("alerts:\n- {name: low, when: level, criterion: completeness, below: 3, to: 'email:a@b.org'}\n")
+    import_alert_rules(store, file, "Mara")
+    log.say_all(version, log.answers(20, day=TODAY), scores=(DimensionScore("tone", 2, "1-5"),))
+    check(store, NOW)
+    problem = "no judge has the criterion 'completeness'; known: tone"
+    with store.reading() as connection:
+        assert [rule.problem for rule in list_alert_rules(connection)] == [problem]
+    assert [record.exc_info for record in caplog.records if record.name == "judgeboard.alerts"] == [None]
+    assert import_alert_rules(store, file, "Mara").unchanged == ["low"], "other rules of the file can change"
+
+
+def test_a_window_of_days_says_when_it_is_cut(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (day_sums, levels):
+        monkeypatch.setattr(module, "NEWEST", 20)
+    log = GradedLog(store)
+    version = log.version()
+    for day in (TODAY - 10, TODAY - 3, TODAY):
+        log.say_all(version, log.answers(20, day=day), groundedness=0.5)
+    whole, cut = "in the last", "in the newest 20 answers of the last"
+    for last, window in (("1d", f"{whole} 1 day"), ("3d", f"{whole} 3 days"), ("4d", f"{cut} 4 days")):
+        figure = f"Mean groundedness of rag {window} (UTC): 0.50 (n = 20; threshold: below 0.7)."
+        assert sentences(store, below=0.7, last=last) == [figure]
+
+
 def test_a_level_reads_the_newest_answers_only(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(day_sums, "NEWEST", 20)
     log = GradedLog(store)
@@ -178,6 +238,7 @@ def test_a_level_reads_the_newest_answers_only(store: Store, monkeypatch: pytest
 def test_a_level_is_stored_listed_and_imported_unchanged(
     store: Store, capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    GradedLog(store).version()
     rule = level(below=0.7, last="7d", judge="rag", only=("query_type=QA",), remind="2h")
     add_alert_rule(store, rule, "Mara", NOW)
     with store.reading() as connection:
@@ -218,7 +279,9 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
         ({"below": 0.5, "last": "367d"}, "last: write a number of answers"),
         ({"below": 0.5, "last": "2h"}, "last: write a number of answers"),
         ({"below": 0.5, "after": "2d"}, "after: the condition level does not use it"),
-        ({"below": 0.5, "only": ("text=x",)}, "only: a slice is query_type=VALUE"),
+        ({"below": 0.5, "only": ("text=x",)}, f"{SLICES}, not 'text=x'"),
+        ({"below": 0.5, "only": ("channel=web",)}, f"{SLICES}, not 'channel=web'; write metadata.channel=web"),
+        ({"below": 0.5, "only": ("source=",)}, f"{SLICES}, not 'source='"),
         ({"when": "open_flags", "above": 1, "last": "7d"}, "last: the condition open_flags does not use it"),
         ({"when": "open_flags", "below": 1}, "below: the condition open_flags does not use it"),
     ],

@@ -169,3 +169,21 @@ def test_no_refusal_suggests_a_command_that_deletes(capsys: pytest.CaptureFixtur
     for words in (["forget"], ["forget", "--al"], ["forgett"]):
         run(words)
         assert "For example" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rule", [["level", "--below", "0.5"], ["spend", "--above", "20"], ["missing_worker"]])
+def test_an_alert_without_a_destination_is_refused_with_the_same_rule_and_one(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], rule: list[str]
+) -> None:
+    words = ["alerts", "add", "t2", "--when", *rule, "--db", address(sqlite_store)]
+    assert run(words) == 2
+    suggested = last_command(capsys.readouterr().err)
+    assert suggested == [*words, "--to", "slack:env:SLACK_URL"]
+    assert run(suggested) == 0
+
+
+def test_an_alert_without_a_threshold_is_refused_with_an_example_of_its_condition(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["alerts", "add", "t2", "--when", "level"]) == 2
+    assert last_command(capsys.readouterr().err)[:5] == ["alerts", "add", "grounded", "--when", "level"]

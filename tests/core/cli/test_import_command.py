@@ -129,15 +129,36 @@ SUPPORT = """id,ts,user_message,bot_reply,kb_articles,channel,thumbs
 """
 
 
-def test_the_log_of_a_support_bot_is_imported_and_a_likely_column_is_named(asked) -> None:
+def test_the_log_of_a_support_bot_is_imported_and_a_likely_column_is_named(asked, tmp_path: Path) -> None:
     code, printed = asked("log.csv", SUPPORT)
     assert code == 0
     assert printed[0].endswith("2 rows of CSV: 2 new, 0 unchanged, 0 rejected, 2 feedback added")
-    assert any(
-        line.startswith("  kb_articles may be context: to read this, run `judgeboard import undo") for line in printed
+    dry = asked("log.csv", SUPPORT, "--dry-run")[1]
+    (line,) = (
+        line for line in dry if line.startswith("  kb_articles may be context: to read this, run `judgeboard import ")
     )
-    code, printed = asked("log.csv", SUPPORT, "--dry-run")
-    assert "  kb_articles may be context: to read this, use --map kb_articles=context" in printed
+    assert "undo" not in line
+    (line,) = (line for line in printed if line.startswith("  kb_articles may be context: to read this, run "))
+    undo, again = line.split("`")[1::2]
+    assert undo.startswith("judgeboard import undo 1 ")
+    assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0], "the printed commands work"
+    export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["context"] for row in rows] == [
+        ["Press the button to reset.|Hold it."],
+        ["Bills are in the account.|See there."],
+    ]
+
+
+def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(asked) -> None:
+    asked("log.csv", SUPPORT)
+    code, printed = asked("log.csv", SUPPORT, "--map", "kb_articles=passages")
+    assert code == 2 or any("2 rejected" in line for line in printed)
+    (line,) = (line for line in printed if line.startswith("  stored rows are unchanged; to replace them, run "))
+    undo, again = line.split("`")[1::2]
+    assert undo.startswith("judgeboard import undo 1 ")
+    assert line.index("undo") < line.index("--source NAME")
+    assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0], "the printed commands work"
 
 
 OTHER_NAMES = """ticket,kunde,bot,kanal

@@ -221,10 +221,12 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     err = capsys.readouterr().err
     assert re.search(r"^5 items, 10 calls; at most about \$ 0\.\d+\n", err), "said first"
     assert "10 calls, cost $ 0.0" in err
-    assert "1 pair left out: an answer whose conclusion cannot be read" in err
-    assert "1 pair left out: two right conclusions" in err
-    assert "1 pair left out: two wrong conclusions" in err
-    assert "2 pairs made" in err
+    assert err.endswith(
+        "2 pairs made, 3 questions left out\n"
+        "  1 question: an answer whose conclusion cannot be read\n"
+        "  1 question: two right conclusions\n"
+        "  1 question: two wrong conclusions\n"
+    )
     made = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert [pair["id"] for pair in made] == ["0", "1"]
     for pair in made:
@@ -240,14 +242,77 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     ]
     replies.write_text("\n".join(map(json.dumps, lines)))
     recorded = ["--generator", "gpt-4o-mini", "--generator-replies", str(replies)]
-    assert run([*command, *recorded]) == 0
+    assert run([*command, *recorded]) == 1, "some calls failed"
     assert json.loads(pairs.read_text()) == made[0]
     err = capsys.readouterr().err
-    assert "4 pairs left out: a call without an answer" in err
+    assert "1 pair made, 4 questions left out\n  4 questions: a call without an answer" in err
     assert "cost" not in err, "recorded answers cost nothing"
     assert run(["import", str(pairs), "--kind", "pairs", "--db", str(tmp_path / "x.db")]) == 0
-    assert run([*command]) == 2
-    assert "--concurrency needs --generator" in capsys.readouterr().err
+    assert run([*command, "--timeout", "5", "--yes"]) == 2
+    refused = capsys.readouterr().err
+    assert "make-pairs calls a model only with --generator: remove --concurrency, --timeout, --yes" in refused
+
+
+def conclude(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """An answer with the conclusion that was asked for."""
+    letter = re.search(r"option ([A-D])\.", request["messages"][-1]["content"])
+    assert letter is not None
+    return completion(f"The first step shows it.\nAnswer: {letter[1]}")
+
+
+def generating(folder: Path, endpoint: RecordingEndpoint, count: int = 8) -> list[str]:
+    rows = [{"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"} for n in range(count)]
+    questions = folder / "questions.jsonl"
+    questions.write_text("\n".join(map(json.dumps, rows)))
+    files = ["--questions", str(questions), "-o", str(folder / "made.jsonl")]
+    generator = ["--generator", "scripted", "--generator-base-url", endpoint.base_url, "--concurrency", "1"]
+    return ["ssr", "make-pairs", *files, *generator]
+
+
+def test_a_generator_that_stops_early_ends_with_the_exit_codes_of_other_runs_and_writes_no_empty_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, prices = tmp_path / "made.jsonl", tmp_path / "prices.toml"
+    prices.write_text("[models]\nscripted = { input = 0, output = 20_000 }\n")  # 0.6 dollars a call
+    with RecordingEndpoint(conclude) as endpoint:
+        command = [*generating(tmp_path, endpoint), "--prices", str(prices)]
+        assert run([*command, "--max-cost", "0.1"]) == 2
+        assert not made.exists()
+        assert f"0 pairs made, 8 questions left out; {made} was not written" in capsys.readouterr().err
+        assert run([*command, "--max-cost", "3"]) == 2
+        calls = len(endpoint.requests) - 1
+        err = capsys.readouterr().err
+    pairs = calls // 2
+    assert 0 < pairs < 8
+    assert len(made.read_text().splitlines()) == pairs
+    assert f"stopped: the cost limit is reached; {16 - calls} calls not made. The same command" in err
+    assert f"{pairs} pairs made, {8 - pairs} questions left out\n" in err
+    assert f"  {8 - pairs} questions: answers that were not asked for\n" in err
+
+
+def test_ctrl_c_writes_the_pairs_so_far_and_ends_with_130(tmp_path: Path) -> None:
+    with held_endpoint(conclude) as held:
+        held.hold_after(5)
+        with judgeboard(*generating(tmp_path, held.server)) as process:
+            until(lambda: len(held.server.requests) == 6, "1 in flight")
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            until(lambda: "waiting for 1 running call" in process.stderr.readline(), "the stop is known")
+            held.release()
+            err = process.stderr.read()
+        assert process.returncode == 130
+    assert "stopped: Ctrl-C; 10 calls not made." in err
+    assert len((tmp_path / "made.jsonl").read_text().splitlines()) == 3
+
+
+def test_calls_to_an_own_machine_cost_nothing_and_both_lines_say_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(conclude) as endpoint:
+        assert run(generating(tmp_path, endpoint, 1)) == 0
+    err = capsys.readouterr().err
+    assert "1 item, 2 calls; cost $ 0 (own endpoint)\n" in err
+    assert "\n2 calls, cost $ 0 (own endpoint)\n" in err
 
 
 MMLU_PRO = [

@@ -151,6 +151,38 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
         asyncio.run(judgeboard.record_judgment_async(answer_id, "mine", quality=9, client=client))
 
 
+def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before_its_answer(
+    server: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = judgeboard.Client(address(server), delay_s=60)
+
+    def send_pairs() -> list[str]:
+        before = len(server.requests)
+        for number in range(20):
+            judgeboard.record("q", "a" * 100, external_id=f"{before}-{number}", client=client)
+            judgeboard.feedback(f"{before}-{number}", thumbs="up", client=client)
+            judgeboard.record_judgment(f"{before}-{number}", "mine", groundedness=0.5, client=client)
+        assert client.flush(60)
+        return [request.path for request in server.requests[before:]]
+
+    assert send_pairs() == ["/api/responses", "/api/feedback", "/api/judgments"]
+    # Two answers are larger than a batch, but several verdicts are not.
+    monkeypatch.setattr(sending, "_BATCH_BYTES", 500)
+    assert len(send_pairs()) > 3
+    atexit.unregister(client._at_exit)
+    stored: list[str] = []
+    for request in server.requests:
+        assert isinstance(request.body, list)
+        ids = [entry.get("response_id") or entry["external_id"] for entry in request.body]
+        if request.path == "/api/responses":
+            stored += ids
+        else:
+            assert set(ids) <= set(stored)
+    for path in ("/api/responses", "/api/feedback", "/api/judgments"):
+        of_path = [entry.get("response_id") or entry["external_id"] for entry in sent(server, path)]
+        assert of_path == stored, path
+
+
 def test_a_value_that_json_does_not_have_loses_no_answer(server: RecordingEndpoint, client: judgeboard.Client) -> None:
     metadata = {"score": float("nan"), "all": [float("inf"), 1.5], "note": "NaN in a text"}
     judgeboard.record("Half an emoji \ud83d?", "a", metadata=metadata, client=client)

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from judgeboard.errors import BadInput
 from judgeboard.imports.reading import read_records
 from judgeboard.methods.own_answers import (
+    MadePairs,
     Majority,
     NoPair,
     answer_key,
     as_reference,
     majority,
-    make_pairs,
+    pair_line,
     pair_of_question,
+    pairs_of_questions,
     reference_key,
     samples_needed,
 )
@@ -205,8 +207,8 @@ def test_what_makes_no_pair_says_why(changes: dict[str, Any], why: str) -> None:
 def test_the_file_it_writes_is_one_of_pairs() -> None:
     rows = [ROW, {**ROW, "id": "q2", "reference": None, "answer": "oslo"}, {**ROW, "id": "q3", "reference": "Z"}]
     questions = io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
-    lines: list[str] = []
-    made = make_pairs(questions, lines.append)
+    made = MadePairs()
+    lines = [pair_line(pair) for pair in pairs_of_questions(questions, made)]
     assert (made.made, made.left_out, made.first_left_out[0][0]) == (2, 1, 3)
     with read_records(io.BytesIO("".join(lines).encode()), kind="pairs", name="made.jsonl") as reading:
         pairs = [record.pair for record in reading]
@@ -219,4 +221,4 @@ def test_the_file_it_writes_is_one_of_pairs() -> None:
 
 def test_a_file_without_any_usable_question_is_refused() -> None:
     with pytest.raises(BadInput, match="line 1: its correct option"):
-        make_pairs(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()), print)
+        list(pairs_of_questions(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()), MadePairs()))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from engines import on_sqlite
 from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
-from judgeboard.methods.self_reference import estimate_run, self_refer
+from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
 from judgeboard.methods.self_reference_report import SelfReferenceReport, measure_self_reference, self_reference_page
 from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
 from judgeboard.store.engine import Store
@@ -133,6 +134,18 @@ def test_a_refused_key_stops_the_run_and_the_same_call_goes_on(sqlite_store: Sto
     assert report.conditions["C"].accuracy.value is None
     report, endpoint = ask(sqlite_store, Solver(), ids)
     assert (len(endpoint.requests), report.account.run_id, len(runs(sqlite_store))) == (18, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "cost"),
+    [("http://127.0.0.1:9/v1", "cost $ 0 (own endpoint)"), ("https://models.example.org/v1", "cost $ 0")],
+)
+def test_a_price_of_0_is_no_own_endpoint(sqlite_store: Store, tmp_path: Path, base_url: str, cost: str) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nfree = { input = 0, output = 0 }\n")
+    ids = store_questions(sqlite_store, 1)
+    judge = make_self_reference_judge(model="free", base_url=base_url, api_key="k", prices=prices)
+    assert estimate_run(sqlite_store, judge, ids).sentence == f"1 item, 9 calls; {cost}"
 
 
 def test_a_run_is_estimated_without_keeping_a_writer_out_and_leaves_nothing(sqlite_store: Store) -> None:

@@ -171,5 +171,7 @@ def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(stor
             (VERDICT, "choose one with --source, or in the field source"),
             (VERDICT | {"response_id": "r9"}, "no response 'r9'"),
         ):
-            [problem] = http.post("/api/judgments", json=body, headers=anyone).json()["problems"]
+            reply = http.post("/api/judgments", json=body, headers=anyone)
+            assert (reply.status_code, reply.json()["stored"]) == (400, 0)
+            [problem] = reply.json()["problems"]
             assert (problem["field"], reason in problem["reason"]) == ("external_id", True), problem

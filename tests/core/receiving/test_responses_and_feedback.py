@@ -36,7 +36,10 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store
         reply = http.post("/api/responses", json=rows[:3]).json()
         assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (1, 1, 1)
         assert reply["problems"] == [{"row": 3, "field": "answer", "reason": "no answer"}]
-        assert http.post("/api/responses", json=rows[3]).json()["problems"][0]["field"] == "id"
+        changed = http.post("/api/responses", json=rows[3])
+        assert (changed.status_code, changed.json()["problems"][0]["field"]) == (400, "id")
+        assert changed.json()["message"].startswith("no answer can be used: id: 'r1' is stored with other content")
+        assert http.post("/api/responses", json=[rows[3], rows[1]]).status_code == 200
         for wrong in ({"id": "r3"}, [], "text", [1], None):
             assert http.post("/api/responses", json=wrong).status_code == 400, wrong
     with store.reading() as connection:

@@ -70,6 +70,19 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     assert event.details == {"issue": 1, "state": "fixed"}
 
 
+def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case: QueueCase) -> None:
+    answer(case, 0, 0.1, 0.9)
+    for wrong in (datetime(1970, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)):
+        (response_id,) = case.add(f"dated {wrong.year}", asked_at=wrong)
+        case.judge(response_id, 0.1)
+    issue = save_issue(case.store, Issue("Fees", LOW), by=case.lead)
+    fixed = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 7)
+    shown = figures(case, save_issue(case.store, fixed, by=case.lead))
+    assert (shown.answers, shown.misdated, shown.last_day) == (3, 2, utc_day(FIRST))
+    assert [(week.start, week.estimate.n) for week in shown.weeks] == [(utc_day(FIRST), 2)]
+    assert (shown.before.n, shown.before.value, shown.after.n) == (2, 0.5, 0)
+
+
 def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(case: QueueCase) -> None:
     save_mode(case.store, "wrong fee", by=case.lead)
     answer(case, 0, 0.1, 0.2, 0.3)

@@ -18,7 +18,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
 from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.judging_rules import add_rule
+from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
@@ -171,6 +171,23 @@ def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
         assert ended(judged, job_id).ok == 3
 
 
+def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(
+    judged: Store, ours: RecordingEndpoint
+) -> None:
+    here = {**RAG, "base_url": ours.base_url}
+    add_rule(judged, "live", judge=here, actor="Mara")
+    set_judge(judged, "live", judge=with_model(here, "another-model"), actor="Mara")
+    with judged.reading() as connection:
+        spec = judge_spec(connection, list_versions(connection)[-1])
+    assert spec is not None
+    assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url), "the form shows this address"
+    new = with_model(RAG, "another-model")
+    assert job_address(judged, new).host == host(ours)
+    assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", "a person's choice"
+    assert run(["judge", "--judge", "rag", "--model", "another-model", "--db", address(judged)]) == 0
+    assert len(ours.requests) == 1 + 4
+
+
 @on_sqlite
 def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
     store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch
@@ -184,6 +201,22 @@ def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
     job = job_progress(store, job_id)
     assert job.state == "failed"
     assert f"last used the host {host(ours)}" in (job.why or "")
+
+
+@on_sqlite
+def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    store_answers(store, 1)
+    job_id = request_rejudge(store, judge=RAG, actor="Mara")
+    with working(store):
+        ended(store, job_id)
+    why = "no key: set OPENAI_API_KEY, or give the address of your own server"
+    assert job_progress(store, job_id).why == why
+    assert run(words(store)) == 2
+    assert f"{why}, for example: `judgeboard judge" in (error := capsys.readouterr().err)
+    assert "--base-url http://localhost:8000/v1`" in error
 
 
 def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_asked_for(

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -132,6 +133,18 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, 
         sqlite_log, judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1")
     )
     assert (remote.cost_micro, remote.priced, remote.tokens) == (None, False, 120)
+
+
+def test_a_price_of_0_is_no_own_endpoint(
+    sqlite_log: Store, endpoint: HeldEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nllama-of-our-own = { input = 0, output = 0 }\n")
+    monkeypatch.setenv("JUDGEBOARD_PRICES", str(prices))
+    own = rag(endpoint, model="llama-of-our-own")
+    remote = own | {"base_url": "https://models.example.org/v1"}
+    words = [estimate_calls(sqlite_log, judge=judge).cost_words for judge in (own, remote)]
+    assert words == ["$ 0 (own endpoint)", "$ 0"]
 
 
 def test_an_estimate_needs_no_key_but_a_model(sqlite_log: Store) -> None:

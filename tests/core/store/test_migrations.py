@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, make_url, or_, select, text, update
+from sqlalchemy.exc import IntegrityError
 
 from job_steps import ended, working
 from judgeboard.cli.app import run as run_command
@@ -203,6 +204,10 @@ def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: 
         asked = {column.name: getattr(new, column.name) for column in fields(NewAlertRule)}
         insert_alert_rule(connection, NewAlertRule(**asked), "Lea", NOW)
         assert alert_rule_named(connection, "low").level == level
+    for condition, other in ((AlertCondition.LEVEL, None), (AlertCondition.OLD_FLAGS, level)):
+        mixed = NewAlertRule(**(asked | {"name": "mixed", "condition": condition, "level": other}))
+        with pytest.raises(IntegrityError), empty.writing() as connection:
+            insert_alert_rule(connection, mixed, "Lea", NOW)
 
 
 def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:

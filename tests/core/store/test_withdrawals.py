@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.imports import importing
 from judgeboard.imports.importing import import_file, undo_import
+from judgeboard.receiving.keys import create_key
 from judgeboard.store import withdrawals
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
@@ -45,7 +48,8 @@ from judgeboard.store.tables import (
     TRACE,
     WITHDRAWN_ROW,
 )
-from judgeboard.store.withdrawals import ImportUndo, plan_undo
+from judgeboard.store.withdrawals import ImportUndo, get_batch, plan_undo
+from sent_traces import receiving
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -273,6 +277,39 @@ def test_verdicts_that_an_earlier_version_imported_are_not_told_apart(logged: Lo
     logged.judge("e0", name="other", run_id=run)
     with pytest.raises(BadInput, match="an earlier version of Judgeboard stored its verdicts"):
         logged.undo()
+
+
+@pytest.mark.parametrize("broken_off", [False, True])
+def test_a_verdict_that_was_sent_during_an_import_stays(
+    logged: Log, monkeypatch: pytest.MonkeyPatch, broken_off: bool
+) -> None:
+    key = {"x-api-key": create_key(logged.store, "shop", by="test")}
+    sent = {"response_id": "e0", "groundedness": 0.3}
+
+    def send(*_: object) -> None:
+        with receiving(logged.store) as http:
+            verdicts = [sent | {"judge": judge} for judge in ("sent", "other")]
+            assert http.post("/api/judgments", json=verdicts, headers=key).json()["stored"] == 2
+        if broken_off:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(importing, "BATCH_ROWS", len(VERDICTS))
+    with pytest.raises(KeyboardInterrupt) if broken_off else nullcontext():
+        logged.imported(VERDICTS, "verdicts", on_progress=send)
+    before = len(rows_of(logged.store, JUDGMENT))
+    assert logged.undo().rows["judgment"] == len(VERDICTS)
+    left = [(row["response_id"], row["groundedness"]) for row in rows_of(logged.store, JUDGMENT)]
+    assert len(left) == before - len(VERDICTS)
+    assert left.count((logged.id_of("e0"), 0.3)) == 2
+
+
+def test_a_verdict_that_an_earlier_version_received_stays(logged: Log) -> None:
+    logged.imported(VERDICTS, "verdicts")
+    version = logged.version("sent")
+    with logged.store.writing() as connection:
+        run = start_import_run(connection, version, "receiver", get_batch(connection, None).at).id
+    logged.judge("e0", name="sent", run_id=run)
+    assert logged.undo().rows["judgment"] == len(VERDICTS)
 
 
 def test_an_answer_that_was_received_too_comes_from_its_trace_again(logged: Log) -> None:

@@ -155,24 +155,39 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqli
     assert "No column was recognised as answer." in markup(page)
 
 
-def test_keys_of_the_messages_of_a_conversation_are_mapped_in_a_form(upload, sqlite_store: Store) -> None:
-    messages = [
+CONVERSATION = {
+    "conversation_id": "c1",
+    "channel": "web",
+    "messages": [
         {"role": "user", "content": "How hot does it get?"},
         {"role": "assistant", "content": "45 degrees.", "meta": {"docs": ["Up to 45 degrees here."], "lang": "de"}},
-    ] * 2
-    page = upload([{"conversation_id": "c1", "channel": "web", "messages": messages}])
-    assert "Not read: messages[].meta.docs (2 times), messages[].meta.lang (2 times)" in markup(page)
-    boxes = {box.label: box for box in page.selectbox}
-    assert boxes["Passages is in"].value == "messages[].meta.docs", "the likely key is chosen"
-    assert boxes["Query type is in"].value is None
-    boxes["Query type is in"].set_value("messages[].meta.docs")
-    [use] = [button for button in page.button if button.label == "Use these keys"]
-    assert "messages[].meta.docs is chosen for two fields. Keep one." in markup(use.click().run())
-    page.selectbox(key=boxes["Query type is in"].key).set_value("channel")
-    [use] = [button for button in page.button if button.label == "Use these keys"]
-    page = use.click().run()
+    ]
+    * 2,
+}
+
+
+def test_import_reads_the_keys_that_the_boxes_show_without_another_press(upload, sqlite_store: Store) -> None:
+    page = upload([CONVERSATION])
+    assert box(page, "Passages is in").value == "messages[].meta.docs", "the likely key is chosen"
     assert "Not read: messages[].meta.lang (2 times)" in markup(page)
-    assert {box.label: box.value for box in page.selectbox}["Passages is in"] == "messages[].meta.docs"
+    assert page.dataframe[1].value["Passages"].tolist() == [1, 1], "the preview shows what the box says"
+    page.button(key="import_start").click().run()
+    assert [row["passages"] for row in rows_of(sqlite_store, RESPONSE)] == [("Up to 45 degrees here.",)] * 2
+
+
+def test_keys_of_the_messages_of_a_conversation_are_chosen_in_boxes(upload, sqlite_store: Store) -> None:
+    page = upload([CONVERSATION])
+    assert box(page, "Query type is in").value is None
+    box(page, "Query type is in").set_value("messages[].meta.docs").run()
+    assert box(page, "Passages is in").value is None, "a key is one field, and the boxes say which"
+    box(page, "Query type is in").set_value("channel").run()
+    assert "2 of 2 rows can be imported." in markup(page)
+    assert box(page, "Query type is in").value is None, "a column alone would read the file by its columns"
+    assert box(page, "Passages is in").value is None, "a box that a person emptied is not filled again"
+    assert "Not read: messages[].meta.docs (2 times), messages[].meta.lang (2 times)" in markup(page)
+    box(page, "Passages is in").set_value("messages[].meta.docs").run()
+    box(page, "Query type is in").set_value("channel").run()
+    assert "Not read: messages[].meta.lang (2 times)" in markup(page)
     page.button(key="import_start").click().run()
     rows = rows_of(sqlite_store, RESPONSE)
     assert [(row["passages"], row["query_type"]) for row in rows] == [(("Up to 45 degrees here.",), "web")] * 2
@@ -203,7 +218,12 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
     )
     assert "Not read" not in markup(upload(LOG))
     page = upload([{"id": f"b{n}", "question": "q", "answer": "a", "kb": ["A page.", "A text."]} for n in range(3)])
-    assert "kb may be the passages. To read this, choose it under Other columns." in markup(page)
+    assert "kb may be the passages. To read this, press its button beside the columns." in markup(page)
+    next(button for button in page.button if button.label == "Read kb as passages").click().run()
+    assert "kb may be" not in markup(page)
+    assert box(page, "Passages is in").value == "kb"
+    assert page.dataframe[1].value["Passages"].tolist() == [2, 2, 2], "the preview shows what the import stores"
+    assert "Read kb as passages" not in [button.label for button in page.button]
 
 
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:

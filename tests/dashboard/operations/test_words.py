@@ -1,5 +1,6 @@
 """What is said of money, time, estimates and jobs: nothing unknown looks like a number."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -67,8 +68,9 @@ def test_an_estimate_says_what_is_known_and_no_more() -> None:
     assert lead(unpriced) == "61 calls, about 40 s, cost unknown: there is no price for llama."
     assert "There is no price for llama" in str(cost_limit_why(unpriced))
     assert cost_limit_why(known) is None
-    own = CallEstimate(61, 0, 40, None, "llama", priced=True)
+    own = CallEstimate(61, 0, 40, None, "llama", priced=True, own_endpoint=True)
     assert lead(own) == "61 calls, $ 0 (own endpoint), about 40 s."
+    assert lead(replace(own, own_endpoint=False)) == "61 calls, $ 0, about 40 s."
     first = CallEstimate(1, None, None, None, "gpt-4o-mini", priced=True)
     assert lead(first) == "1 call; the cost is known after the first call."
     assert "Other verdicts and their figures do not change" in details(first)

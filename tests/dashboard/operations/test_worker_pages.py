@@ -3,13 +3,22 @@
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import Connection
 
 from app_pages import OpenPage, labels, press, shown, table_rows
 from graded_log import GradedLog
 from judgeboard.alerts.events import check
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import DimensionScore, MessageKind, RuleState
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
-from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, list_alert_rules, store_delivery
+from judgeboard.store.alerts import (
+    AlertRule,
+    begin_attempt,
+    end_attempt,
+    get_delivery,
+    list_alert_rules,
+    store_delivery,
+)
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
@@ -199,3 +208,19 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: Ope
     [[_, name, sentence, _]] = table_rows(open_page("alerts"), "Since")
     words = "Mean score for completeness of rubric in the last 12 answers: 2.00 (threshold: below 3.5)."
     assert (name, sentence) == ("complete", words)
+
+
+def test_only_the_level_of_the_chosen_rule_is_computed(
+    open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second", "third"):
+        add_alert_rule(page_store, WrittenRule(name=name, when="level", to=("command",), below=0.7), "Mara")
+    computed: list[str] = []
+
+    def recorded(_connection: Connection, rule: AlertRule) -> list[str]:
+        computed.append(rule.name)
+        return [f"Figure of {rule.name}."]
+
+    monkeypatch.setattr("judgeboard.alerts.levels.levels_now", recorded)
+    assert "Now: Figure of first." in shown(open_page("alerts"))
+    assert {*computed} == {"first"}

@@ -154,7 +154,7 @@ ALERT_RULE = table(
     Column("condition", one_of(AlertCondition, "condition"), nullable=False),
     Column("threshold", Float, comment="In the unit of the condition."),
     Column("period_s", Float, comment="Seconds."),
-    Column("subjects", JsonTuple, nullable=False, default=list, comment="Only these sources, judges or rules."),
+    Column("subjects", JsonTuple, nullable=False, default=list, comment="Only these sources, judges, rules or slices."),
     Column("level", JsonValue, comment="What a level rule compares with its threshold."),
     Column("destinations", JsonTuple, nullable=False, comment="Name environment variables, never contain secrets."),
     Column("remind_s", Float, comment="Seconds between reminders; NULL: none."),
@@ -163,6 +163,7 @@ ALERT_RULE = table(
     Column("evaluated_at", Utc, comment="When a worker last took the rule to evaluate it."),
     Column("problem", String, comment="Why the rule cannot be evaluated now."),
     Column("at", Utc, nullable=False),
+    CheckConstraint("(condition = 'level') = (level IS NOT NULL)", name="level"),
     Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
     comment="Sends messages while a condition is met. Contains no texts.",
 )

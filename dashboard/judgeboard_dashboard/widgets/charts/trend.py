@@ -304,13 +304,13 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     points = [point for panel in drawn for point in panel.points]
     low, high = measure.bounds or (0.0, end_of_shares(points))
     return TrendAxis.over(
-        measure.title if figures.threshold is None or measure.bounds else f"Share below {figures.threshold:g}",
+        measure.title if figures.threshold is None or not measure.is_share else f"Share below {figures.threshold:g}",
         points,
         days=PERIOD_DAYS[figures.period],
         low=low,
         high=high,
-        share=measure.bounds is None,
-        threshold=figures.threshold if measure.bounds else None,
+        share=measure.is_share,
+        threshold=None if measure.is_share else figures.threshold,
     )
 
 

@@ -19,7 +19,9 @@ _CONDITIONS = (
     "condition IN ('alarm', 'old_flags', 'open_flags', 'waiting_answers', 'unusable_verdicts', 'spend', "
     "'silent_source', 'missing_worker', 'level')"
 )
+_HAS_LEVEL = "(condition = 'level') = (level IS NOT NULL)"
 _LEVEL = "What a level rule compares with its threshold."
+_SUBJECTS = "Only these sources, judges, rules or slices."
 
 
 def upgrade() -> None:
@@ -38,6 +40,8 @@ def upgrade() -> None:
         op.drop_constraint(op.f("ck_alert_rule_condition"), "alert_rule", type_="check")
         op.create_check_constraint(op.f("ck_alert_rule_condition"), "alert_rule", _CONDITIONS)
         op.add_column("alert_rule", sa.Column("level", sa.JSON(), comment=_LEVEL))
+        op.create_check_constraint(op.f("ck_alert_rule_level"), "alert_rule", _HAS_LEVEL)
+        op.alter_column("alert_rule", "subjects", comment=_SUBJECTS)
 
 
 def _create_alert_rules_again() -> None:
@@ -79,6 +83,7 @@ def _create_alert_rules_again() -> None:
         sa.Column("at", _MOMENT, nullable=False),
         sa.CheckConstraint(_CONDITIONS, name=op.f("ck_alert_rule_condition")),
         sa.CheckConstraint("state IN ('active', 'paused', 'removed')", name=op.f("ck_alert_rule_state")),
+        sa.CheckConstraint(_HAS_LEVEL, name=op.f("ck_alert_rule_level")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_rule")),
     )
     named = ", ".join(kept)

@@ -1,4 +1,4 @@
-"""Candidate answers of pairs, written by a generator: each reasons and concludes with an option."""
+"""Answers of pairs, written by a generator: each reasons and concludes with an option."""
 
 import re
 from collections import Counter
@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, Unpack
 
+from judgeboard.domain import RunState, Status
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.llm.asking import Generator
+from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.generation import Messages
 from judgeboard.methods.own_answers import answer_key
 from judgeboard.methods.self_reference import CHARACTERS_A_TOKEN, RunEstimate
-from judgeboard.runs.method import RunOptions, require_price
-from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, blocking, on_first_ctrl_c
+from judgeboard.runs.method import RunAccount, RunOptions, require_price
+from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c
 
 UNREADABLE = "an answer whose conclusion cannot be read"
 NO_ANSWER = "a call without an answer"
@@ -29,16 +32,11 @@ _SIDES = ("a", "b")
 
 @dataclass(slots=True)
 class WrittenPairs:
-    """Rows of a pair file whose answers a generator wrote, and how many pairs were left out, by reason.
+    """Rows of a pair file whose answers a generator wrote, and how many pairs were left out, by reason."""
 
-    ``cost_micro`` is in millionths; None if the cost of a call is unknown. ``stopped`` says why calls were not made.
-    """
-
+    account: RunAccount
     rows: list[dict[str, Any]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
-    cost_micro: int | None = 0
-    stopped: str | None = None
 
 
 class _Task(NamedTuple):
@@ -68,24 +66,24 @@ def conclusion(answer: str, options: Sequence[str]) -> str | None:
     return None
 
 
-def candidate_messages(pair: Mapping[str, Any], letter: str) -> Messages:
+def answer_messages(pair: Mapping[str, Any], letter: str) -> Messages:
     """Return the request for an answer to the question of a pair that concludes with an option."""
     options = "\n".join(lettered(pair["options"]))
     token = fence_token((pair["question"], options))
     material = "\n\n".join((fenced("QUESTION", pair["question"], token), fenced("OPTIONS", options, token)))
-    section = load_prompt("candidate").sections["Candidate"]
+    section = load_prompt("written_answer").sections["Answer"]
     return ({"role": "user", "content": fill(section, letter=letter, fence=token, material=material)},)
 
 
-def estimate_candidates(pairs: Sequence[Mapping[str, Any]], generator: Generator) -> RunEstimate:
+def estimate_answers(pairs: Sequence[Mapping[str, Any]], generator: Generator) -> RunEstimate:
     """Return the number of calls for the answers of pairs, and their maximum cost."""
     calls, price = 2 * len(pairs), generator.endpoint.price
     cost = None
     if price is not None:
         tasks = [(pair, task.letter) for place, pair in enumerate(pairs) for task in _tasks(place, pair)]
-        characters = [len(candidate_messages(pair, letter)[0]["content"]) for pair, letter in tasks]
+        characters = [len(answer_messages(pair, letter)[0]["content"]) for pair, letter in tasks]
         cost = sum(price.cost_micro(each // CHARACTERS_A_TOKEN, generator.max_output) for each in characters)
-    return RunEstimate(len(pairs), calls, calls, cost, generator.endpoint.model)
+    return RunEstimate(len(pairs), calls, calls, cost, generator.endpoint.model, is_own_host(generator.endpoint.host))
 
 
 def _tasks(place: int, pair: Mapping[str, Any]) -> list[_Task]:
@@ -93,7 +91,7 @@ def _tasks(place: int, pair: Mapping[str, Any]) -> list[_Task]:
     return [_Task(place, side, letters_of(pair["options"])[listed.index(pair[f"answer_{side}"])]) for side in _SIDES]
 
 
-async def write_candidates_async(
+async def write_answers_async(
     pairs: Sequence[Mapping[str, Any]], generator: Generator, **options: Unpack[RunOptions]
 ) -> WrittenPairs:
     """Let a generator write the two answers of each pair, one for its right and one for its wrong option.
@@ -110,7 +108,7 @@ async def write_candidates_async(
 
     async def work(task: _Task, keep: Keep[Answered[_Task, str | None]]) -> None:
         pair = pairs[task.place]
-        replied = await generator.generate(candidate_messages(pair, task.letter), subject=f"{pair['id']}/{task.letter}")
+        replied = await generator.generate(answer_messages(pair, task.letter), subject=f"{pair['id']}/{task.letter}")
         await keep(Answered(task, replied.value, replied.record))
 
     def write(steps: list[Answered[_Task, str | None]], _ended: list[_Task]) -> None:
@@ -130,7 +128,7 @@ async def write_candidates_async(
             tally = await runner.run()
     finally:
         await generator.endpoint.aclose()
-    written = WrittenPairs(calls=len(answers), cost_micro=tally.cost_micro, stopped=runner.stopped_because)
+    written = WrittenPairs(_account(generator.endpoint, tally, runner.stopped_because, 2 * len(pairs)))
     for place, pair in enumerate(pairs):
         row = _row(pair, {side: answers.get((place, side), NOT_REACHED) for side in _SIDES}, generator.endpoint.model)
         if isinstance(row, str):
@@ -140,7 +138,21 @@ async def write_candidates_async(
     return written
 
 
-write_candidates = blocking(write_candidates_async)
+write_answers = blocking(write_answers_async)
+
+
+def _account(endpoint: ModelEndpoint, tally: Tally, why_stopped: str | None, calls: int) -> RunAccount:
+    if tally.asked == calls:
+        why_stopped = None  # the stop came after the last call
+    ended = {None: RunState.DONE, INTERRUPTED: RunState.INTERRUPTED}
+    return RunAccount(
+        not_reached=calls - tally.asked,
+        cost=None if tally.cost_micro is None else tally.cost_micro / 1_000_000,
+        own_endpoint=is_own_host(endpoint.host),
+        state=ended.get(why_stopped, RunState.STOPPED),
+        why_stopped=why_stopped,
+        **{status.value: getattr(tally, status.value) for status in Status},
+    )
 
 
 def _row(pair: Mapping[str, Any], answers: Mapping[str, str | None], model: str) -> dict[str, Any] | str:

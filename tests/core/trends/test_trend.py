@@ -11,13 +11,14 @@ import pytest
 from engines import on_sqlite
 from graded_log import GOOD, GradedLog
 from judgeboard.agreement.trend_words import panel_caption, trend_sentence
-from judgeboard.domain import Decision, ResponseKind, Status
+from judgeboard.domain import Decision, DimensionScore, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
+from judgeboard.store.filters import MeasureName
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import index_metadata
 from judgeboard.text import utc_day
-from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, MeasureName, alarm_limits
+from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, alarm_limits
 from judgeboard.trends.periods import Period, start_of
 from judgeboard.trends.trend import Trend, trend
 
@@ -258,6 +259,14 @@ def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
     log.say_all(version, ids[:1], status=Status.ERROR)
     (point,) = shown(log).panels[0].points
     assert (point.estimate.n, point.estimate.value) == (2, 0.7)
+
+
+def test_a_trend_of_a_criterion_names_no_measure(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(12, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version("rubric"), ids, scores=(DimensionScore("tone", 2, "1-5"),))
+    drawn = shown(sqlite_log, criterion="tone")
+    assert (drawn.measure, drawn.name) == (None, "criterion tone")
+    assert [point.estimate.value for point in drawn.panels[0].points] == [2.0]
 
 
 def test_last_keeps_the_newest_periods(sqlite_log: GradedLog) -> None:
