@@ -334,7 +334,7 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
 
 
 def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_far(log: GradedLog) -> None:
-    """With few labels, one side of the interval is the wider one. This does not last, so no labels are planned for it."""
+    """With few labels, one side of the interval is wider. This does not last, so no labels are planned for it."""
     ids = flagged_log(log)
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:20])
