@@ -22,6 +22,7 @@ from judgeboard.stats.calibration_maps import (
 )
 from judgeboard.stats.detection import Tenth, calibration
 from judgeboard.stats.estimates import two_decimals
+from judgeboard.stats.rates import TOO_SMALL, missing_of_strata
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -32,7 +33,7 @@ _FLAT = 1e-6  # a slope below this is 0
 _TOO_SURE = 0.9  # slopes below this are said
 _WORSE = "Do not use this map ({}): with it, the scores predict people worse."
 _ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
-_MOSTLY_LUCK = 1.5  # times the calibration error of a perfect map, below which the error may be luck
+_MOSTLY_LUCK = 1.5  # times the calibration error of calibrated scores, below which the error may be luck
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
 
 
@@ -42,10 +43,10 @@ class CalibrationResult:
 
     ``meaning`` has (score, probability that people call the answer grounded), with its interval. Only Platt's map has
     intervals, so it is empty for other maps. It is empty, too, if the map ``is_worse``: it predicts people worse than
-    the scores themselves. The Brier scores and calibration errors
-    (ECE) are cross-fitted in five folds of evidence groups; lower is better. ``ece_by_luck`` is the error of a perfect
-    map with so many labels, ``constant_brier`` the Brier score of one probability for all answers. ``before`` and
-    ``after`` are the curves of the raw scores and of the cross-fitted probabilities.
+    the scores themselves. The Brier scores and calibration errors (ECE) are cross-fitted in five folds of evidence
+    groups; lower is better. ``ece_by_luck`` is the error that calibrated scores would have with these labels,
+    ``constant_brier`` the Brier score of one probability for all answers. ``before`` and ``after`` are the curves of
+    the raw scores and of the cross-fitted probabilities.
     """
 
     judge_version: str
@@ -104,9 +105,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         shown = np.array(SHOWN_SCORES)
         probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
         meaning = dict(zip(SHOWN_SCORES, probabilities, strict=True))
-    sentence = _worse_sentence(made, how, labels.n)
-    if not is_worse:
-        sentence = _sentence(made, labels, meaning.get(EXAMPLE)) if np.ptp(scores) else _ONE_SCORE
+    sentence = _sentence(made, sample, how, meaning.get(EXAMPLE), is_worse=is_worse) if np.ptp(scores) else _ONE_SCORE
     notes: tuple[str, ...] = ()
     if how == "isotonic" and labels.n < ISOTONIC_LABELS:
         platt = calibrate("platt", scores, good, folds, labels.grouping, labels.weights)
@@ -139,7 +138,16 @@ def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
     return f"{words} Luck alone gives only about {by_luck}. So the scores are off, but a map of this form does not fit."
 
 
-def _sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | None) -> str:
+def _sentence(made: Calibrated, sample: ScoredSample, how: How, example: Estimate | None, *, is_worse: bool) -> str:
+    """Return what the map says, or why nothing can be said of it: too few labels, or a map that is worse."""
+    missing = missing_of_strata(*np.array([(each.answers, each.labelled) for each in sample.counts]).T)
+    if missing:
+        more = f"{counted(missing, 'more label')} of this part {'is' if missing == 1 else 'are'} needed."
+        return f"Too few labels to tell whether a map helps: {TOO_SMALL}. {more}"
+    return _worse_sentence(made, how, sample.labels.n) if is_worse else _map_sentence(made, sample.labels, example)
+
+
+def _map_sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | None) -> str:
     """Return what the map says of a score; ``example`` is that of `EXAMPLE` with its interval, if there is one.
 
     If the labels do not show that the map helps, this comes first, and nothing is said without an interval.

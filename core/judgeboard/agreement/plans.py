@@ -25,7 +25,6 @@ from judgeboard.agreement.label_plans import (
 from judgeboard.agreement.rates import sample_rate
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.agreement.versus import BothJudged
-from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
@@ -53,6 +52,7 @@ _LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels 
 # The errors of a judge are alike in a group too, and then the verdicts seem to show more than the labels have: in
 # RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels have 0.156.
 _MOST_TAKEN = 0.4
+_OPEN_MORE = 10  # labels for an outcome that is open only because one side of its interval is still wider
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""
 
@@ -357,8 +357,9 @@ def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     plan = replace(plan, of_rate=of_rate if of_rate.low is not None else None)
     if plan.is_shown or (plan.so_far is not None and plan.so_far.is_decided):
         return replace(plan, labels=pilot.n, more=0)
-    if pilot.is_known and of_rate.value not in {None, plan.reach} and of_rate.low is not None:
-        return _narrower(plan, pilot, of_rate)
+    share = of_rate.value
+    if pilot.is_known and of_rate.low is not None and share is not None and share != plan.reach:
+        return _narrower(plan, pilot, share)
     left = pilot.answers - pilot.n
     there = 0 if pilot.sample.has_gap else pilot.n  # labels of a part of the answers say nothing of the others
     needed = labels_for_outcome(plan.reach, pilot.share) if pilot.is_known else LEAST_PILOT
@@ -367,13 +368,15 @@ def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     return replace(plan, labels=pilot.n + more, more=more, enough=needed is not None and more == missing)
 
 
-def _narrower(plan: LabelPlan, pilot: _Pilot, of_rate: Estimate) -> LabelPlan:
-    """Plan the labels that narrow an interval until it leaves out the bound of an outcome."""
-    share, low, high = of_rate.value or 0.0, of_rate.low or 0.0, of_rate.high or 0.0
-    side = high - share if share < plan.reach else share - low  # at least as wide as the bound is apart
-    now = _for_rate(plan, pilot, 0).reach
-    narrow = _for_rate(replace(plan, reach=now * abs(share - plan.reach) / side * Z / POWER), pilot)
-    return replace(plan, labels=narrow.labels, more=narrow.more, enough=narrow.enough)
+def _narrower(plan: LabelPlan, pilot: _Pilot, share: float) -> LabelPlan:
+    """Plan the labels that narrow an interval until it leaves out the bound of an outcome.
+
+    Few labels make one side of the interval wider than the other. More labels make both sides alike. So this plan is
+    that of a rate to ± the distance of its ``share`` from the bound, reduced for a probability of 0.8.
+    """
+    narrow = _for_rate(replace(plan, reach=max(abs(share - plan.reach) * Z / POWER, EXACT)), pilot)
+    more = narrow.more or min(_OPEN_MORE, pilot.answers - pilot.n)
+    return replace(plan, labels=pilot.n + more, more=more, enough=narrow.enough and more > 0)
 
 
 def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:

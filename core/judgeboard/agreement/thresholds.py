@@ -55,6 +55,7 @@ AIMS: tuple[Aim, ...] = get_args(Aim)
 MOST_COST = 1_000_000  # reviews
 CURVE = 20  # thresholds of the trade-off curve
 _MOST_DECIMALS = 6  # of a threshold
+_FAR_BELOW = 0.15  # of a goal, for the lower end of an interval: then the threshold in force is not advised
 _WIDEST = 0.8  # intervals of shares that a sentence names
 
 
@@ -296,6 +297,8 @@ def _keep_words(
         return _joined(f"Keep {today}: {now}.", shown), change if is_better else None
     if figure.value is None or figure.value < goal.value or is_better:
         return "", ""
+    if figure.low is None or figure.low < goal.value - _FAR_BELOW:  # so uncertain a figure advises nothing
+        return f"Today, {now}.", ""
     return f"Keep {today} if you do not need {confidence}: {now}.", "Otherwise"
 
 

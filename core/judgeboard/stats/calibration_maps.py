@@ -17,6 +17,7 @@ from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, same_length
 from judgeboard.stats.detection import TENTHS, missing_class, tenths
 from judgeboard.stats.estimates import measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import SEED, influence_estimate
+from judgeboard.stats.rates import OPEN, OPEN_REASON
 
 How = Literal["platt", "isotonic", "histogram"]
 HOWS: tuple[How, ...] = get_args(How)
@@ -153,7 +154,10 @@ def platt_at(
         df = max(float(squares.sum()) ** 2 / float(np.square(squares).sum()) - 1, 1.0)
         centre, reach = math.log(value / (1 - value)), float(t_quantile(df)) * error
         ends = float(expit(centre - reach)), float(expit(centre + reach))
-        estimates.append(measured(value, n, ends, method="sandwich, t on the logit", unit=groups.unit))
+        if ends[1] - ends[0] > OPEN:
+            estimates.append(measured(value, n, reason=OPEN_REASON))
+        else:
+            estimates.append(measured(value, n, ends, method="sandwich, t on the logit", unit=groups.unit))
     return tuple(estimates)
 
 
@@ -162,7 +166,8 @@ class Calibrated:
     """A map of all labels (``score_map``), and the cross-fitted ``probabilities`` that it is measured with.
 
     Brier scores and calibration errors (ECE, ten equally wide bins) are before and after; lower is better.
-    ``brier_change`` is after minus before. ``ece_by_luck`` is the error of a perfect map with so many labels.
+    ``brier_change`` is after minus before. ``ece_by_luck`` is the error that the scores would have with these labels if
+    they were calibrated, whatever the map.
     ``constant_brier`` is the Brier score of one probability for all answers.
     """
 
@@ -209,7 +214,7 @@ def calibrate(
         brier_change=weighted_mean(after - before, weight, groups),
         ece_before=calibration_error(scores, good, weight),
         ece_after=calibration_error(probabilities, good, weight),
-        ece_by_luck=error_by_luck(probabilities, weight),
+        ece_by_luck=error_by_luck(scores, weight),
         constant_brier=share * (1 - share),
     )
 

@@ -38,8 +38,9 @@ FEW_GROUPS = 30
 """With fewer groups, the variance is uncertain too: Student's t replaces the normal quantile."""
 
 _FLAT = 1e-12
-_OPEN = 0.99
+OPEN = 0.99
 """The part of all possible values from which an interval says nothing."""
+OPEN_REASON = "no interval: these labels do not narrow it down"
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,6 +560,6 @@ def _estimate(made: Linearised, n: int, scale: Transform | None, method: str, wi
         slope, to, back = TRANSFORMS[scale](value)
         low, high = back(to(value) - reach / slope), back(to(value) + reach / slope)
         method = f"{method}, t on {scale}"
-    if high - low > _OPEN * (most - least):
-        return measured(value, n, reason="no interval: these labels do not narrow it down")
+    if high - low > OPEN * (most - least):
+        return measured(value, n, reason=OPEN_REASON)
     return measured(value, n, (low, high), method=method)

@@ -25,7 +25,9 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
+from judgeboard.stats.estimates import Z
 from judgeboard.stats.rates import summed
+from judgeboard.stats.sample_size import POWER
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -329,6 +331,23 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
     assert plan.sentences[0].startswith(f"Label about {plan.more} more answers (")
     nearer = planned(log.store, bound - 0.02, "outcome").more
     assert nearer > plan.more, "a bound nearer to the share needs more labels"
+
+
+def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_far(log: GradedLog) -> None:
+    """With few labels, one side of the interval is wider. This does not last, so no labels are planned for it."""
+    ids = flagged_log(log)
+    label(log, ids, FLAGGED)
+    sample(log, ids, OTHERS[:20])
+    rate = measure_rate(log.store)
+    assert rate.value is not None
+    assert rate.low is not None
+    assert rate.high is not None
+    assert rate.high - rate.value > 1.2 * (rate.value - rate.low), "the interval is lopsided"
+    for bound in (rate.high - 0.01, rate.high - 0.03, rate.low + 0.01):
+        outcome = planned(log.store, bound, "outcome")
+        precise = planned(log.store, abs(bound - rate.value) * Z / POWER)
+        assert 0 < outcome.more == precise.more
+        assert outcome.enough == precise.enough
 
 
 def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> None:

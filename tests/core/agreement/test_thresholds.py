@@ -275,6 +275,21 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     assert "With 95 % confidence, at least 50 % are." in recall.sentence
 
 
+@on_sqlite
+def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log: GradedLog) -> None:
+    """Few labels of 600 answers without a flag: the recall reaches 75 %, but its interval begins far below."""
+    fully_labelled_flags(log, 0.8, random_share=0.025, rest_bad_every=12)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.75)).thresholds
+    assert chosen.in_force is not None
+    recall = chosen.in_force.recall
+    assert (recall.low or 1) < 0.6
+    assert (recall.value or 0) >= 0.75
+    assert chosen.sentence.startswith(f"Today, {percent_words(recall)} of the bad answers are flagged. No threshold fo")
+    assert "Keep" not in chosen.sentence
+    assert re.search("needs about \\d+ more labelled bad answers", chosen.sentence)
+
+
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
     """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
     version = fully_labelled_flags(log, 0.8, rest_bad_every=0)
@@ -347,6 +362,21 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
         f"grounded (95 % CI {round(100 * shown.low)}–{round(100 * shown.high)})."
     )
     assert (steps.meaning, steps.sentence) == ((), unproven)
+
+
+@on_sqlite
+def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> None:
+    """Some labels stand for 600 of 840 answers: whatever map is fitted, luck is the same and nothing is advised."""
+    fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=2)
+    with log.store.reading() as connection:
+        results = [measure_calibration(connection, how=how) for how in HOWS]
+    for result in results:
+        assert re.fullmatch(
+            "Too few labels to tell whether a map helps: a part of the answers has fewer than 10 labels\\. "
+            "\\d more labels? of this part (is|are) needed\\.",
+            result.sentence,
+        )
+    assert len({result.ece_by_luck for result in results}) == 1
 
 
 @on_sqlite
@@ -601,7 +631,7 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
         steps = measure_calibration(connection, judge_version="harmful", how="isotonic")
     assert worse.sentence == (
         "Do not use this map (platt): with it, the scores predict people worse. On average, a score is 0.08 away from "
-        "the share of such answers that people call grounded. Luck alone gives only about 0.04. So the scores are off, "
+        "the share of such answers that people call grounded. Luck alone gives only about 0.02. So the scores are off, "
         "but a map of this form does not fit."
     )
     assert (worse.is_worse, worse.meaning) == (True, ())

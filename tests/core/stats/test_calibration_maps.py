@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.calibration_maps import FOLDS, HOWS, How, calibrate, calibration_error, error_by_luck, fit_map
+from judgeboard.stats.calibration_maps import (
+    FOLDS,
+    HOWS,
+    How,
+    calibrate,
+    calibration_error,
+    error_by_luck,
+    fit_map,
+    platt_at,
+)
 from shared_answers import SharedAnswers, published, shared_answers
 
 JUDGES = ("track_b_modernbert", "approach_1_modernbert", "track_a_deberta", "baseline_nli")
@@ -78,6 +87,17 @@ def test_a_score_that_people_contradict_gives_a_flat_map() -> None:
     made = fit_map("platt", scores, (scores < 0.5).astype(float))
     assert made.slope == 0
     assert np.ptp(made(scores)) < 1e-12
+
+
+def test_a_map_that_its_labels_do_not_narrow_down_has_no_intervals() -> None:
+    """Two labels stand for nearly all answers: from 0 to 100 % is no interval."""
+    scores, good = np.tile([0.2, 0.4, 0.6, 0.9], 20), np.tile([0.0, 1.0, 0.0, 1.0], 20)
+    weights = np.where(np.arange(80) < 2, 500.0, 0.1)
+    for heavy, has_interval in ((np.ones(80), True), (weights, False)):
+        fitted = fit_map("platt", scores, good, heavy)
+        (estimate,) = platt_at(fitted, np.array([0.3]), scores, good, grouping(None, 80), heavy)
+        assert (estimate.low is not None) == has_interval
+        assert has_interval or "do not narrow it down" in (estimate.reason or "")
 
 
 def test_one_label_only_has_no_map() -> None:
