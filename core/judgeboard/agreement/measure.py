@@ -8,8 +8,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
+from judgeboard.agreement.anchoring import anchoring_by_grade
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as, person_grades
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, sliced_by, slices_of
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, slices_of
 from judgeboard.agreement.notes import (
     comparable_sentence,
     compared_with,
@@ -49,22 +50,21 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.arrays import BoolArray, among, grouping, no_ints
+from judgeboard.stats.arrays import BoolArray, no_ints
 from judgeboard.stats.between_generators import FEWEST, between_generators
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import PairStatistics
-from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
-from judgeboard.store.grades import before_and_after, dimensions_scored
+from judgeboard.store.grades import dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
 from judgeboard.store.response_pages import UNKNOWN, response_facts
-from judgeboard.store.verdicts import current_verdicts, matching_answers
+from judgeboard.store.verdicts import current_verdicts
 from judgeboard.text import counted
 
 Source = AnswerRatings | PairRatings
@@ -221,7 +221,13 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
         )
     twice, gold = source.rated_twice(), source.gold(rated.ids)
     slices = tuple(_slices_of_raters(connection, choice, rated))
-    caveats = notes_on_people(rated, result, picked=source.picked, things=choice.things, luck=_luck(choice, slices))
+    caveats = notes_on_people(
+        rated,
+        result,
+        picked=source.picked,
+        things=choice.things,
+        luck=luck(slices, choice.by, "alpha"),
+    )
     left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
     return replace(
         result,
@@ -271,7 +277,10 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
         sentence=f"{sentence} A comparison is a pair in one order of its answers." if in_orders else sentence,
         left_out={reason: n for reason, n in left_out.items() if n},
         slices=slices,
-        notes=(*_correlated(choice, source, combinations(versions, 2)), *_luck(choice, slices)),
+        notes=(
+            *_correlated(choice, source, combinations(versions, 2)),
+            *luck(slices, choice.by, "alpha"),
+        ),
     )
 
 
@@ -299,11 +308,11 @@ def _judge(
         picked=no_ints() if result.graded else source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
-        luck=_luck(choice, result.slices, headline_name(source.compared(version).pairs.scale)),
+        luck=luck(result.slices, choice.by, headline_name(source.compared(version).pairs.scale)),
     )
     return replace(
         result,
-        anchoring=_anchoring_by_grade(connection, version, choice.where) if answers else {},
+        anchoring=anchoring_by_grade(connection, version, choice.where) if answers else {},
         notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
@@ -560,23 +569,6 @@ def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
     return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
 
 
-def _anchoring_by_grade(connection: Connection, version: StoredVersion, where: RowFilter) -> dict[str, Estimate]:
-    """Return how far people moved to a judge version's verdicts after they saw them, by grade.
-
-    Each row is one person on one answer; the interval resamples answers.
-    """
-    shares: dict[str, Estimate] = {}
-    matching = None if where == RowFilter() else matching_answers(connection, where)
-    for grade in GRADES:
-        grades = before_and_after(connection, version.id, grade)
-        if matching is not None:
-            grades = grades.at(among(grades.response_ids, matching))
-        if len(grades.response_ids):
-            responses = grouping(grades.response_ids, len(grades.response_ids), row="response", group="response")
-            shares[grade] = anchoring(grades.judge, grades.blind, grades.revealed, responses)
-    return shares
-
-
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
     """Add the correlations and the interval alpha of graded preferences to the statistics of preferences."""
     return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
@@ -596,7 +588,3 @@ def _other_versions(choice: AgreementChoice, source: Source, version: StoredVers
             "other_versions",
             f"These figures are for {version.title}, the default. For another judge, use --judge-version: {others}.",
         )
-
-
-def _luck(choice: AgreementChoice, slices: Sequence[AgreementSlice], statistic: str = "alpha") -> Iterator[Note]:
-    return luck(slices, sliced_by(choice.by or "query_type"), statistic)

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgeboard.agreement.all_answers import WIDE, InAllAnswers, all_answers_words
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
-from judgeboard.agreement.choice import Unit
+from judgeboard.agreement.choice import By, Unit, sliced_by
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
@@ -453,11 +453,12 @@ def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]
     yield Note("few_of_rarer", f"{start} All figures on that category depend on {'it' if n == 1 else 'them'}.")
 
 
-def luck(slices: Sequence[AgreementSlice], sliced_by: str, statistic: str) -> Iterator[Note]:
+def luck(slices: Sequence[AgreementSlice], by: By | None, statistic: str) -> Iterator[Note]:
     """Yield a note on the slice that is far from all others; without one, the probability of a difference by chance.
 
-    ``statistic`` is compared, and ``sliced_by`` is the plural noun for the slices.
+    ``statistic`` is compared. The slices are ``by`` this field, by default the query type.
     """
+    noun = sliced_by(by or "query_type")
     measured = {each.name: each.statistics[statistic] for each in slices if each.n >= MIN_PAIRS}
     apart = far_from_others(measured)
     if apart is not None:
@@ -465,14 +466,12 @@ def luck(slices: Sequence[AgreementSlice], sliced_by: str, statistic: str) -> It
         figure = f"its {_NAMES.get(statistic, statistic.replace('_', ' '))} is {number_words(measured[apart])}"
         yield Note(
             "slice_apart",
-            f"{apart} differs from the other {len(others)} {sliced_by}: {figure}, theirs are "
+            f"{apart} differs from the other {len(others)} {noun}: {figure}, theirs are "
             f"{two_decimals(min(others))} to {two_decimals(max(others))}.",
         )
     elif len(measured) >= _MANY_SLICES:
         chance = percent(1 - 0.95 ** len(measured))
-        yield Note(
-            "slices", f"With {len(measured)} {sliced_by}, the probability that one differs by chance is {chance}."
-        )
+        yield Note("slices", f"With {len(measured)} {noun}, the probability that one differs by chance is {chance}.")
 
 
 def correlated_judges(

@@ -7,19 +7,18 @@ from typing import BinaryIO, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.domain import Label, Rejected
+from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.exports.turns import IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
-from judgeboard.imports.labels import RATINGS, LabelWord, in_other_words, labels_sentence
+from judgeboard.imports.labels import in_other_words, labels_sentence
 from judgeboard.imports.questions import Question, UnclearFile
-from judgeboard.imports.reading import LABELLED
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.store.label_schemas import list_label_sets, schema_named
+from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import list_batches
 from judgeboard.store.withdrawals import ImportUndo, plan_undo
@@ -27,6 +26,7 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
+from judgeboard_dashboard.widgets.import_labels import ask_label_set, ask_labels, chosen_labels, label_set_key
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -60,10 +60,8 @@ SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _UNDONE = "import_undone"
 _KEPT = "import_mapping"
 _FILLED = "import_filled"
-_KEPT_LABELS = "import_labels"
 _KEPT_DATES = "import_dates"
 _QUESTION = "import_question"
-_MOST_WORDS = 12  # words for labels that can be mapped on the page
 _MOST_KEPT = 10  # ids of answers in a sentence
 TEXTS = ("query", "answer", "reference")
 REJECTED_COLUMNS: Columns[Rejected] = {
@@ -185,8 +183,8 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     if upload is None:
         return None
     _drop_columns_alone(upload.file_id, kind)
-    mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, _labels))
-    label_set = st.session_state.get(_label_set_key(upload.file_id, kind))
+    mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, chosen_labels))
+    label_set = st.session_state.get(label_set_key(upload.file_id, kind))
     dates = st.session_state.get(_dates_key(upload.file_id))
     choice = Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels, label_set, dates)
     return choice, cast("BinaryIO", upload)
@@ -366,8 +364,8 @@ def _understood(trial: Imported) -> None:
         _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
     elif unread_keys(trial.unmapped):
         _ask_keys(trial)
-    _ask_label_set(trial)
-    _ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
+    ask_label_set(trial)
+    ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
     _first_rows(trial)
     _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
 
@@ -476,57 +474,6 @@ def _field_key(file_id: str, kind: str, ours: str) -> str:
     return f"import_field_{file_id}_{kind}_{ours}"
 
 
-def _ask_label_set(trial: Imported) -> None:
-    """Ask whether labels are good or bad, or the options of a stored label set."""
-    has_labels = any(use.ours == "label" and use.theirs is not None for use in trial.summary.columns)
-    if trial.choice.kind not in LABELLED or not has_labels:
-        return
-    with reading() as connection:
-        label_sets = list_label_sets(connection)
-    if label_sets:
-        st.selectbox(
-            "Label set",
-            list(label_sets),
-            index=None,
-            placeholder="none: labels are good or bad",
-            key=_label_set_key(trial.choice.file_id, trial.choice.kind),
-            width=320,
-            help="Label schema whose options are the labels of this file. New labels become options of its next "
-            "version. To make a label set, use a terminal: `judgeboard import FILE --label-set NAME`",
-        )
-
-
-def _label_set_key(file_id: str, kind: str) -> str:
-    return f"import_label_set_{file_id}_{kind}"
-
-
-def _ask_labels(file_id: str, kind: str, words: Sequence[LabelWord]) -> None:
-    """Show the label of each word that is not the name of a label, so that a person can change it."""
-    others = list({each.word: each for each in words if each.word not in set(Label)}.values())
-    if not others:
-        return
-    with st.container(key="import_label_words", horizontal=True, vertical_alignment="bottom", gap="small"):
-        for each in others[:_MOST_WORDS]:
-            _ask_label(file_id, kind, each)
-
-
-def _ask_label(file_id: str, kind: str, each: LabelWord) -> None:
-    key = f"import_label_{file_id}_{kind}_{each.word}"
-    labels = _labels(file_id, kind)
-
-    def answer() -> None:
-        _replace(labels, [each.word], each.word, st.session_state[key])
-
-    st.session_state.setdefault(key, each.label)
-    st.segmented_control(
-        f"The label {as_label(each.word)} means",
-        list(RATINGS),
-        format_func=lambda label: f"{capital(label)} ({RATINGS[label]})",
-        key=key,
-        on_change=answer,
-    )
-
-
 def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None, ours: str | None) -> None:
     """Remove the columns ``before`` from the mapping. Then map ``theirs`` to ``ours``, unless one of them is None."""
     for column in before:
@@ -538,12 +485,6 @@ def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None,
 def _answers(file_id: str, kind: str) -> dict[str, str]:
     """Return the chosen mapping of a file: our fields by its columns. A new upload starts without a mapping."""
     kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT, {})
-    return kept.setdefault((file_id, kind), {})
-
-
-def _labels(file_id: str, kind: str) -> dict[str, str]:
-    """Return the chosen label of each word in a file."""
-    kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT_LABELS, {})
     return kept.setdefault((file_id, kind), {})
 
 

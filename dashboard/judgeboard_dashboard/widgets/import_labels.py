@@ -1,0 +1,79 @@
+"""Boxes on the page Import: the label set of a file, and what its words for labels mean."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from judgeboard.domain import Label
+from judgeboard.imports.labels import RATINGS, LabelWord
+from judgeboard.imports.reading import LABELLED
+from judgeboard.store.label_schemas import list_label_sets
+from judgeboard_dashboard.evidence import as_label
+from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.widgets.imports import Imported
+from judgeboard_dashboard.widgets.texts import capital
+
+_KEPT_LABELS = "import_labels"
+_MOST_WORDS = 12  # words for labels that can be mapped on the page
+
+
+def ask_label_set(trial: Imported) -> None:
+    """Ask whether labels are good or bad, or the options of a stored label set."""
+    has_labels = any(use.ours == "label" and use.theirs is not None for use in trial.summary.columns)
+    if trial.choice.kind not in LABELLED or not has_labels:
+        return
+    with reading() as connection:
+        label_sets = list_label_sets(connection)
+    if label_sets:
+        st.selectbox(
+            "Label set",
+            list(label_sets),
+            index=None,
+            placeholder="none: labels are good or bad",
+            key=label_set_key(trial.choice.file_id, trial.choice.kind),
+            width=320,
+            help="Label schema whose options are the labels of this file. New labels become options of its next "
+            "version. To make a label set, use a terminal: `judgeboard import FILE --label-set NAME`",
+        )
+
+
+def label_set_key(file_id: str, kind: str) -> str:
+    """Return the key of the box for the label set."""
+    return f"import_label_set_{file_id}_{kind}"
+
+
+def ask_labels(file_id: str, kind: str, words: Sequence[LabelWord]) -> None:
+    """Show the label of each word that is not the name of a label, so that a person can change it."""
+    others = list({each.word: each for each in words if each.word not in set(Label)}.values())
+    if not others:
+        return
+    with st.container(key="import_label_words", horizontal=True, vertical_alignment="bottom", gap="small"):
+        for each in others[:_MOST_WORDS]:
+            _ask_label(file_id, kind, each)
+
+
+def _ask_label(file_id: str, kind: str, each: LabelWord) -> None:
+    key = f"import_label_{file_id}_{kind}_{each.word}"
+    labels = chosen_labels(file_id, kind)
+
+    def choose() -> None:
+        label = st.session_state[key]
+        if label is None:
+            labels.pop(each.word, None)
+        else:
+            labels[each.word] = label
+
+    st.session_state.setdefault(key, each.label)
+    st.segmented_control(
+        f"The label {as_label(each.word)} means",
+        list(RATINGS),
+        format_func=lambda label: f"{capital(label)} ({RATINGS[label]})",
+        key=key,
+        on_change=choose,
+    )
+
+
+def chosen_labels(file_id: str, kind: str) -> dict[str, str]:
+    """Return the chosen label of each word in a file."""
+    kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT_LABELS, {})
+    return kept.setdefault((file_id, kind), {})
