@@ -34,18 +34,17 @@ from judgeboard.stats.proportions import (
 )
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.rates import (
-    JudgeErrors,
     app_effect,
     judge_alone,
     predicted_mean,
     rate,
-    rogan_gladen,
     strata_of,
     summed,
     weighted_agreement,
 )
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY, Ratings
 from judgeboard.stats.repeats import repeated_measures
+from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import cost_change
 
 RATERS = ("first", "second", "third")

@@ -297,6 +297,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "fields": ("tenant",),
         "value": "v",
         "since": NOW - timedelta(days=1),
+        "first": 20_000,
+        "last": 20_001,
         "reviews": (),
     }
 
