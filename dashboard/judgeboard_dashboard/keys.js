@@ -244,6 +244,16 @@
     const double = key === last.key && at - last.at < DOUBLE;
     last = { key, at };
     if (double && !each(key)) return;
+    queue(key, at);
+  };
+
+  /* Another key also leaves the form for the reason, however soon after the J that opened it. */
+  const leaveReason = (at) => {
+    last = { key: null, at };
+    queue("J", at);
+  };
+
+  const queue = (key, at) => {
     const wakes = idle();
     waiting.push({ key, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
@@ -270,7 +280,7 @@
     if (typing(event.target)) {
       if (event.key === "Escape") {
         event.target.blur();
-        if (head() && event.target === visible(REASON)) press("J", event.timeStamp); // closes the form
+        if (head() && event.target === visible(REASON)) leaveReason(event.timeStamp);
       }
       const ours = saves ? taker({ key: SAVE }) : /^F[246789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
@@ -311,7 +321,7 @@
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
     if (hasNewText) left = { at: now(), ran: running(), begun: false };
-    if (/^Key[YNU]$/.test(event.code) && visible(REASON)) press("J", event.timeStamp); // a decision leaves the form
+    if (/^Key[YNU]$/.test(event.code) && visible(REASON)) leaveReason(event.timeStamp);
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
