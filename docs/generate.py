@@ -10,13 +10,14 @@ import importlib
 import inspect
 import io
 import json
+import math
 import os
 import shlex
 import sys
 import tempfile
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -69,14 +70,36 @@ def flag_rules() -> str:
 
 def thresholds() -> str:
     """Return the table of the thresholds of the flag rules."""
-    from judgeboard.flags.rule import Thresholds
+    from judgeboard.settings import THRESHOLDS
+
+    return _settings_table(THRESHOLDS)
+
+
+def settings() -> str:
+    """Return the table of the other settings."""
+    from judgeboard.settings import THRESHOLDS, Settings
+
+    return _settings_table([name for name in Settings.model_fields if name not in THRESHOLDS])
+
+
+def judge_settings() -> str:
+    """Return the table of what the project file says of a judge."""
+    from judgeboard.settings import JudgeSettings
+
+    rows = [(f"`{about.alias or name}`", about.description) for name, about in JudgeSettings.model_fields.items()]
+    return table(("name", "meaning"), rows)
+
+
+def _settings_table(names: Iterable[str]) -> str:
+    from judgeboard.settings import Settings, bounds
 
     rows = []
-    for field in dataclasses.fields(Thresholds):
-        low, high = field.metadata.get("range", (None, None))
-        default = json.dumps(field.default)
-        rows.append((f"`{field.name}`", f"`{default}`", "" if low is None else f"{low:g} to {high:g}"))
-    return table(("setting", "default", "range"), rows)
+    for name in names:
+        about = Settings.model_fields[name]
+        low, high = bounds(about)
+        limits = f"{low:g} to {high:g}" if math.isfinite(low) else ""
+        rows.append((f"`{name}`", f"`{json.dumps(about.default)}`", limits, about.description))
+    return table(("setting", "default", "range", "meaning"), rows)
 
 
 def judges() -> str:
@@ -179,6 +202,8 @@ def metrics() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "flag rules": flag_rules,
     "thresholds": thresholds,
+    "settings": settings,
+    "judge settings": judge_settings,
     "judges": judges,
     "providers": providers,
     "health checks": health_checks,

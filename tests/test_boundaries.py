@@ -22,7 +22,7 @@ DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
 
 # A layer may import itself and the layers before it; parts of one layer never import each other in a circle.
 LAYERS: list[set[str]] = [
-    {"domain", "errors", "settings", "text", "client"},
+    {"domain", "errors", "masking", "settings", "text", "client"},
     {"llm", "judges", "flags", "formats", "stats", "traces"},
     {"store"},
     {"runs", "imports", "people", "targets"},
@@ -141,7 +141,7 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     """Half of the time of a short command is imports."""
     database = tmp_path / "empty.db"
     open_store(database, create=True).close()
-    spared = {"pydantic", "scipy", "pandas", "openai", "rich", "alembic", "yaml", "sqlalchemy.dialects.postgresql"}
+    spared = {"scipy", "pandas", "openai", "rich", "alembic", "yaml", "sqlalchemy.dialects.postgresql"}
     code = (
         f"import sys; from judgeboard.cli.app import run; code = run(['rate', '--db', {str(database)!r}]); "
         f"print(code, 'judgeboard.agreement.rates' in sys.modules, sorted({spared!r} & set(sys.modules)))"

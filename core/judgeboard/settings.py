@@ -1,103 +1,561 @@
-"""The settings from environment variables, and the secrets that this process knows."""
+"""All settings in one model: from the environment, from ``judgeboard.toml``, and stored in the database.
 
-import base64
-import json
-import logging
+An option of a command takes precedence over an environment variable. Then come the project file, a stored value, and
+the default.
+"""
+
+import difflib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
-from functools import lru_cache
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
-from typing import Any, get_args
-from urllib.parse import quote, quote_plus, unquote
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
+
+from annotated_types import Ge, Le
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from judgeboard.errors import BadInput
-from judgeboard.text import folded_address
+from judgeboard.masking import masked, register_environment, register_secret
+from judgeboard.text import file_text, folded_address, number_words, unstorable
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 PREFIX = "JUDGEBOARD_"
 ENVIRONMENT: Mapping[str, str] = os.environ
 """All variables, for those that other tools define."""
-# Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much than too little.
-_PASSWORD = re.compile(
-    r"(://[^:/@\s]*:)\S+(@)|([?&][\w-]*(?:password|passphrase|secret|token|key)=)[^&\s]+", re.IGNORECASE
-)
-SHORTEST_SECRET = 12
-"""Characters. A shorter text also stands in texts by chance, so it is not masked there."""
-_SECRET_VARIABLE = re.compile(r"(?:API_KEY|SECRET_KEY|SECRET|TOKEN|PASSWORD)\Z")
-_HEADERS_VARIABLE = re.compile(r"HEADERS\Z")
-_LOGIN = re.compile(r"://([^/\s]*)@")
-_PLAIN_HEADERS = frozenset({"accept", "content-type", "user-agent"})
+CONFIG = "JUDGEBOARD_CONFIG"
+"""The variable that names the project file."""
+PROJECT_FILE = "judgeboard.toml"
+MOST_BYTES = 1_000_000  # of the project file
+LONGEST_CHECKS = 50_000  # characters
+LONGEST_SEED = 200  # characters
+LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = ("requests_per_minute", "tokens_per_minute")
+FILES = ("prices", "families", "checks")
+JUDGE_FILES = ("prompt", "rubric", "judge_file")
 
 
-def _number(least: float, most: float = 1e9) -> Any:
-    return field(default=None, metadata={"least": least, "most": most})
+def _number_only(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("a number is needed")
+    return value
+
+
+def _names(value: Any) -> Any:
+    """Return the names in a list that is separated by commas; ``none`` is no name. A table is a list of NAME=VALUE."""
+    if isinstance(value, str):
+        value = [name for each in value.split(",") if (name := each.strip()) and name != "none"]
+    if isinstance(value, dict):
+        value = [f"{name}={entry}" for name, entry in value.items()]
+    return value
+
+
+def _address(value: str) -> str:
+    return folded_address(value.strip())
+
+
+def _storable(value: str) -> str:
+    if fault := unstorable(value):
+        raise ValueError(f"contains text that a database cannot store: {fault}")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_number_only)]
+Text = Annotated[str, AfterValidator(_storable)]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+NamesOrNone = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_names)]
+
+
+def number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
+    """Return the field of a number, with what the page *Settings* shows of it."""
+    return Field(default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step})
+
+
+class Cuts(NamedTuple):
+    """The groundedness below which an answer counts as bad: ``default``, other values for some query types."""
+
+    default: float
+    by_type: Mapping[str, float] = {}
+
+    def of(self, query_type: str) -> float:
+        """Return the value for a query type."""
+        return self.by_type.get(query_type, self.default)
+
+    @property
+    def words(self) -> str:
+        """The values in words: "0.5 (QA: 0.3)"."""
+        types = ", ".join(f"{name}: {value:g}" for name, value in self.by_type.items())
+        return f"{self.default:g} ({types})" if types else f"{self.default:g}"
+
+
+class Thresholds(BaseModel):
+    """The thresholds of the flag rules. The name of a field is the name of its setting.
+
+    ``low_groundedness_by_type`` has texts such as "QA=0.3", ``checks`` is a YAML text (`flags.checks.named_checks`).
+    Code that decides whether an answer is bad uses ``cuts``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False)
+
+    low_groundedness: Number = number(
+        0.5, 0, 1, 0.05, "Low groundedness below", "Rule “low groundedness”: score of the primary judge (0 to 1)."
+    )
+    low_quality: Number = number(
+        2, 0, 4, 1, "Low quality up to", "Rule “low quality”: quality of the primary judge (1 to 4)."
+    )
+    feedback_gap: Number = number(
+        2,
+        0.25,
+        3,
+        0.25,
+        "User and judge differ by",
+        "Rule “feedback gap”: difference of user and judge on the scale from 1 to 4.",
+    )
+    poor_rating: Number = number(
+        2,
+        0,
+        4,
+        0.5,
+        "Poor rating up to, stars",
+        "Rule “poor rating”: rating of the user (1 to 5 stars; 0 flags none). Thumbs down counts as 1 star.",
+    )
+    disagree_groundedness: Number = number(
+        0.4,
+        0.01,
+        1,
+        0.05,
+        "Judges differ by, groundedness",
+        "Rule “judges disagree”: difference of two judges (0 to 1).",
+    )
+    disagree_quality: Number = number(
+        2, 1, 3, 1, "Judges differ by, quality", "Rule “judges disagree”: difference of two judges (1 to 3)."
+    )
+    uncertain_verdict: Number = number(
+        0.5,
+        0.5,
+        1,
+        0.01,
+        "Uncertain verdict below",
+        "Rule “uncertain verdict”: confidence of the primary judge (0.5 to 1; 0.5 flags none). Confidence is the "
+        "larger of groundedness and 1 - groundedness. `judgeboard stand` proposes a value.",
+    )
+    random_share: Number = number(
+        0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
+    )
+    excuse_refusals: bool = Field(
+        True,
+        title="Excuse refusals if no fitting passage was retrieved",
+        description="Rule “low groundedness”: a refusal raises no flag if the search found no passage that fits the "
+        "question (default: on).",
+    )
+    excuse_confident: bool = Field(
+        False,
+        title="Excuse verdicts that need no review",
+        description="If the confidence of a verdict is at least the value of “Uncertain verdict below”, the rule “low "
+        "groundedness” does not flag the answer (default: off). Other rules still flag it. The random sample can still "
+        "select it. Works only if the share of the random sample is above 0.",
+    )
+    implied_labels: NamesOrNone = Field(
+        None,
+        title="Rules whose decisions imply a label",
+        description="If a flag of these rules is confirmed, the label hallucinated is stored too. If it is dismissed, "
+        "the label grounded is stored. Nothing is added if the reviewer grades label or groundedness.",
+    )
+    random_seed: Text = Field(
+        "judgeboard",
+        max_length=LONGEST_SEED,
+        title="Seed of the random sample",
+        description="The same seed selects the same answers.",
+    )
+    always_review: Names = Field(
+        (),
+        title="Query types to review in full",
+        description="Rule “always review”: every answer of these types is flagged.",
+    )
+    low_groundedness_by_type: Names = Field(
+        (),
+        title="Low groundedness for query types",
+        description="Values for some query types, such as QA=0.3. The part Thresholds finds them.",
+    )
+    checks: Text = Field(
+        "",
+        max_length=LONGEST_CHECKS,
+        title="Checks of answers",
+        description="Rule “failed check”: an answer that fails a check is flagged. The text is YAML. In the "
+        "environment and in the project file, this is the path of a file.",
+        json_schema_extra={"file": True, "example": "checks:\n- name: short enough\n  length: {max_words: 400}"},
+    )
+
+    @model_validator(mode="after")
+    def _cuts_can_be_read(self) -> "Thresholds":
+        for query_type, threshold in self.cuts.by_type.items():
+            if not 0 <= threshold <= 1:
+                shown = number_words(threshold)
+                raise ValueError(f"low_groundedness_by_type {query_type!r} must lie from 0 to 1, not {shown}")
+        return self
+
+    @property
+    def cuts(self) -> Cuts:
+        """The groundedness below which an answer counts as bad, by query type."""
+        return Cuts(self.low_groundedness, dict(map(_type_and_threshold, self.low_groundedness_by_type)))
+
+
+THRESHOLDS: tuple[str, ...] = tuple(Thresholds.model_fields)
+
+
+def _type_and_threshold(text: str) -> tuple[str, float]:
+    query_type, _, threshold = text.rpartition("=")
+    try:
+        return query_type.strip(), float(threshold)
+    except ValueError:
+        raise ValueError(f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings from the environment, None if a variable is not set. A command option takes precedence.
+class Price:
+    """USD per million tokens, which is also micro-dollars per token."""
 
-    ``JUDGEBOARD_DB`` is the database (a path or an SQLAlchemy URL), ``JUDGEBOARD_ADMIN`` the e-mail address of the
-    first admin, ``JUDGEBOARD_PROVIDER`` and ``JUDGEBOARD_MODEL`` the provider and name of the judge's model,
-    ``JUDGEBOARD_PRICES`` a price file, ``JUDGEBOARD_FAMILIES`` a table of models' families and sizes. The primary judge
-    and the thresholds (``flags.rule.Thresholds``) take precedence over stored settings. ``JUDGEBOARD_ALWAYS_REVIEW``
-    (query types), ``JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE`` (``QA=0.3,Summary=0.4``) and ``JUDGEBOARD_IMPLIED_LABELS``
-    (rules) are comma-separated lists, or ``none``. ``JUDGEBOARD_CHECKS`` is the file of the checks of logged answers.
-    ``JUDGEBOARD_TRACE_QUIET`` and ``JUDGEBOARD_TRACE_LONGEST`` are seconds: a trace whose root has ended becomes an
-    answer after 2 quiet seconds, any other after 60. ``JUDGEBOARD_REQUESTS_PER_MINUTE`` and
-    ``JUDGEBOARD_TOKENS_PER_MINUTE`` limit the calls of each model at each address, in all processes together: a number,
-    or several by pattern of the model's name (``500,claude-*=50``). ``JUDGEBOARD_REPLY_MB`` (8) limits one reply of a
-    model, as sent and decompressed. Feedback waits
-    ``JUDGEBOARD_FEEDBACK_DAYS`` (7) for its answer. Alerts use ``JUDGEBOARD_SMTP`` (the mail
-    server: ``smtps://user:password@host``, ``smtp+starttls://…`` or ``smtp://…``), ``JUDGEBOARD_SMTP_FROM`` (the
-    sender), ``JUDGEBOARD_ALERT_COMMAND`` and ``JUDGEBOARD_ALERT_NETWORKS`` (private networks that webhooks may reach).
+    input: Annotated[Decimal, Field(ge=0, lt=10**6)]
+    output: Annotated[Decimal, Field(ge=0, lt=10**6)]
+
+    def cost_micro(self, prompt_tokens: int, completion_tokens: int) -> int:
+        """Return the cost in micro-dollars, rounded half up. Discounts for cached input are ignored."""
+        cost = self.input * prompt_tokens + self.output * completion_tokens
+        return int(cost.to_integral_value(ROUND_HALF_UP))
+
+
+class JudgeSettings(BaseModel):
+    """A judge by name: the options of ``judgeboard judge``. Its key never stands here, but in the environment.
+
+    ``price`` and the limits per minute hold for its model.
     """
 
-    db: str | None = None
-    provider: str | None = None
-    model: str | None = None
-    admin: str | None = None
-    prices: Path | None = None
-    families: Path | None = None
-    primary_judge: str | None = None
-    low_groundedness: float | None = None
-    low_quality: float | None = None
-    feedback_gap: float | None = None
-    poor_rating: float | None = None
-    disagree_groundedness: float | None = None
-    disagree_quality: float | None = None
-    uncertain_verdict: float | None = None
-    random_share: float | None = None
-    excuse_refusals: bool | None = None
-    excuse_confident: bool | None = None
-    implied_labels: tuple[str, ...] | None = None
-    random_seed: str | None = None
-    always_review: tuple[str, ...] | None = None
-    low_groundedness_by_type: tuple[str, ...] | None = None
-    checks: Path | None = None
-    trace_quiet: float | None = _number(0)
-    trace_longest: float | None = _number(0)
-    feedback_days: float | None = _number(0.001, 36_500)
-    requests_per_minute: tuple[str, ...] | None = None
-    tokens_per_minute: tuple[str, ...] | None = None
-    reply_mb: float | None = _number(0.01, 1_000)
-    smtp: str | None = field(default=None, repr=False)
-    smtp_from: str | None = None
-    alert_command: str | None = field(default=None, repr=False)
-    alert_networks: tuple[str, ...] | None = None
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    kind: Annotated[str | None, Field(description="rag, rubric, grade, rating or lexical (default: rag).")] = None
+    model: Annotated[str | None, Field(description="Name of the chat model, as its endpoint spells it.")] = None
+    provider: Annotated[str | None, Field(description="API of the endpoint: openai or anthropic.")] = None
+    base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = None
+    prompt: Annotated[Path | None, Field(description="Prompt file (`judgeboard prompt KIND` prints one).")] = None
+    rubric: Annotated[Path | None, Field(description="Rubric file of the rubric judge.")] = None
+    label_schema: Annotated[
+        str | None, Field(alias="schema", description="Label schema that the rubric judge fills in.")
+    ] = None
+    judge_file: Annotated[Path | None, Field(description="Domain and examples of the rag judge.")] = None
+    domain: Annotated[str | None, Field(description="Field of expertise for the judge's prompt.")] = None
+    claims: Annotated[bool | None, Field(description="Also judge each claim of the answer.")] = None
+    dialogue: Annotated[Literal["last", "whole"] | None, Field(description="Answers of a dialogue to judge.")] = None
+    temperature: Annotated[float | None, Field(ge=0, le=2, description="Sampling temperature.")] = None
+    logprobs: Annotated[bool | None, Field(description="Also store the expected score.")] = None
+    rating_word: Annotated[str | None, Field(description="Words before the rating in free text.")] = None
+    max_output: Annotated[int | None, Field(ge=1, description="Maximum number of tokens per reply.")] = None
+    timeout_s: Annotated[float | None, Field(alias="timeout", ge=1, description="Seconds per call.")] = None
+    concurrency: Annotated[int | None, Field(ge=1, le=1024, description="Calls at the same time.")] = None
+    price: Annotated[Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")] = None
+    requests_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the calls.")] = None
+    tokens_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the tokens.")] = None
 
 
-def load_settings() -> Settings:
-    """Return the current settings of the environment; raise BadInput for a value of the wrong type."""
-    return _parse(tuple(os.environ.items()))
+@dataclass(frozen=True)
+class ProjectFile:
+    """A ``judgeboard.toml``: the text, and its values as Python reads them."""
+
+    path: Path
+    text: str
+    values: Mapping[str, Any] = field(hash=False, compare=False)
+
+    def line_of(self, *keys: str) -> str:
+        """Return the place of a value: "judgeboard.toml, line 3". Tables count, and keys with dots before them."""
+        return f"{self.path.name}, line {_line(self.text, keys)}"
+
+    def fail(self, reason: str, *keys: str) -> BadInput:
+        """Return an error that names the line and the setting."""
+        return BadInput(f"{self.path}, line {_line(self.text, keys)}: {'.'.join(keys)} {reason}")
 
 
-def variable_of(field: str) -> str:
-    """Return the name of the environment variable behind a field of `Settings`."""
-    return f"{PREFIX}{field.upper()}"
+def _line(text: str, keys: Sequence[str]) -> int:
+    """Return the number of the line that gives a value; that of its table if the value is written in another way."""
+    best, depth = 1, 0
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := re.match(r"\s*\[+([^\]#]+)\]+\s*(?:#.*)?$", line):
+            table = _parts(head[1])
+            path = table
+        elif head := re.match(r"\s*([^=#\[]+?)\s*=", line):
+            path = (*table, *_parts(head[1]))
+        else:
+            continue
+        if len(path) > depth and tuple(keys[: len(path)]) == path:
+            best, depth = number, len(path)
+    return best
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part[0] or part[1] or part[2] for part in re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", dotted))
+
+
+class Settings(Thresholds, BaseSettings):
+    """All settings. The name of a field is the name in the project file; with ``JUDGEBOARD_`` before it, of a variable.
+
+    Times are in seconds, if the name has no unit. ``smtp`` may have a password, so it is never shown.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", allow_inf_nan=False
+    )
+
+    db: str | None = Field(None, description="Database: a SQLite file or an SQLAlchemy URL.")
+    url: str | None = Field(None, description="Address of the pages and of the server that gets answers.")
+    primary_judge: str | None = Field(
+        None,
+        title="Primary judge",
+        description="Overview, Trends and the flag rules for low scores and feedback gaps use this judge.",
+    )
+    provider: str | None = Field(None, description="API of the judge's endpoint.")
+    model: str | None = Field(None, description="Chat model of judges that name none.")
+    prices: Path | None = Field(None, description="Price file. Its prices take precedence over the built-in ones.")
+    families: Path | None = Field(None, description="Table of the families and sizes of models.")
+    requests_per_minute: NamesOrNone = Field(
+        None, description="Limit of the calls of a model at an address, or several by model: 500,claude-*=50."
+    )
+    tokens_per_minute: NamesOrNone = Field(None, description="Limit of the tokens, written in the same way.")
+    reply_mb: Number = Field(8, ge=0.01, le=1_000, description="Largest reply of a model in MB.")
+    admin: Annotated[str, AfterValidator(_address)] | None = Field(
+        None, description="E-mail address of the first admin."
+    )
+    trace_quiet: Number = Field(
+        2, ge=0, le=1e9, description="A trace whose root has ended becomes an answer after so many quiet seconds."
+    )
+    trace_longest: Number = Field(60, ge=0, le=1e9, description="Any other trace becomes one after so many.")
+    feedback_days: Number = Field(7, ge=0.001, le=36_500, description="Feedback waits so long for its answer.")
+    smtp: str | None = Field(
+        None, repr=False, description="Mail server: smtps://user:password@host, smtp+starttls://… or smtp://…"
+    )
+    smtp_from: str | None = Field(None, description="Sender of the mails.")
+    alert_command: str | None = Field(None, repr=False, description="Command that gets an alert on its input.")
+    alert_networks: NamesOrNone = Field(None, description="Private networks that webhooks may reach.")
+    judges: dict[str, JudgeSettings] = Field(
+        {}, description="Judges by name. `judgeboard judge NAME` uses these options."
+    )
+    _file: "ProjectFile | None" = PrivateAttr(None)
+    _stored: frozenset[str] = PrivateAttr(frozenset())
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature of pydantic-settings
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment take precedence over the other values."""
+        return _Environment(settings_cls), init_settings
+
+    @cached_property
+    def thresholds(self) -> Thresholds:
+        """The thresholds alone."""
+        return Thresholds.model_construct(**{name: getattr(self, name) for name in THRESHOLDS})
+
+    def limits(self, name: Literal["requests_per_minute", "tokens_per_minute"]) -> tuple[str, ...]:
+        """Return the limits per minute by model, those of the judges by name last."""
+        own = ((judge.model, getattr(judge, name)) for judge in self.judges.values())
+        return (*(getattr(self, name) or ()), *(f"{model}={limit:g}" for model, limit in own if model and limit))
+
+    def price_of(self, model: str) -> Price | None:
+        """Return the price that a judge by name gives for its model."""
+        prices = (judge.price for judge in self.judges.values() if judge.model == model and judge.price is not None)
+        return next(prices, None)
+
+    def origin(self, name: str) -> str:
+        """Return where the value of a setting comes from: a variable, a line of the file, ``stored`` or ``default``."""
+        if os.environ.get(variable_of(name)):
+            return variable_of(name)
+        if self._file is not None and name in self._file.values:
+            return self._file.line_of(name)
+        return "stored" if name in self._stored else "default"
+
+
+class _Environment(EnvSettingsSource):
+    """The variables, but for that of the checks: it names a file, which may change while a server runs."""
+
+    def __call__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__call__().items() if name != "checks"}
+
+
+def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
+    """Return the settings in force; ``stored`` are those of the database. Raises BadInput for a value that is wrong."""
+    file = project_file()
+    checks = os.environ.get(variable_of("checks")) or (file and file.values.get("checks"))
+    text = file_text(Path(checks), most=LONGEST_CHECKS) if isinstance(checks, str) else None
+    return _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
+
+
+def use_project_file(path: str) -> None:
+    """Use this project file in this process and the processes that it starts."""
+    os.environ[CONFIG] = str(Path(path).expanduser().absolute())
+
+
+def project_file() -> ProjectFile | None:
+    """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
+
+    Raises BadInput if it cannot be read.
+    """
+    if named := os.environ.get(CONFIG):
+        path = Path(named).expanduser().absolute()
+        return _read(path, file_text(path, most=MOST_BYTES))
+    here = Path.cwd()
+    nearest = next((file for folder in (here, *here.parents) if (file := folder / PROJECT_FILE).is_file()), None)
+    return None if nearest is None else _read(nearest, file_text(nearest, most=MOST_BYTES))
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, text: str) -> ProjectFile:
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).rstrip(")").partition(" (at ")
+        line = re.match(r"line (\d+)", place)
+        if twice := re.match(r"Cannot declare \((.*)\) twice", reason):
+            table = ".".join(_parts(twice[1]))
+            reason = f"[{table}] stands twice: remove one, or rename it"
+        raise BadInput(f"{path}{f', line {line[1]}' if line else ''}: {reason}") from None
+    judges = values.get("judges")
+    for judge in judges.values() if isinstance(judges, dict) else ():
+        if isinstance(judge, dict):
+            _in_folder(judge, JUDGE_FILES, path.parent)
+    is_url = "://" in str(values.get("db"))
+    _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)
+    return ProjectFile(path, text, values)
+
+
+def _in_folder(values: dict[str, Any], names: Iterable[str], folder: Path) -> None:
+    """Make the paths with these names absolute: they are relative to the folder of the project file."""
+    for name in names:
+        if isinstance(values.get(name), str):
+            values[name] = str(folder / Path(values[name]).expanduser())
+
+
+class _Stored(dict[str, Any]):
+    """Stored values as a key of the cache."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(sorted(self.items())))
+
+
+@lru_cache(maxsize=8)
+def _load(
+    environment: tuple[tuple[str, str], ...], file: ProjectFile | None, stored: _Stored, checks: str | None
+) -> Settings:
+    # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.
+    register_environment(dict(environment))
+    values = {**stored, **({} if file is None else file.values)}
+    if checks is not None:
+        values["checks"] = checks
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise _refused(error, file, os.environ) from None
+    if file is not None:
+        _check_files(settings, file)
+    settings._file, settings._stored = file, frozenset(stored)  # noqa: SLF001 - pydantic sets them in no other way
+    return settings
+
+
+def _check_files(settings: Settings, file: ProjectFile) -> None:
+    for name in FILES:
+        path = getattr(settings, name)
+        if isinstance(path, Path) and name in file.values and not path.is_file():
+            raise file.fail(f"names the file {path}, which does not exist", name)
+    for title, judge in settings.judges.items():
+        for name in JUDGE_FILES:
+            path = getattr(judge, name)
+            if path is not None and not path.is_file():
+                raise file.fail(f"names the file {path}, which does not exist", "judges", title, name)
+
+
+def checked_thresholds(**values: Any) -> Thresholds:
+    """Return thresholds with these values, and defaults for the others; raise BadInput for a wrong value."""
+    try:
+        return Thresholds(**values)
+    except ValidationError as error:
+        raise _refused(error, None, {}) from None
+
+
+def bounds(about: FieldInfo) -> tuple[float, float]:
+    """Return the lowest and the highest number of a field, infinite without a limit."""
+    low = next((each.ge for each in about.metadata if isinstance(each, Ge)), -math.inf)
+    high = next((each.le for each in about.metadata if isinstance(each, Le)), math.inf)
+    return cast(tuple[float, float], (low, high))
+
+
+def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapping[str, str]) -> BadInput:
+    """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
+    fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    keys = tuple(str(step) for step in fault["loc"]) or (str(fault["ctx"]["error"]).split(maxsplit=1)[0],)
+    reason = _reason(fault, keys)
+    variable = variable_of(keys[0])
+    if environment.get(variable):  # the message leaves out the value, which may be a secret
+        return BadInput(f"{variable} is not usable: it {reason}")
+    shown = fault["input"]
+    if reason.startswith("must") and isinstance(shown, str | int | float) and len(str(shown)) < 80:
+        reason += f", not {number_words(shown) if isinstance(shown, float) else repr(shown)}"
+    if file is not None and keys[0] in file.values:
+        return file.fail(reason, *keys)
+    return BadInput(f"{'.'.join(keys)} {reason}")
+
+
+def _reason(fault: "ErrorDetails", keys: Sequence[str]) -> str:
+    model: type[BaseModel] = JudgeSettings if len(keys) > 2 else Settings
+    known = {about.alias or name: about for name, about in model.model_fields.items()}
+    if fault["type"] == "extra_forbidden":
+        if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in known:
+            return "does not belong into this file: a key stands in the environment, for example in OPENAI_API_KEY"
+        near = difflib.get_close_matches(keys[-1], known, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+        return f"is unknown; {advice}"
+    about = known.get(keys[-1])
+    low, high = (-math.inf, math.inf) if about is None else bounds(about)
+    if low > -math.inf and high < math.inf:
+        return f"must be a number from {low:g} to {high:g}"
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"]).removeprefix(f"{keys[0]} ")
+    if fault["type"] == "string_too_long":
+        return f"has more than {fault['ctx']['max_length']:,} characters: {len(fault['input']):,}"
+    words = {
+        "bool_parsing": "must be true or false",
+        "bool_type": "must be true or false",
+        "tuple_type": "must be a list",
+    }
+    return words.get(fault["type"], fault["msg"].replace("Input should", "must"))
+
+
+def variable_of(name: str) -> str:
+    """Return the name of the environment variable of a setting."""
+    return f"{PREFIX}{name.upper()}"
 
 
 def provider_key(provider: str) -> str | None:
@@ -107,192 +565,39 @@ def provider_key(provider: str) -> str | None:
     return key
 
 
-def server_address() -> str | None:
-    """Return JUDGEBOARD_URL, the address of the pages and of the server that gets answers."""
-    return (os.environ.get("JUDGEBOARD_URL") or "").rstrip("/") or None
-
-
 def provider_address(provider: str) -> str | None:
     """Return the configured address of a provider: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and so on."""
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
 
 
-def config_values(settings: Settings, providers: Iterable[str]) -> dict[str, str | None]:
-    """Return each variable's value, None if not set. Providers come first. Passwords and keys are masked."""
-    values: dict[str, str | None] = {}
+class ShownSetting(NamedTuple):
+    """A setting as people read it. Passwords and keys are masked."""
+
+    name: str
+    value: str | None
+    origin: str
+
+
+def shown_settings(settings: Settings, providers: Iterable[str]) -> list[ShownSetting]:
+    """Return each setting with its origin. Keys and addresses of providers come first."""
+    shown = []
     for provider in providers:
         key, address = provider_key(provider), provider_address(provider)
-        values[f"{provider.upper()}_API_KEY"] = key and f"{'*' * 8}{key[-4:] if len(key) >= 16 else ''}"
-        values[f"{provider.upper()}_BASE_URL"] = address and masked(address)
-    for about in fields(settings):
-        value = getattr(settings, about.name)
-        shown = ", ".join(value) if isinstance(value, tuple) else masked(str(value)) if about.repr else "*" * 8
-        values[variable_of(about.name)] = None if value is None else shown
-    return values
+        masked_key = key and f"{'*' * 8}{key[-4:] if len(key) >= 16 else ''}"
+        for name, value in (("API_KEY", masked_key), ("BASE_URL", address and masked(address))):
+            variable = f"{provider.upper()}_{name}"
+            shown.append(ShownSetting(variable, value, variable if value else "default"))
+    for name, about in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        text = _text_of(value) if about.repr else "*" * 8
+        text = shorten(text, 100, placeholder=" …")
+        shown.append(ShownSetting(name, None if value is None else text or None, settings.origin(name)))
+    return shown
 
 
-def masked(address: str) -> str:
-    """Return an address or URL with the passwords and known secrets in it masked.
-
-    Any password in an address is masked, known or not. This fits addresses only: in running text and in JSON it would
-    mask too much. `without_secrets` is for those.
-    """
-    return _PASSWORD.sub(lambda match: f"{match[1] or match[3]}***{match[2] or ''}", without_secrets(address))
-
-
-_registered: frozenset[str] = frozenset()
-_forms: tuple[str, ...] = ()
-_lock = Lock()
-
-
-def register_secret(*values: str | None) -> None:
-    """Make secrets known to this process, so that `without_secrets` masks them.
-
-    Whoever reads a secret registers it there. Values of fewer than 12 characters are ignored.
-    """
-    global _registered, _forms  # noqa: PLW0603 - one registry for the process; both are replaced, never changed
-    new = {value for value in values if value and len(value) >= SHORTEST_SECRET} - _registered
-    if not new:
-        return
-    with _lock:
-        _registered |= new
-        forms = {form for secret in _registered for form in _forms_of(secret)}
-        _forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
-
-
-def register_environment(environment: Mapping[str, str]) -> None:
-    """Register the secrets in environment variables.
-
-    These are the values of variables with names such as OPENAI_API_KEY or MLFLOW_TRACKING_PASSWORD, the values of
-    custom headers (OTEL_EXPORTER_OTLP_HEADERS), and the passwords in addresses.
-    """
-    for name, value in environment.items():
-        if _SECRET_VARIABLE.search(name):
-            register_secret(value.strip())
-        elif _HEADERS_VARIABLE.search(name):
-            register_secret(*_header_secrets(value))
-        if login := _LOGIN.search(value):
-            user, _, password = login[1].partition(":")
-            register_secret(password or user, unquote(password or user))
-
-
-def without_secrets(text: str) -> str:
-    """Return a text with every known secret replaced by ``***``. Secrets of fewer than 12 characters are kept.
-
-    This is applied once where a text comes from an endpoint or a tool's error, so what is stored of it has no secret.
-    It is applied once where a text leaves the process: log, terminal, error on a page, telemetry span, alert. Imported
-    texts are evidence: they are stored and exported as they are, even if they contain the same characters.
-
-    The forms of a secret in JSON, in URLs and in base64 (also inside of ``Basic user:key``) are masked as well.
-    """
-    for form in _forms:  # longest first: a secret may be a part of another one
-        if form in text:
-            text = text.replace(form, "***")
-    return text
-
-
-def _header_secrets(headers: str) -> Iterator[str]:
-    """Yield the values in a list of headers, ``name=value,…`` or lines of ``name: value``, without the scheme."""
-    for pair in re.split(r"[,\n]", headers):
-        name, _, value = re.sub(r"[=:]", "=", pair, count=1).partition("=")
-        if name.strip().lower() not in _PLAIN_HEADERS:
-            yield value.strip()
-            yield unquote(value).strip()
-            yield unquote(value).strip().rpartition(" ")[2]
-
-
-def _forms_of(secret: str) -> Iterator[str]:
-    """Yield the forms in which an endpoint or a library may repeat a secret."""
-    for text in (secret, secret.replace("/", "\\/")):
-        escaped = text
-        for _ in range(4):  # a verdict is JSON in the JSON of a reply, and may quote JSON that is escaped once more
-            yield escaped
-            escaped = json.dumps(escaped)[1:-1]
-    yield from (quote(secret, safe=""), quote(secret), quote_plus(secret))
-    content = secret.encode(errors="replace")
-    for shift in range(3):
-        # Base64 writes 3 bytes as 4 characters, so the text depends on the number of bytes before the secret. The
-        # characters at both ends also have bits of the bytes around it: they are left out.
-        first, end = math.ceil(shift * 8 / 6), (shift + len(content)) * 8 // 6
-        encoded = base64.b64encode(bytes(shift) + content).decode()[first:end]
-        yield from (encoded, encoded.replace("+", "-").replace("/", "_"), quote(encoded, safe=""))
-
-
-def mask_logs() -> None:
-    """Mask the known secrets in all log records of this process, tracebacks included. A second call changes nothing."""
-    make = logging.getLogRecordFactory()
-    if getattr(make, "masks_secrets", False):
-        return
-
-    def make_masked(*args: Any, **options: Any) -> logging.LogRecord:
-        record = make(*args, **options)
-        try:
-            message = record.getMessage()
-        except (TypeError, ValueError, LookupError):  # wrong arguments: logging reports them itself
-            return record
-        shown = without_secrets(message)
-        if shown != message:
-            record.msg, record.args = shown, ()
-        if record.exc_info:
-            # Formatters use this text instead of the exception.
-            record.exc_text = without_secrets(logging.Formatter().formatException(record.exc_info))
-        return record
-
-    make_masked.masks_secrets = True  # type: ignore[attr-defined]
-    logging.setLogRecordFactory(make_masked)
-
-
-def log_with_time() -> None:
-    """Print the log of this program to stderr with time, level and part: for processes that run for days."""
-    log = logging.getLogger("judgeboard")
-    if not log.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        log.addHandler(handler)
-
-
-@lru_cache(maxsize=4)
-def _parse(environment: tuple[tuple[str, str], ...]) -> Settings:
-    # Cached, because each stored batch reads the thresholds, and parsing them takes longer than the SQL statement.
-    register_environment(dict(environment))
-    texts = {name.upper(): value for name, value in environment if value}
-    values = {}
-    for about in fields(Settings):
-        name = variable_of(about.name)
-        if name in texts:
-            try:
-                values[about.name] = _parsed(about, texts[name])
-            except ValueError as error:  # the message leaves out the value, which may be a secret
-                raise BadInput(f"{name} is not usable: {error}") from None
-    return Settings(**values)
-
-
-_BOOLEANS = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True) | dict.fromkeys(
-    ("0", "false", "f", "no", "n", "off"), False
-)
-
-
-def _parsed(about: Field[Any], text: str) -> Any:
-    """Return the value of a field in a variable's text. Raises ValueError, without the text, for a wrong value."""
-    kind = get_args(about.type)[0]  # each type is "kind or None"
-    if kind is bool:
-        if (word := text.strip().lower()) not in _BOOLEANS:
-            raise ValueError("it must be true or false")
-        return _BOOLEANS[word]
-    if kind is float:
-        return _checked_number(text, **about.metadata)
-    if kind is str or kind is Path:
-        return folded_address(text.strip()) if about.name == "admin" else kind(text)
-    return tuple(name for each in text.split(",") if (name := each.strip()) and name != "none")
-
-
-def _checked_number(text: str, least: float = -math.inf, most: float = math.inf) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError("it must be a number")
-    if not least <= number <= most:
-        raise ValueError(f"it must be at least {least:g} and at most {most:g}")
-    return number
+def _text_of(value: Any) -> str:
+    if isinstance(value, tuple | dict):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else masked(str(value))

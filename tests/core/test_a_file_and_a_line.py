@@ -218,9 +218,9 @@ def test_a_role_is_a_line_and_each_permission_names_it(copy: Copy) -> None:
 
 def test_a_default_threshold_is_one_number(copy: Copy) -> None:
     copy.line(
-        "flags/rule.py",
-        "low_groundedness: float = _number(\n        0.5,",
-        "low_groundedness: float = _number(\n        0.6,",
+        "settings.py",
+        "low_groundedness: Number = number(\n        0.5,",
+        "low_groundedness: Number = number(\n        0.6,",
     )
     assert "| `low_groundedness` | `0.6` |" in copy.documented("thresholds")
     verdicts = copy.folder / "verdicts.jsonl"

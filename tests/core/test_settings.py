@@ -1,4 +1,4 @@
-"""The environment's settings, read in one place and shown without secrets."""
+"""The settings of the environment and the project file, read in one place and shown without secrets."""
 
 import ast
 from pathlib import Path
@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.settings import config_values, load_settings, masked, provider_address, provider_key
+from judgeboard.masking import masked
+from judgeboard.settings import load_settings, provider_address, provider_key, shown_settings
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
 
 def test_nothing_is_set_by_default() -> None:
-    assert set(config_values(load_settings(), ["openai"]).values()) == {None}
+    assert {each.origin for each in shown_settings(load_settings(), ["openai"])} == {"default"}
 
 
 def test_the_usual_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,9 +36,9 @@ def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "send --token S3CRET")
     settings = load_settings()
-    shown = config_values(settings, ["openai"])
-    assert shown["JUDGEBOARD_ALERT_COMMAND"] == "********"
-    assert shown["JUDGEBOARD_DB"] == "postgresql://mara:***@db/case?sslpassword=***"
+    shown = {each.name: each.value for each in shown_settings(settings, ["openai"])}
+    assert shown["alert_command"] == "********"
+    assert shown["db"] == "postgresql://mara:***@db/case?sslpassword=***"
     assert shown["OPENAI_API_KEY"] == "********wxyz"
     assert "sk-abc" not in repr(settings)
     assert "S3CRET" not in repr(settings)
@@ -46,7 +47,7 @@ def test_secrets_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_short_key_shows_nothing_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-short")
-    assert "********" in config_values(load_settings(), ["openai"]).values()
+    assert "********" in [each.value for each in shown_settings(load_settings(), ["openai"])]
 
 
 def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(monkeypatch: pytest.MonkeyPatch) -> None:

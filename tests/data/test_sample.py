@@ -16,8 +16,8 @@ import pytest
 from scipy import stats
 
 from judgeboard.cli.demo import RANDOM_SHARE, SOURCE, sample_folder
-from judgeboard.flags.rule import Thresholds
 from judgeboard.flags.rules import sampling_number
+from judgeboard.settings import Thresholds
 
 DATA = Path(__file__).parents[2] / "data"
 FILES = (

@@ -192,6 +192,68 @@ def judge_kind(help_text: str) -> Callable[[F], F]:
     return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} Default: rag if a model is given.")
 
 
+named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", required=False)
+
+
+_OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_output", "timeout_s", "concurrency"})
+
+
+def use_named_judge(named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None) -> str | None:
+    """Fill the options that were not typed from the judge ``named``, and return its kind.
+
+    The judge is one of the project file, otherwise the newest version of a judge in the database. If it is not of the
+    kind ``as_kind``, only its model is used: a prompt and a name are of one kind.
+
+    Raises:
+        NotFound: There is no such judge.
+        BadInput: The verdicts of this judge were imported: it cannot be asked.
+    """
+    if named is None:
+        return None
+    context = click.get_current_context()
+    judge = _judge_of_project(named) or _stored_judge(named)
+    kind: str | None = judge.pop("kind", None)
+    if as_kind in (None, kind):
+        judge = {"name": named} | judge
+    else:
+        judge = {name: judge[name] for name in _OF_A_MODEL.intersection(judge)}
+    for name, value in judge.items():
+        if name in chosen and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            chosen[name] = value
+    return kind
+
+
+def _judge_of_project(named: str) -> dict[str, Any] | None:
+    from judgeboard.settings import load_settings
+
+    judge = load_settings().judges.get(named)
+    if judge is None:
+        return None
+    options_of_judge = judge.model_dump(exclude_none=True)
+    if "label_schema" in options_of_judge:
+        options_of_judge["schema"] = options_of_judge.pop("label_schema")
+    return options_of_judge
+
+
+def _stored_judge(named: str) -> dict[str, Any]:
+    from judgeboard.errors import MissingDatabase, NotFound
+    from judgeboard.runs.jobs import judge_spec
+    from judgeboard.settings import load_settings
+    from judgeboard.store.judge_versions import get_version
+
+    in_file = ", ".join(load_settings().judges)
+    there_are = f"judgeboard.toml has {in_file}" if in_file else "judgeboard.toml names none"
+    try:
+        with options.open_store().reading() as connection:
+            version = get_version(connection, named)
+            spec = judge_spec(connection, version)
+    except (MissingDatabase, NotFound) as error:
+        raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
+    if spec is None:
+        raise BadInput(f"{version.title} cannot be asked: its verdicts were imported, or an earlier release made it")
+    return spec
+
+
 def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = False) -> str:
     """Return the kind of judge. Without ``--judge`` it is rag if a model is given, and rubric if also a rubric is.
 

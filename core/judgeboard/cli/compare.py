@@ -19,6 +19,7 @@ from judgeboard.cli.asking import (
     last_address_options,
     limit_options,
     model_options,
+    named_judge,
     nobody_asked,
     price_options,
     prompt_option,
@@ -27,6 +28,7 @@ from judgeboard.cli.asking import (
     run_options,
     skips_questions,
     stopped_lines,
+    use_named_judge,
     warned,
 )
 from judgeboard.errors import BadInput
@@ -70,10 +72,12 @@ if TYPE_CHECKING:
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
 @model_options
 @prompt_option
+@named_judge
 @click.pass_context
 def compare_command(
     context: click.Context,
     /,
+    named: str | None,
     source_a: str | None,
     source_b: str | None,
     file: Path | None,
@@ -88,6 +92,8 @@ def compare_command(
     **chosen: Any,
 ) -> int:
     """Compare pairs of answers in both orders (two calls per pair).
+
+    NAME is a judge of judgeboard.toml, whose model and address are used.
 
     A pair is inconsistent if the verdicts in the two orders differ. To continue an interrupted run, repeat the command.
     For exit codes see `judgeboard judge`.
@@ -107,6 +113,7 @@ def compare_command(
         why = "--judge-version needs --recorded. To ask a judge, give --model"
         command = options.same_command("--recorded", without=["--model"])
         raise BadInput(f"{why}, for example: `{command}`")
+    use_named_judge(named, chosen, as_kind="pairwise")
     if recorded:
         nobody_asked(context, "domain", "source")
     if file is not None:

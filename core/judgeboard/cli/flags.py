@@ -73,12 +73,12 @@ def flag_command(*, yes: bool, listed: bool, where: RowFilter, limit: int | None
 
 
 def _list_flags(where: RowFilter, limit: int) -> None:
-    from judgeboard.settings import server_address
+    from judgeboard.settings import load_settings
     from judgeboard.store.open_flags import queue_page
 
     with options.seen(options.open_store()).reading() as connection:
         page = queue_page(connection, where, limit=limit)
-    address = server_address()
+    address = (load_settings().url or "").rstrip("/")
     pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
     none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
     flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
@@ -116,7 +116,7 @@ def set_(file: Path) -> None:
     """
     from judgeboard.flags.checks import named_checks
     from judgeboard.people.roster import change_settings
-    from judgeboard.store.settings import LONGEST_CHECKS
+    from judgeboard.settings import LONGEST_CHECKS
     from judgeboard.text import file_text
 
     text = file_text(file, most=LONGEST_CHECKS)

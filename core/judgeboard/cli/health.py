@@ -133,10 +133,13 @@ SHOWN = 5  # maximum number of answers per list
 
 @options.command(
     "judgeboard audit --supreme-model gpt-4o --judge-version rag --sample 0.1",
+    "judgeboard audit fast --by strict",
     "judgeboard audit --supreme-model gpt-4o --judge-version rag --approach 2 --judge rag",
     "judgeboard audit --recorded --supreme-version nli --judge-version 'rag v2' --json",
 )
-@options.judge_version(required=True, help="The audited judge.")
+@click.argument("audited", metavar="JUDGE", required=False)
+@options.judge_version(help="The audited judge version, if JUDGE does not name it.")
+@click.option("--by", metavar="NAME", help="The supreme judge: a judge of judgeboard.toml, whose model is used.")
 @click.option(
     "--supreme-model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it."
 )
@@ -172,13 +175,15 @@ SHOWN = 5  # maximum number of answers per list
 def audit_command(
     context: click.Context,
     /,
+    audited: str | None,
+    by: str | None,
     recorded: bool,
     share: float | None,
     seed: int,
     where: RowFilter,
     **chosen: Any,
 ) -> int:
-    """Let a supreme judge review another judge's verdicts, and compare its marks with people's grades.
+    """Let a supreme judge review the verdicts of JUDGE, and compare its marks with people's grades.
 
     A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
     well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.
@@ -186,13 +191,19 @@ def audit_command(
     from judgeboard.methods.audit import audit, audit_recorded, audited_version, make_independent, make_supreme
     from judgeboard.methods.audit_report import AuditSample
 
+    audited = audited or chosen["judge_version"]
+    if audited is None:
+        option = next(each for each in context.command.params if each.name == "judge_version")
+        raise click.MissingParameter(ctx=context, param=option)
+    chosen["judge_version"] = audited
+    asking.use_named_judge(by, chosen, as_kind="supreme")
     _check(recorded=recorded, chosen=chosen)
     if recorded:
         asking.nobody_asked(context, "kind")
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
-    audited, by_scores, rejudge = chosen["judge_version"], chosen["approach"] == "2", chosen["rejudge"] is not None
+    by_scores, rejudge = chosen["approach"] == "2", chosen["rejudge"] is not None
     warnings = asking.warned([])
     if recorded:
         report = audit_recorded(

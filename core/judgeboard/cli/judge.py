@@ -12,11 +12,13 @@ from judgeboard.cli.asking import (
     chosen_kind,
     judge_kind,
     last_address_options,
+    named_judge,
     prompt_warning,
     read_few_shot,
     run_options,
     stored_judge_options,
     to_continue,
+    use_named_judge,
     warned,
 )
 from judgeboard.errors import BadInput, MissingOption
@@ -34,10 +36,12 @@ if TYPE_CHECKING:
 
 @options.command(
     "judgeboard judge --judge lexical",
+    "judgeboard judge strict",
     "judgeboard judge --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
     "judgeboard judge --judge rag --model gpt-4o-mini --where query_type=complex --rejudge all --max-cost 5",
     "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
 )
+@named_judge
 @judge_kind(
     "Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
     "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline)."
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     help="Judge each answer this many times, to measure how stable the judge is.",
 )
 def judge_command(
+    named: str | None,
     kind: str | None,
     where: RowFilter,
     rejudge: str | None,
@@ -70,8 +75,9 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no
-    reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
+    NAME is a judge of judgeboard.toml or of the database, whose settings are used. To continue a run that stopped
+    early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was usable; 2: the run
+    stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
     from judgeboard.health.family import run_warning
     from judgeboard.judges.judge import fingerprint
@@ -79,7 +85,7 @@ def judge_command(
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
 
-    kind = chosen_kind(kind, chosen, jury=jury is not None)
+    kind = chosen_kind(kind or use_named_judge(named, chosen), chosen, jury=jury is not None)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     read_few_shot(kind, chosen)

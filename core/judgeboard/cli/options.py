@@ -102,6 +102,23 @@ _DATABASE = click.Option(
 )
 
 
+def _use_project_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
+    from judgeboard.settings import use_project_file
+
+    if path is not None:
+        use_project_file(path)
+
+
+_PROJECT = click.Option(
+    ["--config"],
+    metavar="PATH",
+    is_eager=True,
+    callback=_use_project_file,
+    expose_value=False,
+    help="Project file (default: JUDGEBOARD_CONFIG, else the nearest judgeboard.toml in this folder or above it).",
+)
+
+
 def example(*lines: str) -> str:
     """Return the closing lines of a command's help."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
@@ -117,7 +134,7 @@ def command(
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         made = click.command(None, click.Command, epilog=example(*examples), **settings)(function)
-        made.params += [_JSON, _DATABASE] if json else [_DATABASE]
+        made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         if group is not None:
             prefix = f"{str(group.name).replace('-', '_')}_"
             group.add_command(made, function.__name__.removeprefix(prefix).rstrip("_"))
@@ -153,7 +170,7 @@ def group(
     def decorate(function: Callable[..., Any]) -> click.Group:
         made = click.group(None, cls, epilog=example(*examples), **settings)(function)
         if made.invoke_without_command:
-            made.params += [_JSON, _DATABASE] if json else [_DATABASE]
+            made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         return made
 
     return decorate
@@ -329,7 +346,7 @@ def same_command(*more: str, instead: Mapping[str, str] | None = None, without: 
     ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are options to leave out,
     with their values.
     """
-    from judgeboard.settings import masked
+    from judgeboard.masking import masked
 
     context = click.get_current_context()
     flags = {name for option in context.command.params if getattr(option, "is_flag", False) for name in option.opts}
@@ -351,7 +368,7 @@ def same_command(*more: str, instead: Mapping[str, str] | None = None, without: 
 
 def completed(commands: str) -> str:
     """Return commands of this program, each with the ``--db`` that the user gave."""
-    from judgeboard.settings import masked
+    from judgeboard.masking import masked
 
     db = typed_database()
     return with_db(commands, None if db is None else masked(db))

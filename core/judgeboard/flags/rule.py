@@ -1,13 +1,12 @@
 """The interface of flag rules: signals, thresholds and reasons, and the flags that follow from them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
 from judgeboard.domain import Feedback, FlagState, Label, Status
-from judgeboard.errors import BadInput
-from judgeboard.text import number_words
+from judgeboard.settings import Thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,152 +74,6 @@ class Signals:
     others: tuple[JudgeSignal, ...] = ()
     marks: tuple[SupremeMark, ...] = ()
     texts: Texts | None = None
-
-
-def _number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
-    return field(default=default, metadata={"range": (low, high), "step": step, "label": label, "help": tip})
-
-
-@dataclass(frozen=True, slots=True)
-class Cuts:
-    """The groundedness below which an answer counts as bad: ``default``, other values for some query types."""
-
-    default: float
-    by_type: Mapping[str, float] = field(default_factory=dict)
-
-    def of(self, query_type: str) -> float:
-        """Return the value for a query type."""
-        return self.by_type.get(query_type, self.default)
-
-    @property
-    def words(self) -> str:
-        """The values in words: "0.5 (QA: 0.3)"."""
-        types = ", ".join(f"{name}: {value:g}" for name, value in self.by_type.items())
-        return f"{self.default:g} ({types})" if types else f"{self.default:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The thresholds of the rules, with defaults and ranges. The name of a field is also the name of its setting.
-
-    ``low_groundedness_by_type`` has texts such as "QA=0.3", ``checks`` is a YAML text (`checks.named_checks`). Code
-    that decides whether an answer is bad uses ``cuts``. Raises ValueError, with a message for the user, if a value is
-    outside its range.
-    """
-
-    low_groundedness: float = _number(
-        0.5, 0, 1, 0.05, "Low groundedness below", "Rule “low groundedness”: score of the primary judge (0 to 1)."
-    )
-    low_quality: float = _number(
-        2, 0, 4, 1, "Low quality up to", "Rule “low quality”: quality of the primary judge (1 to 4)."
-    )
-    feedback_gap: float = _number(
-        2,
-        0.25,
-        3,
-        0.25,
-        "User and judge differ by",
-        "Rule “feedback gap”: difference of user and judge on the scale from 1 to 4.",
-    )
-    poor_rating: float = _number(
-        2,
-        0,
-        4,
-        0.5,
-        "Poor rating up to, stars",
-        "Rule “poor rating”: rating of the user (1 to 5 stars; 0 flags none). Thumbs down counts as 1 star.",
-    )
-    disagree_groundedness: float = _number(
-        0.4,
-        0.01,
-        1,
-        0.05,
-        "Judges differ by, groundedness",
-        "Rule “judges disagree”: difference of two judges (0 to 1).",
-    )
-    disagree_quality: float = _number(
-        2, 1, 3, 1, "Judges differ by, quality", "Rule “judges disagree”: difference of two judges (1 to 3)."
-    )
-    uncertain_verdict: float = _number(
-        0.5,
-        0.5,
-        1,
-        0.01,
-        "Uncertain verdict below",
-        "Rule “uncertain verdict”: confidence of the primary judge (0.5 to 1; 0.5 flags none). Confidence is the "
-        "larger of groundedness and 1 - groundedness. `judgeboard stand` proposes a value.",
-    )
-    random_share: float = _number(
-        0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
-    )
-    excuse_refusals: bool = True
-    excuse_confident: bool = False
-    implied_labels: tuple[str, ...] | None = None
-    random_seed: str = "judgeboard"
-    always_review: tuple[str, ...] = ()
-    low_groundedness_by_type: tuple[str, ...] = ()
-    checks: str = ""
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            if "range" in each.metadata:
-                _check_number(each.name, getattr(self, each.name), *each.metadata["range"])
-        for name in ("excuse_refusals", "excuse_confident"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        for name in ("random_seed", "checks"):
-            _check_text(name, getattr(self, name))
-        lists = {
-            "always_review": "query types",
-            "implied_labels": "rules",
-            "low_groundedness_by_type": 'query types with thresholds ("QA=0.3")',
-        }
-        for name, things in lists.items():
-            texts = getattr(self, name)
-            if texts is None and name == "implied_labels":
-                continue
-            if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
-                raise ValueError(f"{name} must be a list of {things}, not {texts!r}")
-            object.__setattr__(self, name, tuple(texts))
-        for query_type, threshold in self.cuts.by_type.items():
-            _check_number(f"low_groundedness_by_type {query_type!r}", threshold, 0, 1)
-
-    @property
-    def cuts(self) -> Cuts:
-        """The groundedness below which an answer counts as bad, by query type."""
-        if not self.low_groundedness_by_type:
-            return Cuts(self.low_groundedness)
-        return Cuts(self.low_groundedness, dict(map(_type_and_threshold, self.low_groundedness_by_type)))
-
-
-def _type_and_threshold(text: str) -> tuple[str, float]:
-    query_type, _, threshold = text.rpartition("=")
-    try:
-        return query_type.strip(), float(threshold)
-    except ValueError:
-        raise ValueError(f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}") from None
-
-
-def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, not {value!r}")
-    try:
-        if name == "checks" and value:
-            from judgeboard.flags.checks import named_checks  # loads pydantic
-
-            named_checks(value)
-    except BadInput as error:
-        raise ValueError(str(error)) from error
-
-
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
-    if not low <= value <= high:
-        raise ValueError(f"{name} must lie from {low:g} to {high:g}, not {number_words(value)}")
-
-
-THRESHOLDS: tuple[str, ...] = tuple(each.name for each in fields(Thresholds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from operator import itemgetter
 from typing import Any
 
 from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Label
-from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, Thresholds, rounded, shown
+from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
+from judgeboard.settings import Thresholds
 
 LOW_GROUNDEDNESS = "low_groundedness"
 UNCERTAIN_VERDICT = "uncertain_verdict"

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
@@ -19,23 +19,11 @@ from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, R
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import Provider, host_of, is_address, is_own_host
 from judgeboard.llm.rate_limits import rate_limit
-from judgeboard.settings import load_settings, masked
+from judgeboard.masking import masked
+from judgeboard.settings import Price, load_settings
 from judgeboard.text import file_text
 
 _DATE = re.compile(r"-20\d\d-\d\d-\d\d\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """USD per million tokens, which is also micro-dollars per token."""
-
-    input: Decimal
-    output: Decimal
-
-    def cost_micro(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """Return the cost in micro-dollars, rounded half up. Discounts for cached input are ignored."""
-        cost = self.input * prompt_tokens + self.output * completion_tokens
-        return int(cost.to_integral_value(ROUND_HALF_UP))
 
 
 FREE = Price(Decimal(0), Decimal(0))
@@ -77,6 +65,8 @@ def price_of(model: str, own: Path | None = None, host: str | None = None) -> Pr
     in neither file is free if ``host``, which serves it, is one's own. A gateway to a paid model keeps its price.
     """
     lists = [_shipped_prices()]
+    if (price := load_settings().price_of(model)) is not None:
+        return price
     if own is not None:
         lists.insert(0, _parse(file_text(own, f"the price file {own}"), str(own)))
     names = {model.casefold(), _DATE.sub("", model.casefold())}
@@ -205,8 +195,7 @@ def model_endpoint(
     address = base_url or chosen.base_url
     settings = load_settings()
     host, limit = host_of(address), rate_limit(model, settings)
-    if settings.reply_mb is not None:
-        options["reply_mb"] = settings.reply_mb
+    options["reply_mb"] = settings.reply_mb
     if base_url and "@" in urlsplit(base_url).netloc:
         raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 

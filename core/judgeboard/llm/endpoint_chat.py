@@ -31,7 +31,8 @@ from judgeboard.llm.provider import (
 )
 from judgeboard.llm.rate_limits import NO_LIMIT, CallPace, RateLimit
 from judgeboard.llm.reply_body import ENCODINGS, MB, ReplyLimit, UnreadableReply
-from judgeboard.settings import masked, register_secret, variable_of, without_secrets
+from judgeboard.masking import masked, register_secret, without_secrets
+from judgeboard.settings import variable_of
 from judgeboard.text import storable, storable_json
 
 REPLY_MB = 8.0

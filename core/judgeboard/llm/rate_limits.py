@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.settings import Settings, variable_of
+from judgeboard.settings import LIMITS, Settings, variable_of
 
 PERIOD_SECONDS = 60.0
 BLOCK_SECONDS = 1.0  # the longest block, and how much later than its place on the timeline a call may be made
@@ -73,8 +73,7 @@ NO_LIMIT = RateLimit()
 
 def rate_limit(model: str, settings: Settings) -> RateLimit:
     """Return the limits of a model. Raises BadInput if a setting cannot be read."""
-    names = ("requests_per_minute", "tokens_per_minute")
-    return RateLimit(*(_limit(model, variable_of(name), getattr(settings, name) or ()) for name in names))
+    return RateLimit(*(_limit(model, variable_of(name), settings.limits(name)) for name in LIMITS))
 
 
 def _limit(model: str, variable: str, texts: tuple[str, ...]) -> float | None:

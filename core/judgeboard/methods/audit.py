@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.verdict_changes import side_of
 from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import JudgeSignal, Thresholds
+from judgeboard.flags.rule import JudgeSignal
 from judgeboard.flags.rules import differences_of
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge, Asking
 from judgeboard.judges.kinds import JUDGES, OFFLINE
@@ -26,6 +26,7 @@ from judgeboard.runs.method import (
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
+from judgeboard.settings import Thresholds
 from judgeboard.store import audits
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from judgeboard.agreement.verdict_changes import Side, side_of
 from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import Cuts
 from judgeboard.flags.rules import sampling_number
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.prompt import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt, with_sections
@@ -21,6 +20,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import RunOptions, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c
+from judgeboard.settings import Cuts
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview

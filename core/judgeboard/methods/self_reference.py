@@ -11,7 +11,6 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import SelfReferenceJudge
 from judgeboard.llm.chat import ChatRequest
-from judgeboard.llm.endpoint import Price
 from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
@@ -24,6 +23,7 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
+from judgeboard.settings import Price
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import (
     PLAIN,

@@ -42,12 +42,10 @@ from judgeboard.traces.answers import Taken, answer_of
 from judgeboard.traces.maps import SCORE, Rule, scales_of
 from judgeboard.traces.spans import LogRecord, Span
 
-QUIET_SECONDS, LONGEST_SECONDS = 2.0, 60.0
 POLL_SECONDS = 0.5
 BUSY_SECONDS = 0.01  # between two looks whether requests are under way
 FEEDBACK_SECONDS = 5.0  # between two looks at waiting feedback
 RECENT_SECONDS = 60.0  # an answer finds the feedback that came before it; feedback that came beside it is found so long
-FEEDBACK_DAYS = 7.0
 AT_ONCE, MOST_SPANS = 200, 2_000  # traces and spans of one round, which are in memory
 MOST_RECORDS = 10_000  # spans and log records of a larger trace, which has a round of its own
 ELSEWHERE = "The answer of this trace was pulled or imported before, and does not change."
@@ -102,8 +100,8 @@ class Gatherer:
 def gather(store: Store, now: datetime) -> int:
     """Make answers of the traces that are ready, at most 200; return how many. Doing it again changes nothing."""
     settings = load_settings()
-    quiet = timedelta(seconds=QUIET_SECONDS if settings.trace_quiet is None else settings.trace_quiet)
-    longest = timedelta(seconds=LONGEST_SECONDS if settings.trace_longest is None else settings.trace_longest)
+    quiet = timedelta(seconds=settings.trace_quiet)
+    longest = timedelta(seconds=settings.trace_longest)
     with store.reading() as connection:
         ready = ready_traces(connection, now, quiet=quiet, longest=longest, limit=AT_ONCE)
         sizes = accumulate(trace.spans for trace in ready)
@@ -122,8 +120,7 @@ def gather(store: Store, now: datetime) -> int:
 
 def attach_feedback(store: Store, now: datetime, since: datetime | None = None) -> None:
     """Move feedback that came ``since`` a time (default: all) to its answers, and delete what waited for too long."""
-    days = load_settings().feedback_days
-    expired = now - timedelta(days=FEEDBACK_DAYS if days is None else days)
+    expired = now - timedelta(days=load_settings().feedback_days)
     with store.reading() as connection:
         times = feedback_times(connection)
     if times is None or (times[0] >= expired and since is not None and times[1] < since):

@@ -1,7 +1,7 @@
 """Thresholds and the primary judge: stored values, and the values in force."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -9,9 +9,8 @@ from sqlalchemy import Connection, exists, func, insert, select
 
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import THRESHOLDS, Thresholds
 from judgeboard.flags.rules import RULES
-from judgeboard.settings import load_settings, variable_of
+from judgeboard.settings import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
@@ -19,16 +18,14 @@ from judgeboard.store.listing import occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
 from judgeboard.store.statements import LOGGED, any_row
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
-from judgeboard.text import file_text, some_of, unstorable
+from judgeboard.text import some_of
 
 PRIMARY_JUDGE = "primary_judge"
-LONGEST_SEED = 200  # characters
-LONGEST_CHECKS = 50_000
-KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
+SETTING_KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
 # Built once, because storing a batch always reads the settings.
 _LATEST = select(SETTING).where(
-    SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(KEYS)).group_by(SETTING.c.key))
+    SETTING.c.id.in_(select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(SETTING_KEYS)).group_by(SETTING.c.key))
 )
 # Kinds of judges without groundedness, quality or label: rules about low scores could not use them.
 _NEVER_FIRST = ("rubric", "rating", AUDIT, REPEATS)
@@ -48,13 +45,21 @@ _FIRST_JUDGE = select(VERSION.c.name).where(
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting in force: ``origin`` is env, stored or default. A stored setting also has ``by`` and ``at``."""
+    """A setting in force. ``origin`` is stored, default, a variable, or a line of the project file.
+
+    A stored setting also has ``by`` and ``at``.
+    """
 
     key: str
     value: Any
     origin: str
     by: str | None = None
     at: datetime | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the environment or the project file gives the value, so that a stored one would not count."""
+        return self.origin not in ("stored", "default")
 
 
 class RulesInForce(NamedTuple):
@@ -64,47 +69,58 @@ class RulesInForce(NamedTuple):
     primary_judge: str | None
 
 
+def settings_in_force(connection: Connection) -> Settings:
+    """Return all settings, those of the database among them; raise BadInput if one is not valid."""
+    settings = load_settings(_values(_stored_rows(connection)))
+    if settings.implied_labels and settings.origin("implied_labels") != "stored":
+        _check_rules(settings.origin("implied_labels"), settings.implied_labels)
+    return settings
+
+
 def thresholds(connection: Connection) -> Thresholds:
-    """Return each threshold from the environment, otherwise as stored, otherwise its default; or raise BadInput."""
-    return _thresholds(_stored_values(connection))
+    """Return the thresholds in force; raise BadInput if one is not valid."""
+    return settings_in_force(connection).thresholds
 
 
 def primary_judge(connection: Connection) -> str | None:
-    """Return the primary judge: named by the environment, otherwise as stored, otherwise the first judge of the log."""
-    return _primary(connection, _stored_values(connection))
+    """Return the primary judge: the one that a setting names, otherwise the first judge of the log."""
+    return settings_in_force(connection).primary_judge or _first_judge(connection)
 
 
 def rules_in_force(connection: Connection) -> RulesInForce:
     """Return thresholds and primary judge in two statements."""
-    stored = _stored_values(connection)
-    return RulesInForce(_thresholds(stored), _primary(connection, stored))
+    settings = settings_in_force(connection)
+    return RulesInForce(settings.thresholds, settings.primary_judge or _first_judge(connection))
 
 
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
     """Store a setting (None: the default), or raise BadInput. `judgeboard flag` applies it to stored responses."""
-    if key not in KEYS:
-        raise BadInput(f"no setting {key!r}; known: {', '.join(KEYS)}")
+    if key not in SETTING_KEYS:
+        raise BadInput(f"no setting {key!r}; known: {', '.join(SETTING_KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
         _check_judge(connection, value)
     elif value is not None:
-        try:
-            value = getattr(replace(Thresholds(), **{key: value}), key)
-        except ValueError as error:
-            raise BadInput(str(error)) from error
-        longest = LONGEST_CHECKS if key == "checks" else LONGEST_SEED
-        if isinstance(value, str) and len(value) > longest:
-            raise BadInput(f"{key} must have at most {longest:,} characters, not {len(value):,}")
-        if isinstance(value, str) and (fault := unstorable(value)):
-            raise BadInput(f"{key} contains text that a database cannot store: {fault}")
+        thresholds = _checked(key, value)
+        value = getattr(thresholds, key)
         if key == "always_review":
             check_query_types(connection, key, value)
         if key == "low_groundedness_by_type":
-            check_query_types(connection, key, replace(Thresholds(), **{key: value}).cuts.by_type)
+            check_query_types(connection, key, thresholds.cuts.by_type)
         if key == "implied_labels":
             _check_rules(key, value)
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or utc_now()})
     record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
+
+
+def _checked(key: str, value: Any) -> Thresholds:
+    """Return the thresholds with this one, the others as by default; raise BadInput if it is not valid."""
+    thresholds = checked_thresholds(**{key: value})
+    if key == "checks" and value:
+        from judgeboard.flags.checks import named_checks
+
+        named_checks(thresholds.checks)
+    return thresholds
 
 
 def _check_judge(connection: Connection, name: str) -> None:
@@ -136,18 +152,14 @@ def _check_rules(key: str, names: Collection[str]) -> None:
 def setting_origins(connection: Connection) -> list[SettingLine]:
     """Return every setting in force with its origin."""
     stored = _stored_rows(connection)
-    environment = load_settings()
-    in_force = rules_in_force(connection)
+    settings = load_settings(_values(stored))
     lines = []
-    for key in KEYS:
-        value = in_force.primary_judge if key == PRIMARY_JUDGE else getattr(in_force.thresholds, key)
-        row = stored.get(key)
-        if getattr(environment, key) is not None:
-            lines.append(SettingLine(key, value, "env"))
-        elif row is None or row.value is None:
-            lines.append(SettingLine(key, value, "default"))
-        else:
-            lines.append(SettingLine(key, value, "stored", row.by, row.at))
+    for key in SETTING_KEYS:
+        value, origin = getattr(settings, key), settings.origin(key)
+        if key == PRIMARY_JUDGE and value is None:
+            value = _first_judge(connection)
+        row = stored[key] if origin == "stored" else None
+        lines.append(SettingLine(key, value, origin, row and row.by, row and row.at))
     return lines
 
 
@@ -155,27 +167,10 @@ def _stored_rows(connection: Connection) -> dict[str, Any]:
     return {row.key: row for row in connection.execute(_LATEST)}
 
 
-def _stored_values(connection: Connection) -> dict[str, Any]:
-    return {key: row.value for key, row in _stored_rows(connection).items() if row.value is not None}
+def _values(rows: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: row.value for key, row in rows.items() if row.value is not None}
 
 
-def _thresholds(stored: Mapping[str, Any]) -> Thresholds:
-    environment = load_settings()
-    in_environment = {key: value for key in THRESHOLDS if (value := getattr(environment, key)) is not None}
-    if environment.checks is not None:
-        in_environment["checks"] = file_text(environment.checks, most=LONGEST_CHECKS)
-    if environment.implied_labels:
-        _check_rules(variable_of("implied_labels"), environment.implied_labels)
-    try:
-        return Thresholds(**{key: stored[key] for key in THRESHOLDS if key in stored} | in_environment)
-    except ValueError as error:
-        key = str(error).split(maxsplit=1)[0].rstrip(",")
-        raise BadInput(f"{variable_of(key)}: {error}") from error
-
-
-def _primary(connection: Connection, stored: Mapping[str, Any]) -> str | None:
-    named = load_settings().primary_judge or stored.get(PRIMARY_JUDGE)
-    if named is not None:
-        return str(named)
+def _first_judge(connection: Connection) -> str | None:
     # The primary judge does not depend on hidden rows.
     return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()

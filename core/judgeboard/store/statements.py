@@ -29,7 +29,8 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeDecorator
 
 from judgeboard.errors import NotFound
-from judgeboard.flags.rule import HALF_STEP, Cuts
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.settings import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray
 
 if TYPE_CHECKING:

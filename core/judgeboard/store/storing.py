@@ -1,7 +1,7 @@
 """Stores responses and judgments with the flags that they raise, in one transaction; records imports."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -125,7 +125,7 @@ def count_to_supersede(
     ``changed`` are thresholds by name that take the place of those in force.
     """
     rules = rules_in_force(connection)
-    rules = rules._replace(thresholds=replace(rules.thresholds, **(changed or {})))
+    rules = rules._replace(thresholds=rules.thresholds.model_copy(update=dict(changed or {})))
     states = read_states(connection, read_responses(connection, set(response_ids), lock=False))
     changes = reconciling(connection, states, RULES, rules)
     return sum(len(each.result.to_supersede) for each in changes)

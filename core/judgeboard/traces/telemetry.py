@@ -11,7 +11,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from judgeboard.settings import ENVIRONMENT, register_environment, without_secrets
+from judgeboard.masking import register_environment, without_secrets
+from judgeboard.settings import ENVIRONMENT
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer

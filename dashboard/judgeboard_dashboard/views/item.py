@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import Decision, FlagState, ResponseKind
-from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
+from judgeboard.settings import Thresholds
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag

@@ -1,26 +1,24 @@
 """The page Settings: flag rules, thresholds, judge versions, failure modes, people and events."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import Field, fields
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from annotated_types import MaxLen
 
-from judgeboard.flags.checks import CHECKS
-from judgeboard.flags.rule import Thresholds
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.permissions import Action
 from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
 from judgeboard.reviews.failure_modes import KEYS, LONGEST_MODE, save_mode, suggested_modes
-from judgeboard.settings import variable_of
+from judgeboard.settings import THRESHOLDS, Settings, bounds
 from judgeboard.store.issues import list_modes
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.settings import LONGEST_CHECKS, LONGEST_SEED, PRIMARY_JUDGE, SettingLine, setting_origins
+from judgeboard.store.settings import PRIMARY_JUDGE, SETTING_KEYS, SettingLine, setting_origins
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted, who_button
@@ -40,8 +38,8 @@ from judgeboard_dashboard.widgets.texts import capital, caption, commands, count
 from judgeboard_dashboard.widgets.thresholds import threshold_search
 
 IMPLYING = (LOW_GROUNDEDNESS,)
-# The number fields of the form: all thresholds that have a range.
-NUMBERS: dict[str, Field[Any]] = {field.name: field for field in fields(Thresholds) if "range" in field.metadata}
+ABOUT = Settings.model_fields
+NUMBERS = [key for key in THRESHOLDS if ABOUT[key].annotation is float]
 _SAVED = "settings_saved"  # whether a setting was saved after the rules were last applied
 _SAVED_WORDS = (
     "Saved. New verdicts use the new settings. Stored answers keep their flags until you apply the rules, with this "
@@ -77,17 +75,17 @@ def rules() -> None:
 
 def refused(key: str, value: float | None) -> str | None:
     """Return why a number is not valid for a threshold, None if it is valid."""
-    low, high = NUMBERS[key].metadata["range"]
+    low, high = bounds(ABOUT[key])
     if value is not None and low <= value <= high:  # nan is in no range
         return None
     entered = "" if value is None else f", not {value:g}"
-    return f"{NUMBERS[key].metadata['label']}: enter a number from {low:g} to {high:g}{entered}."
+    return f"{ABOUT[key].title}: enter a number from {low:g} to {high:g}{entered}."
 
 
 def origin_words(line: SettingLine) -> str:
     """Return the origin of a value in words."""
-    if line.origin == "env":
-        return f"set by {variable_of(line.key)}, which overrides the value stored here"
+    if line.is_fixed:
+        return f"set by {line.origin}, which overrides the value stored here"
     if line.origin == "stored" and line.at is not None:
         return f"by {line.by}, {when(line.at)}"
     return "default"
@@ -98,7 +96,7 @@ def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]
     return {
         line.key: entered[line.key]
         for line in lines
-        if line.origin != "env" and line.key in entered and not _same(entered[line.key], line.value)
+        if not line.is_fixed and line.key in entered and not _same(entered[line.key], line.value)
     }
 
 
@@ -111,108 +109,74 @@ def _same(entered: Any, in_force: Any) -> bool:
 
 
 def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Sequence[str]) -> None:
-    """Show the form; the Save button stores each changed value."""
+    """Show a field for each setting that can be stored; the Save button stores each changed value."""
     heading("Flag rules")
     by_key = {line.key: line for line in lines}
-    primary, always = by_key[PRIMARY_JUDGE], by_key["always_review"]
+    choices = {
+        PRIMARY_JUDGE: sorted({*judges, *filter(None, [by_key[PRIMARY_JUDGE].value])}),
+        "always_review": sorted({*query_types, *by_key["always_review"].value}),
+        "implied_labels": [rule.name for rule in RULES],
+    }
     with st.container(border=True, key="settings_rules"):
-        judge = _field(
-            st.selectbox,
-            primary,
-            "Primary judge",
-            sorted({*judges, *([primary.value] if primary.value else [])}),
-            default="default: the first judge",
-            placeholder="no judge yet",
-            help="Overview, Trends and the flag rules for low scores and feedback gaps use this judge.",
-        )
-        entered: dict[str, Any] = {PRIMARY_JUDGE: primary.value if judge is None else judge}
-        for pair in batches(list(NUMBERS), 2):
+        entered = {PRIMARY_JUDGE: _field(by_key[PRIMARY_JUDGE], choices)}
+        for pair in batches(NUMBERS, 2):
             for column, key in zip(st.columns(2, gap="small"), pair, strict=False):
-                metadata = NUMBERS[key].metadata
-                # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
-                number = partial(st.number_input, value=None, step=float(metadata["step"]), format="%.6g")
                 with column:
-                    entered[key] = _field(number, by_key[key], metadata["label"], help=metadata["help"])
-        by_type = by_key["low_groundedness_by_type"]
-        if by_type.value:
-            thresholds_of_types = ", ".join(by_type.value).replace("=", ": ")
-            caption(f"Low groundedness for query types: {thresholds_of_types}. To change these, open Thresholds.")
-        entered["always_review"] = _field(
-            st.multiselect,
-            always,
-            "Query types to review in full",
-            sorted({*query_types, *always.value}),
-            placeholder="none",
-            help="Rule “always review”: every answer of these types is flagged.",
-        )
-        entered["random_seed"] = _field(
-            st.text_input,
-            by_key["random_seed"],
-            "Seed of the random sample",
-            max_chars=LONGEST_SEED,
-            help="The same seed selects the same answers.",
-        )
-        entered["checks"] = _field(
-            st.text_area,
-            by_key["checks"],
-            "Checks of answers",
-            max_chars=LONGEST_CHECKS,
-            height=120,
-            placeholder="checks:\n- name: short enough\n  length: {max_words: 400}",
-            help="Rule “failed check”: an answer that fails a check is flagged. The text is YAML, with the kinds "
-            f"{', '.join(CHECKS)}.",
-        )
-        entered["excuse_refusals"] = _field(
-            st.checkbox,
-            by_key["excuse_refusals"],
-            "Excuse refusals if no fitting passage was retrieved",
-            help="Rule “low groundedness”: a refusal raises no flag if the search found no passage that fits the "
-            "question (default: on).",
-        )
-        entered["excuse_confident"] = _field(
-            st.checkbox,
-            by_key["excuse_confident"],
-            "Excuse verdicts that need no review",
-            help="If the confidence of a verdict is at least the value of “Uncertain verdict below”, the rule “low "
-            "groundedness” does not flag the answer (default: off). Other rules still flag it. The random "
-            "sample can still select it. Works only if the share of the random sample is above 0.",
-        )
-        implied = by_key["implied_labels"]
-        rules = _field(
-            st.multiselect,
-            implied,
-            "Rules whose decisions imply a label",
-            [rule.name for rule in RULES],
-            value=IMPLYING if implied.value is None else implied.value,
-            default=f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once",
-            format_func=lambda name: capital(rule_words(name)),
-            placeholder="none",
-            help="If a flag of these rules is confirmed, the label hallucinated is stored too. If it is dismissed, "
-            "the label grounded is stored. Nothing is added if the reviewer grades label or groundedness.",
-        )
-        entered["implied_labels"] = None if implied.value is None and rules == IMPLYING else rules
+                    entered[key] = _field(by_key[key], choices)
+        for key in SETTING_KEYS:
+            if key not in entered:
+                entered[key] = _field(by_key[key], choices)
         reasons = [reason for key in NUMBERS if (reason := refused(key, entered[key])) is not None]
         for reason in reasons:
             problem(f"Cannot be saved. {reason}")
         _save({} if reasons else changed(lines, entered), [line for line in lines if line.origin == "stored"])
 
 
-def _field(
-    widget: Callable[..., Any],
-    line: SettingLine,
-    *labels: Any,
-    value: Any = None,
-    default: str = "default",
-    **options: Any,
-) -> Any:
-    """Show the field of a setting and its origin. The field starts with ``value`` (default: the current value)."""
-    if value is None:
-        value = float(line.value) if line.key in NUMBERS else line.value
+# What a field shows if its value is a default that the model does not name.
+DEFAULTS: dict[str, tuple[Any, str]] = {
+    PRIMARY_JUDGE: (None, "default: the first judge"),
+    "implied_labels": (IMPLYING, f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once"),
+}
+
+
+def _field(line: SettingLine, choices: Mapping[str, Sequence[str]]) -> Any:
+    """Show the field of a setting and its origin, and return the entered value."""
+    default, words = DEFAULTS.get(line.key, (None, "default"))
+    value = default if line.value is None else line.value
     st.session_state.setdefault(_key(line.key), list(value) if isinstance(value, tuple) else value)
-    entered = widget(*labels, key=_key(line.key), disabled=line.origin == "env", **options)
-    words = default if line.origin == "default" else origin_words(line)
-    show(tag("div", words, cls="jb-cap jb-line", title=words))
-    return tuple(entered) if isinstance(entered, list) else entered
+    entered = _widget(line.key, choices.get(line.key))(
+        str(ABOUT[line.key].title), key=_key(line.key), help=ABOUT[line.key].description, disabled=line.is_fixed
+    )
+    shown = words if line.origin == "default" else origin_words(line)
+    show(tag("div", shown, cls="jb-cap jb-line", title=shown))
+    entered = tuple(entered) if isinstance(entered, list) else entered
+    # A default that was not changed stays a default.
+    return line.value if line.value is None and entered in (default, None) else entered
+
+
+def _widget(key: str, choices: Sequence[str] | None) -> Callable[..., Any]:
+    """Return the widget that fits the type of a setting."""
+    about = ABOUT[key]
+    extra: dict[str, Any] = about.json_schema_extra if isinstance(about.json_schema_extra, dict) else {}
+    most = next((each.max_length for each in about.metadata if isinstance(each, MaxLen)), None)
+    if about.annotation is float:
+        # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
+        return partial(st.number_input, value=None, step=float(extra["step"]), format="%.6g")
+    if about.annotation is bool:
+        return st.checkbox
+    if key == PRIMARY_JUDGE:
+        return partial(st.selectbox, options=choices, placeholder="no judge yet")
+    if "file" in extra:
+        return partial(st.text_area, max_chars=most, height=120, placeholder=extra["example"])
+    if about.annotation is str:
+        return partial(st.text_input, max_chars=most)
+    return partial(
+        st.multiselect,
+        options=choices or [],
+        accept_new_options=choices is None,
+        format_func=(lambda name: capital(rule_words(name))) if key == "implied_labels" else str,
+        placeholder="none",
+    )
 
 
 def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:

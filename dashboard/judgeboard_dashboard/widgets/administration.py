@@ -24,13 +24,14 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.settings import config_values, load_settings
+from judgeboard.settings import shown_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.settings import SETTING_KEYS, settings_in_force
 from judgeboard.text import folded_address
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted
@@ -352,11 +353,17 @@ def database(store: Store, answers: int, open_flags: int) -> None:
     if store.is_sqlite and file.exists():
         facts.append(f"{file.stat().st_size / 1_000_000:,.1f} MB")
     caption(" · ".join(facts))
-    heading("Environment")
-    variables = config_values(load_settings(), PROVIDERS)
-    variables["JUDGEBOARD_DB"] = "the database above"  # the server sets this variable even if --db was given
-    rows = Table((Column("Variable"), Column("Value")), tuple(variables.items()))
-    table(rows, key="environment", most=6, placeholder="not set")
+    heading("Environment and project file")
+    with reading() as connection:
+        settings = shown_settings(settings_in_force(connection), PROVIDERS)
+    # The server sets the variable of the database even if --db was given.
+    rows = [each for each in settings if each.name not in (*SETTING_KEYS, "db")]
+    table(
+        Table(tuple(map(Column, ("Setting", "Value", "Origin"))), tuple(rows)),
+        key="environment",
+        most=6,
+        placeholder="not set",
+    )
 
 
 PAGE = "events"

@@ -178,8 +178,8 @@ def test_query_types_are_always_reviewed_when_asked_for() -> None:
         ("random_share", float("nan")),
         ("random_share", 10**400),
         ("feedback_gap", 0),
-        ("disagree_quality", "2"),
-        ("always_review", "sql"),
+        ("disagree_quality", "two"),
+        ("always_review", 3),
     ],
 )
 def test_a_threshold_outside_its_range_is_refused(setting: str, value: Any) -> None:

@@ -16,8 +16,8 @@ from sqlalchemy.exc import DBAPIError
 import judgeboard.store
 from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
-from judgeboard.flags.rule import Cuts
 from judgeboard.formats.label_schema import schema_in
+from judgeboard.settings import Cuts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
 from judgeboard.store.export import EXPORTS

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.flags.rule import Thresholds
 from judgeboard.people.roster import raise_flags
+from judgeboard.settings import Thresholds
 from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -50,7 +50,7 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "0.1")
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "sql, complex")
     assert read(store, thresholds) == Thresholds(random_share=0.1, always_review=("sql", "complex"))
-    assert {line.key for line in read(store, setting_origins) if line.origin == "env"} == {
+    assert {line.key for line in read(store, setting_origins) if line.is_fixed} == {
         "random_share",
         "always_review",
     }
@@ -59,10 +59,10 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("low_groundedness", 1.5, "low_groundedness must lie from 0 to 1, not 1.5"),
-        ("low_groundedness", "0.5", "must be a number"),
-        ("random_share", float("nan"), "must lie from 0 to 1, not nan"),
-        ("random_seed", "x" * 201, "at most 200 characters, not 201"),
+        ("low_groundedness", 1.5, "low_groundedness must be a number from 0 to 1, not 1.5"),
+        ("low_groundedness", "half", "must be a number"),
+        ("random_share", float("nan"), "must be a number from 0 to 1, not nan"),
+        ("random_seed", "x" * 201, "more than 200 characters: 201"),
         ("random_seed", "a\0b", "NUL at character 2"),
         ("colour", "red", "no setting 'colour'; known: low_groundedness"),
         ("primary_judge", "rag", "no judge 'rag'; in use: none"),
@@ -94,7 +94,7 @@ def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
 
 def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "2")
-    with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE: random_share must lie from 0 to 1, not 2"):
+    with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE is not usable: it must be a number from 0 to 1"):
         read(store, thresholds)
 
 
