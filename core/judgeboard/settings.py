@@ -279,6 +279,23 @@ class JudgeSettings(BaseModel):
     tokens_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the tokens.")] = None
 
 
+class SourceSettings(BaseModel):
+    """How the files of a log are read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    map: Annotated[
+        dict[str, str], Field(description="Column of the file = our field, as --map of `judgeboard import` says.")
+    ] = {}
+    dates: Annotated[
+        Literal["day-first", "month-first"] | None, Field(description="Order of day and month in dates.")
+    ] = None
+
+
+NAMED: dict[str, type[BaseModel]] = {"judges": JudgeSettings, "sources": SourceSettings}
+"""The settings that are tables by name."""
+
+
 @dataclass(frozen=True)
 class ProjectFile:
     """A ``judgeboard.toml``: the text, and its values as Python reads them."""
@@ -359,6 +376,9 @@ class Settings(Thresholds, BaseSettings):
     alert_networks: NamesOrNone = Field(None, description="Private networks that webhooks may reach.")
     judges: dict[str, JudgeSettings] = Field(
         {}, description="Judges by name. `judgeboard judge NAME` uses these options."
+    )
+    sources: dict[str, SourceSettings] = Field(
+        {}, description="Logs by name. `judgeboard import --source NAME` reads its columns as written here."
     )
     _file: "ProjectFile | None" = PrivateAttr(None)
     _stored: frozenset[str] = PrivateAttr(frozenset())
@@ -529,7 +549,7 @@ def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapp
 
 
 def _reason(fault: "ErrorDetails", keys: Sequence[str]) -> str:
-    model: type[BaseModel] = JudgeSettings if len(keys) > 2 else Settings
+    model: type[BaseModel] = NAMED.get(keys[0], Settings) if len(keys) > 2 else Settings
     known = {about.alias or name: about for name, about in model.model_fields.items()}
     if fault["type"] == "extra_forbidden":
         if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in known:

@@ -333,37 +333,6 @@ def migrate_command() -> None:
     store.close()
 
 
-@options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config", json=False)
-def config_command() -> int:
-    """Show every setting with its value and its origin, and the database in use. Secrets are masked.
-
-    The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. An
-    earlier one takes precedence. A value that the environment or the file gives cannot be changed on the page Settings.
-
-    Exit code 2: the database exists but cannot be opened.
-    """
-    from judgeboard.errors import JudgeboardError, MissingDatabase
-    from judgeboard.llm.endpoint import PROVIDERS
-    from judgeboard.settings import load_settings, shown_settings
-    from judgeboard.store.settings import settings_in_force
-
-    settings, database, code = load_settings(), "", 0
-    try:
-        store = options.open_store()
-        database = store.shown_url
-        with store.reading() as connection:
-            settings = settings_in_force(connection)
-    except JudgeboardError as error:
-        database = str(error)
-        code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
-    click.echo(f"database in use: {database}")
-    rows = shown_settings(settings, PROVIDERS)
-    width = max(len(each.name) for each in rows)
-    for each in rows:
-        click.echo(f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})")
-    return code
-
-
 @options.command(
     "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1", json=False
 )

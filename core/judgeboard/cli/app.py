@@ -17,6 +17,7 @@ from judgeboard.masking import mask_logs, without_secrets
 COMMANDS: dict[str, str] = {
     "demo": "demo",
     "quickstart": "serve",
+    "init": "project",
     "import": "import_command",
     "judge": "judge",
     "prompt": "judge",
@@ -66,7 +67,7 @@ COMMANDS: dict[str, str] = {
     "forget": "administration",
     "migrate": "administration",
     "index": "administration",
-    "config": "administration",
+    "config": "project",
     "doctor": "administration",
 }
 

@@ -201,16 +201,19 @@ _OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_ou
 def use_named_judge(named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None) -> str | None:
     """Fill the options that were not typed from the judge ``named``, and return its kind.
 
-    The judge is one of the project file, otherwise the newest version of a judge in the database. If it is not of the
-    kind ``as_kind``, only its model is used: a prompt and a name are of one kind.
+    The judge is one of the project file, otherwise the newest version of a judge in the database. Without a name, a
+    model or recorded replies, it is the primary judge of the project file, if that file describes it. If it is not of
+    the kind ``as_kind``, only its model is used: a prompt and a name are of one kind.
 
     Raises:
         NotFound: There is no such judge.
         BadInput: The verdicts of this judge were imported: it cannot be asked.
     """
+    context = click.get_current_context()
+    if named is None and as_kind is None and not any(chosen.get(name) for name in ("model", "replies")):
+        named = _primary_of_project()
     if named is None:
         return None
-    context = click.get_current_context()
     judge = _judge_of_project(named) or _stored_judge(named)
     kind: str | None = judge.pop("kind", None)
     if as_kind in (None, kind):
@@ -221,6 +224,13 @@ def use_named_judge(named: str | None, chosen: dict[str, Any], *, as_kind: str |
         if name in chosen and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             chosen[name] = value
     return kind
+
+
+def _primary_of_project() -> str | None:
+    from judgeboard.settings import load_settings
+
+    settings = load_settings()
+    return settings.primary_judge if settings.primary_judge in settings.judges else None
 
 
 def _judge_of_project(named: str) -> dict[str, Any] | None:

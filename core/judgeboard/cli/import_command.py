@@ -14,7 +14,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA, parse_mapping, simple_name
-from judgeboard.imports.kinds import KINDS, OfAnotherKind, kind_class
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, OfAnotherKind, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.text import counted, shortened
 
@@ -135,6 +135,7 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
     """Import the files; return the highest exit code."""
     if rejected is not None and len(files) > 1:
         raise BadInput("--rejected works with one file: import the files one by one")
+    _read_as_the_project_says(choices)
     store = open_target(files, choices)
     ends = [import_one(store, file, choices | {"rejected": rejected}) for file in files]
     code = max(end.code for end in ends)
@@ -143,6 +144,17 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
         next_step = _next_step(store, choices["kind"], {end.export for end in ends})
         options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
+
+
+def _read_as_the_project_says(choices: dict[str, Any]) -> None:
+    """Fill --map and --dates from the source's settings, if they were not given."""
+    from judgeboard.settings import load_settings
+
+    about = load_settings().sources.get(choices["source"] or DEFAULT_SOURCE)
+    if about is None or choices["kind"] != "responses":
+        return
+    choices["mapping"] = choices["mapping"] or dict(about.map)
+    choices["dates"] = choices["dates"] or about.dates
 
 
 @options.command("judgeboard import undo", "judgeboard import undo 12 --with-reviews", group=import_command)

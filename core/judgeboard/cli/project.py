@@ -1,0 +1,170 @@
+"""The commands `init` and `config`: write the project file, and show every setting."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.errors import BadInput
+from judgeboard.imports.dates import DateOrder
+
+EXAMPLE_MODELS = {"openai": "gpt-4o-mini", "anthropic": "claude-haiku-4-5"}
+PLAIN_KEYS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+HEAD = """\
+# The settings of this project, for every command below this folder. `judgeboard config` shows each value in force.
+# An option of a command and a variable (JUDGEBOARD_LOW_GROUNDEDNESS) take precedence over this file.
+# Keys never stand here, but in the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY.
+"""
+
+
+@options.command("judgeboard init", "judgeboard init log.csv", json=False)
+@click.argument("files", nargs=-1, metavar="[LOG]...")
+@options.with_default("--source", default="default", help="Name of the log in the file.")
+def init_command(files: tuple[str, ...], source: str) -> None:
+    """Write judgeboard.toml into this folder: the database, a judge, and how the columns of LOG are read.
+
+    The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed.
+    """
+    from judgeboard.settings import PROJECT_FILE
+
+    path = Path(PROJECT_FILE)
+    if path.exists():
+        raise BadInput(f"{path} exists already: edit it, or remove it first")
+    logs = [_log(file) for file in files]
+    text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs)])
+    with path.open("x", encoding="utf-8") as file:
+        file.write(f"{text.rstrip()}\n")
+    click.echo(f"{path}: written. `judgeboard config` shows all settings.")
+    for log in logs:
+        options.suggest("import", log.file, *(() if source == "default" else ("--source", source)))
+    options.suggest("judge")
+
+
+class _Log(NamedTuple):
+    """How the columns of a log are read: by their names, and those that the project file must name."""
+
+    file: str
+    read: Mapping[str, str]
+    proposed: Mapping[str, str]
+    missing: tuple[str, ...] = ()
+    dates: str | None = None
+
+
+def _log(file: str) -> _Log:
+    """Read a log as an import would, into a database that is thrown away."""
+    from judgeboard.imports.importing import import_file
+    from judgeboard.imports.questions import UnclearFile
+    from judgeboard.store.engine import open_store
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(open_store(Path(folder) / "log.db", create=True)) as store,
+    ):
+        proposed: dict[str, str] = {}
+        dates = None
+        try:
+            summary = import_file(store, file, kind="responses", dry_run=True)
+        except UnclearFile as unclear:
+            question = unclear.question
+            read = {use.theirs: use.ours for use in question.columns if use.theirs and use.ours}
+            proposed = dict(question.proposed)
+            dates = None if question.dates is None else question.dates.example
+            if question.unproposed:
+                return _Log(file, read, proposed, question.unproposed, dates)
+            order = None if dates is None else DateOrder.DAY_FIRST  # the file says neither; the user may change it
+            summary = import_file(store, file, kind="responses", dry_run=True, mapping=proposed, dates=order)
+    read = {use.theirs: use.ours for use in summary.columns if use.theirs and use.ours}
+    return _Log(file, read, proposed | dict(summary.likely), dates=dates)
+
+
+def _judge_lines() -> Iterator[str]:
+    from judgeboard.settings import provider_address, provider_key
+
+    keys = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
+    yield 'db = "judgeboard.db"  # a SQLite file, or an address: postgresql://judge@db/judgeboard'
+    yield f'primary_judge = "{"main" if keys else "lexical"}"  # pages, trends and flag rules use this judge'
+    yield ""
+    yield "# Flag rules. These are the defaults."
+    yield "# low_groundedness = 0.5  # an answer with a lower score is flagged"
+    yield "# random_share = 0.02  # so many answers are flagged at random: figures of all answers rest on them"
+    yield '# always_review = ["medical"]  # query types of which every answer is flagged'
+    yield ""
+    if keys:
+        yield "[judges.main]"
+        yield f'model = "{EXAMPLE_MODELS[keys[0]]}"  # {keys[0].upper()}_API_KEY is set'
+        yield "# temperature = 0"
+        yield '# prompt = "prompt.md"  # `judgeboard prompt rag > prompt.md` writes the built-in one'
+    else:
+        yield "# A judge that asks a model. It needs a key in the environment, or the address of your own server."
+        yield "# [judges.main]"
+        yield f'# model = "{EXAMPLE_MODELS["openai"]}"'
+        yield '# base_url = "http://localhost:8000/v1"'
+    yield ""
+    yield "[judges.lexical]  # word overlap: works offline and costs nothing"
+    yield 'kind = "lexical"'
+    yield ""
+
+
+def _source_lines(source: str, logs: list[_Log]) -> Iterator[str]:
+    if not logs:
+        return
+    yield f"[sources.{_key(source)}]"
+    yield from (f"# {log.file}: {_columns(log)}" for log in logs)
+    if any(log.dates for log in logs):
+        example = next(log.dates for log in logs if log.dates)
+        yield f'dates = "day-first"  # {example}: or month-first'
+    yield ""
+    yield f"[sources.{_key(source)}.map]  # column = our field"
+    proposed: dict[str, str] = {}
+    for log in logs:
+        proposed |= log.proposed
+        yield from (f'# COLUMN = "{ours}"  # no column of {log.file} looks like this' for ours in log.missing)
+    yield from (f'{_key(theirs)} = "{ours}"' for theirs, ours in proposed.items())
+
+
+def _columns(log: _Log) -> str:
+    read = ", ".join(f"{theirs} is {ours}" for theirs, ours in log.read.items())
+    return " ".join(read.split()) or "no column is known by its name"
+
+
+def _key(name: str) -> str:
+    """Return a name as a key in TOML."""
+    from json import dumps
+
+    return name if name and not {*name.lower()}.difference(PLAIN_KEYS) else dumps(name, ensure_ascii=False)
+
+
+@options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config", json=False)
+def config_command() -> int:
+    """Show every setting with its value and its origin, and the database in use. Secrets are masked.
+
+    The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. An
+    earlier one takes precedence. A value that the environment or the file gives cannot be changed on the page Settings.
+
+    Exit code 2: the database exists but cannot be opened.
+    """
+    from judgeboard.errors import JudgeboardError, MissingDatabase
+    from judgeboard.llm.endpoint import PROVIDERS
+    from judgeboard.settings import load_settings, shown_settings
+    from judgeboard.store.settings import settings_in_force
+
+    settings, database, code = load_settings(), "", 0
+    try:
+        store = options.open_store()
+        database = store.shown_url
+        with store.reading() as connection:
+            settings = settings_in_force(connection)
+    except JudgeboardError as error:
+        database = str(error)
+        code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
+    click.echo(f"database in use: {database}")
+    rows = shown_settings(settings, PROVIDERS)
+    width = max(len(each.name) for each in rows)
+    for each in rows:
+        click.echo(f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})")
+    return code
