@@ -29,6 +29,7 @@ from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.text import MAX_NAME, counted
 
 LOOK_AHEAD = 1_000
+FIRST_ROWS = 20  # the rows by which an export of another tool is recognised
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
 
 
@@ -160,9 +161,10 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
-        ahead = list(itertools.islice(items, 1))
-        if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
-            self.export = recognised(ahead[0].values, self._recognises, self._key_mapping)
+        ahead, items = _first_of(items, FIRST_ROWS)
+        first = [item.values for item in ahead if isinstance(item, Row)]
+        if self._recognises and self.export is None and first:
+            self.export = recognised(first, self._recognises, self._key_mapping)
             if self._key_mapping and self.export is None:
                 raise BadInput(
                     f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
@@ -204,6 +206,21 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if isinstance(row, RowWithEarlier):
             self.kind.earlier[record.external_id] = row.earlier
         return record
+
+
+def _first_of(items: Iterator[Row | Rejected], count: int) -> tuple[list[Row | Rejected], Iterator[Row | Rejected]]:
+    """Return the first items, and the others. If the file is unreadable after some, the others begin with the error."""
+    first: list[Row | Rejected] = []
+    try:
+        first += itertools.islice(items, count)
+    except Unreadable as error:
+        return first, _unreadable(error)
+    return first, items
+
+
+def _unreadable(error: Unreadable) -> Iterator[Row | Rejected]:
+    raise error
+    yield
 
 
 def read_records(

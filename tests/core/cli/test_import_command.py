@@ -260,7 +260,9 @@ def test_a_date_that_is_none_in_the_calendar_decides_nothing_and_is_rejected(ask
     text = "\n".join(["id,query,answer,date", *(f"{number},q,a{number},{date}" for number, date in enumerate(dates))])
     code, printed = asked("log.csv", text)
     assert code == 1
-    assert [line for line in printed if "dates:" in line] == ([] if shown is None else [f"  dates: {shown} in date shows"])
+    assert [line for line in printed if "dates:" in line] == (
+        [] if shown is None else [f"  dates: {shown} in date shows"]
+    )
     line = dates.index("31/02/2026") + 2
     assert f"  line {line}: asked_at: '31/02/2026' is not a date of the calendar" in printed
     assert sum("asked_at:" in each for each in printed) == 1

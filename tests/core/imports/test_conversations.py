@@ -2,13 +2,14 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import ImportSummary
+from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.tables import FEEDBACK, RESPONSE
@@ -128,6 +129,30 @@ def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(sto
     numbered = [each | {"id": number} for number, each in enumerate(turns(1, 2))]
     bring({"id": "c1", "messages": numbered}, {"id": "c2", "messages": numbered}, kind="responses")
     assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2-1", "c2-2"]
+
+
+@pytest.mark.parametrize("first", [{"id": "c0", "messages": []}, {"id": "c0", "messages": [user("q0")]}, {"id": "c0"}])
+def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, bring, first: dict[str, Any]) -> None:
+    summary = bring(first, {"id": "c1", "messages": turns(1, 2)}, {"id": "c2", "messages": turns(3)}, kind="responses")
+    assert counts(summary) == (3, 0, 1)
+    assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2"]
+    assert [(each.line, each.reason.partition(":")[0]) for each in summary.first_rejected] == [
+        (1, "no answer" if first.get("messages") else "no question")
+    ]
+
+
+def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text("{\n" + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
+    summary = import_file(store, file)
+    assert counts(summary) == (2, 0, 1)
+
+
+def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
+    rows = [{"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)} for n in range(3)]
+    summary = bring(rows[0] | {"answer": None}, *rows[1:], kind="responses")
+    assert (counts(summary), summary.export) == ((2, 0, 1), None)
+    assert texts(store) == [("r1", "q1", "a1"), ("r2", "q2", "a2")]
 
 
 @pytest.mark.parametrize("order", [1, -1])
