@@ -78,6 +78,29 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
     assert [[turn.text for turn in each.turns] for each in seen.values()] == [[], ["q1", "a1"]]
 
 
+def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: Store, bring) -> None:
+    rated = {"rating": "up", "comment": "Helped me.", "at": "2026-10-01T10:00:00Z"}
+    objects = [
+        rated,
+        {"rating": 2, "comment": None},
+        {"thumbs": "down", "user": "ann"},
+        {"rating": 1},
+        {"rating": "meh"},
+    ]
+    messages = [each for number, own in enumerate(objects) for each in turns(number, feedback=own)]
+    summary = bring({"id": "c", "messages": messages}, kind="responses")
+    assert (counts(summary), summary.feedback_added) == ((5, 0, 0), 3)
+    assert [(each["kind"], each["value"], each["user"], each["at"]) for each in rows_of(store, FEEDBACK)] == [
+        ("thumbs", 1, None, datetime(2026, 10, 1, 10, tzinfo=UTC)),
+        ("stars", 2, None, None),
+        ("thumbs", 0, "ann", None),
+    ]
+    extra = [row["extra"] for row in stored(store).values()]
+    assert extra[0]["feedback_details"] == [{"comment": "Helped me."}]
+    assert extra[3]["feedback"] == {"rating": 1}  # thumbs or stars?
+    assert summary.not_read == {"messages[].feedback.comment": 1, "messages[].feedback.rating": 2}
+
+
 def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
     call = {"tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
     found = json.dumps([{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}])
