@@ -1,7 +1,7 @@
 """The JSON bodies of requests, as `/api/docs` and OpenAPI describe them: the fields, their types, and an example.
 
-Answers, judgments and feedback are read by the importers, which also know other names of the fields. A test compares the
-fields and types here with what the importers take.
+Answers, judgments and feedback are read by the importers, which also know other names of the fields. A test compares
+the fields and types here with what the importers take.
 """
 
 from collections.abc import Mapping
