@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
-from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
+from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, RowWithEarlier, recognised
 from judgeboard.imports.exports.turns import IN_MESSAGES
@@ -161,7 +161,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
-        ahead, items = _first_of(items, FIRST_ROWS)
+        ahead, rows = first_items(items, FIRST_ROWS)
         first = [item.values for item in ahead if isinstance(item, Row)]
         if self._recognises and self.export is None and first:
             self.export = recognised(first, self._recognises, self._key_mapping)
@@ -170,7 +170,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
                     f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
                     "Each row needs a list `messages` whose messages have role and content."
                 )
-        rows = itertools.chain(ahead, items)
         if self.export is None:
             return rows
         self.kind.of_traces = self.export.of_traces
@@ -206,21 +205,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if isinstance(row, RowWithEarlier):
             self.kind.earlier[record.external_id] = row.earlier
         return record
-
-
-def _first_of(items: Iterator[Row | Rejected], count: int) -> tuple[list[Row | Rejected], Iterator[Row | Rejected]]:
-    """Return the first items, and the others. If the file is unreadable after some, the others begin with the error."""
-    first: list[Row | Rejected] = []
-    try:
-        first += itertools.islice(items, count)
-    except Unreadable as error:
-        return first, _unreadable(error)
-    return first, items
-
-
-def _unreadable(error: Unreadable) -> Iterator[Row | Rejected]:
-    raise error
-    yield
 
 
 def read_records(

@@ -171,6 +171,14 @@ def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: 
     assert counts(summary) == (2, 0, 1)
 
 
+def test_a_file_that_breaks_off_early_gives_the_conversations_before(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps([{"id": "c1", "messages": turns(1, 2)}]).removesuffix("]") + ', {"id": "c2", "mess')
+    summary = import_file(store, file)
+    assert counts(summary) == (2, 0, 1)
+    assert summary.unreadable == "unreadable after row 1: the file ends in the middle of a row"
+
+
 def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
     rows = [{"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)} for n in range(3)]
     summary = bring(rows[0] | {"answer": None}, *rows[1:], kind="responses")
