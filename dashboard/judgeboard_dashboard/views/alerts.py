@@ -41,7 +41,16 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
-from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    confirm,
+    confirmation,
+    heading,
+    rule_words,
+    sentence,
+    when,
+)
 
 MOST = 50
 _ADDED = "alert_rule_added"
@@ -159,6 +168,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             )
             add_alert_rule(store(), written, reviewer)
             st.session_state[_ADDED] = True
+            confirm("alert", f"Added: {' '.join(name.split())}. Workers evaluate it every minute.")
+    confirmation("alert")
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
