@@ -154,6 +154,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         )
         remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
         quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
+    confirmation("alert")  # above the button: below it, a longer table may have moved it out of sight
     if st.button("Add rule", key="alert_add", type="primary", disabled=not (name.strip() and to.strip()), wrap=False):
         with saving():
             written = WrittenRule(
@@ -169,7 +170,6 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             add_alert_rule(store(), written, reviewer)
             st.session_state[_ADDED] = True
             confirm("alert", f"Added: {' '.join(name.split())}. Workers evaluate it every minute.")
-    confirmation("alert")
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:

@@ -211,6 +211,7 @@ def _form() -> None:
         calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
         existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
     usable = bool(name.strip()) and chosen.agreed
+    confirmation("rule")  # above the button: below it, a longer table may have moved it out of sight
     if st.button("Add rule", key="judging_add", type="primary", disabled=not usable, wrap=False):
         with saving():
             added = add_rule(
@@ -229,7 +230,6 @@ def _form() -> None:
             [rule] = (each for each in rule_progress(seen()) if each.name == added.name)
             what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
             confirm("rule", f"Added: {rule.name} ({what}). {_next_step(rule)}")
-    confirmation("rule")
     caption("To use another prompt or address, use a terminal: `judgeboard rules add --help`")
 
 
