@@ -59,6 +59,8 @@ from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
     capital,
     caption,
+    confirm,
+    confirmation,
     count,
     day,
     empty,
@@ -85,7 +87,6 @@ GRADE_FIELDS = (
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
 MOST = 50
-CREATED = "queue_created"  # what to say about a queue that was just created
 _FIELD, _SEEN = "queue_segment", "queue_segment_seen"
 
 
@@ -287,9 +288,7 @@ def queue_list() -> None:
     lead = may(reviewer, Action.MAKE_QUEUES)
     with store().reading() as connection:
         follow_work(store(), work_mark(connection))
-    created: str | None = st.session_state.pop(CREATED, None)
-    if created:
-        show(tag("div", created, cls="jb-say"))
+    confirmation("queues")
     with st.container(key="queues_top", horizontal=True, vertical_alignment="center", gap="small"):
         closed = st.toggle("Include closed queues", key="queues_closed")
         if lead:
@@ -572,5 +571,5 @@ def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, sc
         message = f"Created: {created.queue.name} with {items}{sample}."
         if created.short:
             message += f" {created.short:,} more were requested, but no random-sample flags are left."
-        st.session_state[CREATED] = message
+        confirm("queues", message)
         go(new=None)

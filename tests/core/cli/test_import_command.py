@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import threading
 from pathlib import Path
@@ -411,6 +412,10 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
     capsys.readouterr()
     assert run(["import", "undo", "1", "--db", "log.db"]) == 0
     assert "import 1 (log.jsonl): withdrawn: 2 answers, 2 user ratings" in capsys.readouterr().out
+    assert run(["import", "list", "--db", "log.db"]) == 0
+    latest, first = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"2  \S+ \S+ UTC  undo  responses: 2 new, 0 rejected; by cli:\S+", latest)
+    assert re.fullmatch(r"1  \S+ \S+ UTC  log\.jsonl  responses: 2 new, .*; undone \S+ \S+ UTC", first)
     assert run(["import", "undo", "--db", "log.db", "--json"]) == 0
     undone = json.loads(capsys.readouterr().out)
     assert (undone["batch"]["file"], undone["rows"]["response"], undone["kept"]) == ("undo", 2, [])
