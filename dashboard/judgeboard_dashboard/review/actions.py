@@ -89,7 +89,8 @@ class Actions(DraftActions, ABC):
 
     def give(self, grade: str, value: Any) -> None:
         """Give a label, groundedness or quality, or remove it if it has this value already."""
-        setattr(self.draft, grade, None if getattr(self.draft, grade) == value else value)
+        removes = not self.draft.keeps(grade, value) and getattr(self.draft, grade) == value
+        setattr(self.draft, grade, None if removes else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
         if grade == "label":

@@ -26,7 +26,7 @@ def undo_review(
         if _undone(store, session, known, done.review_id, request_key):
             if done.item_id:
                 session.say("Undone: this item is in conflict again.")
-            session.put_draft(done.subject, done.draft.copied())
+            session.put_draft(done.subject, done.draft.brought_back())
         for kept in (session.done, session.adjudicated):
             kept[:] = [other for other in kept if other.review_id != done.review_id]
         goal = item(done.subject) if done.flag_id is None else flagged(done.flag_id)
@@ -52,7 +52,7 @@ def _undo_review(
     work.undoable.remove(done)
     lease = take_item(store, done.item_id, reviewer) if was_undone else None
     if lease is not None:
-        session.put_draft(done.subject, done.draft)
+        session.put_draft(done.subject, done.draft.brought_back())
         work.put_first(read_item(store, lease, reviewer), done=True)
 
 
@@ -66,7 +66,7 @@ def _undo_skip(
         session.say(f"Undone: your skip of {name} is withdrawn. Others review it now.")
         return
     session.say(f"Undone: {name} is yours again.")
-    session.put_draft(subject, skipped.draft)
+    session.put_draft(subject, skipped.draft.brought_back())
     work.put_first(read_item(store, lease, reviewer), done=False)
 
 
