@@ -164,7 +164,7 @@ class QueueSession:
             if mark == self.counted_at:
                 return
             done, left = own_progress(connection, self.queue.id, self.reviewer.id, utc_now())
-            total = count_items_for(connection, self.queue.id, self.reviewer.id)
+            total = count_items_for(connection, self.queue.id, self.reviewer.id).items
         if not self.counted_at:
             self.done, self.total = done, total
         self.others, self.counted_at = max(total - done - left, 0), mark

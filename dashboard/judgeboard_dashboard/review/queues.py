@@ -13,6 +13,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queues import (
     ASKED,
@@ -200,7 +201,15 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
             open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
-        start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)
+        nothing = None
+        if is_open:
+            with reading() as connection:
+                nothing = nothing_left(connection, queue, reviewer.id)
+        if nothing is None:
+            rows = Rows("item", {"queue": queue.name})
+            start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
+        else:
+            show(tag("div", nothing.reason, cls="jb-mut jb-line"))
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
     if sample is not None:

@@ -10,13 +10,13 @@ from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
+from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
-from judgeboard.store.queues import open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
@@ -532,16 +532,14 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
     _show_feedback(work)
+    sentence, reason = f"Nothing is left for you in “{work.queue.name}”.", None
     if work.closed:
         sentence = f"{capital(work.closed)}."
-    elif work.done:
-        sentence = f"Nothing is left for you in “{work.queue.name}”. You reviewed {count(work.done, 'item')}."
     else:
-        sentence = f"There are no items for you in “{work.queue.name}”."
-    with reading() as connection:
-        left = not work.closed and open_items(connection, work.queue.id)
-    more = tag("div", "Items that others have leased may become available later.") if left else None
-    show(tag("div", tag("div", sentence), more, cls="jb-empty"))
+        with reading() as connection:
+            nothing = nothing_left(connection, work.queue, work.reviewer.id)
+        reason = None if nothing is None else nothing.reason
+    show(tag("div", tag("div", sentence), tag("div", reason) if reason else None, cls="jb-empty"))
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate
     with st.container(horizontal=True, gap="small"):
