@@ -19,6 +19,7 @@ from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
 from judgeboard_dashboard.review.marks import MarkActions
+from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
 from judgeboard_dashboard.review.undo import undo_in_queue
 from query_plans import plans_of, statements_of
@@ -303,6 +304,24 @@ def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_rem
     bound.give("label", Label.HALLUCINATED)
     bound.draft.choose_mode("wrong figure")
     assert bound.draft.grade() == replace(typed, label=None, quality=None, modes=())
+
+
+@on_sqlite
+def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(case) -> None:
+    case.flagged(0.1, 0.1)
+    work, session = started(case, optional_grades=("label",), **BLIND, reveal=False), ReviewSession()
+    bound = actions_on(work, session)
+    assert problem_question(bound.draft, bound.rules) == "Is there a problem?"
+    bound.give("label", Label.GROUNDED)
+    assert problem_question(bound.draft, bound.rules) == "Marked grounded: is there another problem?"
+    assert problem_question(bound.draft, {"low_groundedness"}) == "Is there a problem?", "here it is refused"
+    press(work, session)
+    assert session.message.startswith(f"Saved: confirmed {bound.name}, with the label grounded")
+    assert [(row["decision"], row["label"]) for row in case.reviews()] == [("confirm", "grounded")]
+    bound = actions_on(work, session)
+    bound.give("label", Label.HALLUCINATED)
+    press(work, session)
+    assert session.message == f"Saved: confirmed {bound.name}"
 
 
 @on_sqlite

@@ -159,6 +159,12 @@ class Actions(DraftActions, ABC):
         retry = f"your decision is kept here, press {self.key_of(decision)} again"
         safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
 
+    def saved_words(self, decision: Decision) -> str:
+        """Return that a decision is stored, with a label that says something else: both are kept as given."""
+        label, implied = self.draft.label, IMPLIED.get(decision)
+        other = "" if label is None or implied is None or label is implied else f", with the label {label}"
+        return f"Saved: {SAVED[decision]} {self.name}{other}"
+
     def key_of(self, decision: Any) -> str:
         """Return the key that makes a decision on this screen."""
         return KEYS.get(decision, "the key")
@@ -318,7 +324,7 @@ class ItemActions(Actions):
             common["changes"] = self.changes
             decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
             review_id = decided.review_id
-            message = f"Saved: {SAVED[decision]} {self.name}"
+            message = self.saved_words(decision)
             if decided.held is not None:
                 message = f"{message}. {decided.held}"
         else:
@@ -352,9 +358,13 @@ class QueueActions(Actions):
 
     def decision(self) -> Decision | None:
         """Return the decision that the label of the draft makes."""
+        return labelled_decision(self.draft.grade(), self.rules, low_quality=self.leased.low_quality)
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules of the open flags that the reviewer sees."""
         flags = () if self.leased.item is None else self.leased.item.flags
-        rules = {flag.rule for flag in flags if flag.state is FlagState.OPEN}
-        return labelled_decision(self.draft.grade(), rules, low_quality=self.leased.low_quality)
+        return {flag.rule for flag in flags if flag.state is FlagState.OPEN}
 
     def save(self) -> None:
         """Store the review with the decision that its label makes."""
@@ -469,7 +479,7 @@ class QueueActions(Actions):
                 with self.store.reading() as connection:
                     feedback = training_feedback(connection, decided.item_id, decided.review_id)
                 work.feedback = "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"
-            return f"Saved: {SAVED[decision]} {self.name}"
+            return self.saved_words(decision)
 
         stored = self.stored(write)
         work.remove(self.leased, done=stored)

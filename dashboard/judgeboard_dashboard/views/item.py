@@ -61,6 +61,7 @@ from judgeboard_dashboard.review.screen import (
     keys_choice,
     move,
     name_form,
+    problem_question,
     side_choices,
     take_input,
     undo_choice,
@@ -246,7 +247,7 @@ def _draw_item(
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
-    question, choices = _item_choices(actions, item, flag, decides=decides)
+    question, choices = _item_choices(actions, item, flag, rules, decides=decides)
     bar(
         actions,
         question,
@@ -257,13 +258,13 @@ def _draw_item(
 
 
 def _item_choices(
-    actions: ItemActions, item: Item, flag: ItemFlag | None, *, decides: bool
+    actions: ItemActions, item: Item, flag: ItemFlag | None, rules: Collection[str], *, decides: bool
 ) -> tuple[str, list[Choice]]:
     changes = actions.changes is not None
     if decides:
         implied = implied_labels(actions)
         own = next((review for review in item.reviews if review.id == actions.changes), None)
-        question = "Is there a problem?"
+        question = problem_question(actions.draft, rules)
         if own is not None and own.decision:
             what, ask = ("one flag", "Decide all?") if actions.more_flags else ("this", "Change your review?")
             question = f"You {OWN_DECISIONS[own.decision]} {what} on {when(own.at)}. {ask}"
@@ -485,7 +486,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         return LABELLED[actions.decision()], [save, *unsure]
     if work.reveal is None:
         implied = implied_labels(actions)
-        question = f"Is there a problem?{implied_words(implied)}"
+        question = f"{problem_question(actions.draft, actions.rules)}{implied_words(implied)}"
         return question, decision_choices(actions.decide, flag=False, implied=implied)
     if changes:
         return "You have seen the judge. Is there a problem?", decision_choices(actions.decide, flag=False)
