@@ -31,7 +31,7 @@ from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.review.drafts import Done, Draft, OpenQuestion, ReviewSession, TextView
+from judgeboard_dashboard.review.drafts import Draft, OpenQuestion, ReviewSession, TextView, UndoableReview
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, SkippedItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
@@ -330,7 +330,7 @@ class ItemActions(Actions):
         else:
             review_id = grade(self.store, response_id=self.subject, **common)
             message = f"Saved: your grade of {self.name}"
-        self.session.done.append(Done(review_id, self.subject, draft, flag_id=self.flag_id))
+        self.session.done.append(UndoableReview(review_id, self.subject, draft, flag_id=self.flag_id))
         return message
 
 
@@ -469,7 +469,7 @@ class QueueActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            work.undoable.append(Done(decided.review_id, self.subject, draft, item_id=decided.item_id))
+            work.undoable.append(UndoableReview(decided.review_id, self.subject, draft, item_id=decided.item_id))
             if isinstance(decision, Preference):
                 pair = self.leased.pair
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
@@ -544,7 +544,9 @@ class ConflictActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            self.session.adjudicated.append(Done(review_id, self.subject, draft, item_id=self.conflict.item.id))
+            self.session.adjudicated.append(
+                UndoableReview(review_id, self.subject, draft, item_id=self.conflict.item.id)
+            )
             what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
             return f"Saved: {self.name} is adjudicated{what}"
 

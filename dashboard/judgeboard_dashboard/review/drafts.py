@@ -220,7 +220,7 @@ class CommentDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class UndoableReview:
     """A stored review that this session can undo, and the ``draft`` that it was made from."""
 
     review_id: int
@@ -283,8 +283,8 @@ class ReviewSession:
 
     drafts: dict[int, Draft] = field(default_factory=dict)
     comments: dict[int, CommentDraft] = field(default_factory=dict)
-    done: list[Done] = field(default_factory=list)
-    adjudicated: list[Done] = field(default_factory=list)
+    done: list[UndoableReview] = field(default_factory=list)
+    adjudicated: list[UndoableReview] = field(default_factory=list)
     message: str = ""
     refused: bool = False
     asks: tuple[AskedField, int] | None = None

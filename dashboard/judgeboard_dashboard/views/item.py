@@ -29,9 +29,9 @@ from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import (
     EDIT,
-    Done,
     Draft,
     ReviewSession,
+    UndoableReview,
     keep_draft,
     own_review_to_change,
     review_session,
@@ -200,9 +200,9 @@ def _draw_item(
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
     done = session.done[-1] if session.done else None
     if changed is not None:
-        done = Done(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
+        done = UndoableReview(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
     elif done is None and own:
-        done = Done(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
+        done = UndoableReview(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
     title, position = item.external_id, None
     if near is not None and near.listed:
         title = f"{near.position:,} of {near.total:,}"
