@@ -193,6 +193,8 @@ def known_people() -> list[str]:
 def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     queue, lead = progress.queue, may(reviewer, Action.ASSIGN)
     is_open = queue.state is QueueState.OPEN
+    with reading() as connection:
+        nothing = nothing_left(connection, queue, reviewer.id) if is_open else None
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
         if progress.conflict and lead:
@@ -201,15 +203,11 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
             open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
-        nothing = None
-        if is_open:
-            with reading() as connection:
-                nothing = nothing_left(connection, queue, reviewer.id)
         if nothing is None:
             rows = Rows("item", {"queue": queue.name})
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
-        else:
-            show(tag("div", nothing.reason, cls="jb-mut jb-line"))
+    if nothing is not None:
+        show(tag("div", nothing.reason, cls="jb-say"))
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
     if sample is not None:
