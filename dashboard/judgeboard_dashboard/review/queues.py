@@ -13,6 +13,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queues import (
     ASKED,
@@ -193,6 +194,8 @@ def known_people() -> list[str]:
 def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     queue, lead = progress.queue, may(reviewer, Action.ASSIGN)
     is_open = queue.state is QueueState.OPEN
+    with reading() as connection:
+        nothing = nothing_left(connection, queue, reviewer.id) if is_open else None
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
         if progress.conflict and lead:
@@ -201,7 +204,11 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
             open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
-        start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)
+        if nothing is None:
+            rows = Rows("item", {"queue": queue.name})
+            start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
+    if nothing is not None:
+        show(tag("div", nothing.reason, cls="jb-say"))
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
     if sample is not None:
