@@ -458,11 +458,11 @@ def _read(path: Path, text: str) -> ProjectFile:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rstrip(")").partition(" (at ")
-        line = re.match(r"line (\d+)", place)
+        line = re.match(r"line (\d+)", place) or (None, str(len(text.splitlines())))
         if twice := re.match(r"Cannot declare \((.*)\) twice", reason):
             table = ".".join(_parts(twice[1]))
             reason = f"[{table}] stands twice: remove one, or rename it"
-        raise BadInput(f"{path}{f', line {line[1]}' if line else ''}: {reason}") from None
+        raise BadInput(f"{path}, line {line[1]}: {reason}") from None
     judges = values.get("judges")
     for judge in judges.values() if isinstance(judges, dict) else ():
         if isinstance(judge, dict):
@@ -569,6 +569,10 @@ def _reason(fault: "ErrorDetails", keys: Sequence[str]) -> str:
         "bool_parsing": "must be true or false",
         "bool_type": "must be true or false",
         "tuple_type": "must be a list",
+        "missing": "is required",
+        "model_type": "must be a table",
+        "model_attributes_type": "must be a table",
+        "dataclass_type": "must be a table",
     }
     return words.get(fault["type"], fault["msg"].replace("Input should", "must"))
 

@@ -1,13 +1,14 @@
 """The settings of the environment and the project file, read in one place and shown without secrets."""
 
 import ast
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.masking import masked
-from judgeboard.settings import load_settings, provider_address, provider_key, shown_settings
+from judgeboard.settings import Price, load_settings, provider_address, provider_key, shown_settings
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
@@ -79,3 +80,66 @@ def test_no_part_of_a_password_is_shown(address: str) -> None:
     shown = masked(address)
     assert "***" in shown
     assert not any(part in shown for part in ("s3", "cret", "cr@et"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of a project file; the working folder is a folder below it."""
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    return tmp_path / "judgeboard.toml"
+
+
+def test_the_nearest_project_file_above_is_read_below_the_environment(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write_text(
+        'db = "log.db"\nrandom_share = 0.3\nlow_quality = 1\nalways_review = ["sql"]\n'
+        'low_groundedness_by_type = {QA = 0.3}\n[judges.strict]\nmodel = "m"\nprice = {input = 0.1, output = 0.2}\n'
+    )
+    monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
+    settings = load_settings({"random_share": 0.9, "feedback_gap": 1})
+    assert settings.db == str(project.parent / "log.db"), "a path is relative to the file"
+    assert (settings.random_share, settings.low_quality, settings.feedback_gap) == (0.3, 3, 1)
+    assert settings.always_review == ("sql",)
+    assert settings.cuts.of("QA") == 0.3
+    assert settings.price_of("m") == Price(Decimal("0.1"), Decimal("0.2"))
+    origins = {name: settings.origin(name) for name in ("random_share", "low_quality", "feedback_gap", "poor_rating")}
+    assert origins == {
+        "random_share": "judgeboard.toml, line 2",
+        "low_quality": "JUDGEBOARD_LOW_QUALITY",
+        "feedback_gap": "stored",
+        "poor_rating": "default",
+    }
+    project.write_text("random_share = 0.4\n")
+    assert load_settings().random_share == 0.4, "a changed file counts at once"
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project.parent / "other.toml"))
+    with pytest.raises(BadInput, match=r"other\.toml cannot be read"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("\nlow_groundednes = 0.4", "line 2: low_groundednes is unknown; did you mean low_groundedness?"),
+        ("random_share = 2", "line 1: random_share must be a number from 0 to 1, not 2"),
+        ('excuse_refusals = "maybe"', "line 1: excuse_refusals must be true or false, not 'maybe'"),
+        ("always_review = 3", "line 1: always_review must be a list, not 3"),
+        ("db =", "line 1: Invalid value"),
+        ("low_groundedness_by_type = {QA = 2}", "line 1: low_groundedness_by_type 'QA' must lie from 0 to 1, not 2"),
+        ('[judges.a]\nmodell = "m"', "line 2: judges.a.modell is unknown; did you mean model?"),
+        ("[judges.a]\ntemperature = 5", "line 2: judges.a.temperature must be a number from 0 to 2, not 5"),
+        ('[judges.a]\nprompt = "none.md"', "line 2: judges.a.prompt names the file .*none.md, which does not exist"),
+        ('[judges.a]\napi_key = "sk-1"', "line 2: judges.a.api_key does not belong into this file: .*OPENAI_API_KEY"),
+        ("[judges.a]\n[judges.b]\n[judges.a]", r"line 3: \[judges.a\] stands twice"),
+        ("[judges]\na = 3", "line 2: judges.a must be a table, not 3"),
+        ("[judges.a.price]\ninput = 1", "line 1: judges.a.price.output is required"),
+        ('[sources.shop]\ndates = "dutch"', "line 2: sources.shop.dates must be 'day-first' or 'month-first'"),
+    ],
+)
+def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project: Path, text: str, fault: str) -> None:
+    project.write_text(text)
+    with pytest.raises(BadInput, match=f"judgeboard.toml, {fault}") as caught:
+        load_settings()
+    assert "\n" not in str(caught.value)
+    assert "sk-1" not in str(caught.value)

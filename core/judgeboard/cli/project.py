@@ -1,5 +1,6 @@
 """The commands `init` and `config`: write the project file, and show every setting."""
 
+import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -134,13 +135,12 @@ def _columns(log: _Log) -> str:
 
 def _key(name: str) -> str:
     """Return a name as a key in TOML."""
-    from json import dumps
-
-    return name if name and not {*name.lower()}.difference(PLAIN_KEYS) else dumps(name, ensure_ascii=False)
+    return name if name and not {*name.lower()}.difference(PLAIN_KEYS) else json.dumps(name, ensure_ascii=False)
 
 
 @options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config", json=False)
-def config_command() -> int:
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor.")
+def config_command(schema: bool) -> int:
     """Show every setting with its value and its origin, and the database in use. Secrets are masked.
 
     The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. An
@@ -150,9 +150,12 @@ def config_command() -> int:
     """
     from judgeboard.errors import JudgeboardError, MissingDatabase
     from judgeboard.llm.endpoint import PROVIDERS
-    from judgeboard.settings import load_settings, shown_settings
+    from judgeboard.settings import Settings, load_settings, shown_settings
     from judgeboard.store.settings import settings_in_force
 
+    if schema:
+        click.echo(json.dumps(Settings.model_json_schema(), indent=2))
+        return 0
     settings, database, code = load_settings(), "", 0
     try:
         store = options.open_store()
