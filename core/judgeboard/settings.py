@@ -8,9 +8,8 @@ import difflib
 import math
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -39,6 +38,7 @@ from pydantic_settings import (
 
 from judgeboard.errors import BadInput
 from judgeboard.masking import masked, register_environment, register_secret
+from judgeboard.project_file import FILES, JUDGE_FILES, ProjectFile, project_file
 from judgeboard.text import file_text, folded_address, number_words, unstorable
 
 if TYPE_CHECKING:
@@ -47,15 +47,10 @@ if TYPE_CHECKING:
 PREFIX = "JUDGEBOARD_"
 ENVIRONMENT: Mapping[str, str] = os.environ
 """All variables, for those that other tools define."""
-CONFIG = "JUDGEBOARD_CONFIG"
-"""The variable that names the project file."""
-PROJECT_FILE = "judgeboard.toml"
-MOST_BYTES = 1_000_000  # of the project file
 LONGEST_CHECKS = 50_000  # characters
+DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
 LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = ("requests_per_minute", "tokens_per_minute")
-FILES = ("prices", "families", "checks")
-JUDGE_FILES = ("prompt", "rubric", "judge_file")
 
 
 def _number_only(value: Any) -> Any:
@@ -296,44 +291,6 @@ NAMED: dict[str, type[BaseModel]] = {"judges": JudgeSettings, "sources": SourceS
 """The settings that are tables by name."""
 
 
-@dataclass(frozen=True)
-class ProjectFile:
-    """A ``judgeboard.toml``: the text, and its values as Python reads them."""
-
-    path: Path
-    text: str
-    values: Mapping[str, Any] = field(hash=False, compare=False)
-
-    def line_of(self, *keys: str) -> str:
-        """Return the place of a value: "judgeboard.toml, line 3". Tables count, and keys with dots before them."""
-        return f"{self.path.name}, line {_line(self.text, keys)}"
-
-    def fail(self, reason: str, *keys: str) -> BadInput:
-        """Return an error that names the line and the setting."""
-        return BadInput(f"{self.path}, line {_line(self.text, keys)}: {'.'.join(keys)} {reason}")
-
-
-def _line(text: str, keys: Sequence[str]) -> int:
-    """Return the number of the line that gives a value; that of its table if the value is written in another way."""
-    best, depth = 1, 0
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if head := re.match(r"\s*\[+([^\]#]+)\]+\s*(?:#.*)?$", line):
-            table = _parts(head[1])
-            path = table
-        elif head := re.match(r"\s*([^=#\[]+?)\s*=", line):
-            path = (*table, *_parts(head[1]))
-        else:
-            continue
-        if len(path) > depth and tuple(keys[: len(path)]) == path:
-            best, depth = number, len(path)
-    return best
-
-
-def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(part[0] or part[1] or part[2] for part in re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", dotted))
-
-
 class Settings(Thresholds, BaseSettings):
     """All settings. The name of a field is the name in the project file; with ``JUDGEBOARD_`` before it, of a variable.
 
@@ -432,51 +389,6 @@ def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
     checks = os.environ.get(variable_of("checks")) or (file and file.values.get("checks"))
     text = file_text(Path(checks), most=LONGEST_CHECKS) if isinstance(checks, str) else None
     return _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
-
-
-def use_project_file(path: str) -> None:
-    """Use this project file in this process and the processes that it starts."""
-    os.environ[CONFIG] = str(Path(path).expanduser().absolute())
-
-
-def project_file() -> ProjectFile | None:
-    """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
-
-    Raises BadInput if it cannot be read.
-    """
-    if named := os.environ.get(CONFIG):
-        path = Path(named).expanduser().absolute()
-        return _read(path, file_text(path, most=MOST_BYTES))
-    here = Path.cwd()
-    nearest = next((file for folder in (here, *here.parents) if (file := folder / PROJECT_FILE).is_file()), None)
-    return None if nearest is None else _read(nearest, file_text(nearest, most=MOST_BYTES))
-
-
-@lru_cache(maxsize=4)
-def _read(path: Path, text: str) -> ProjectFile:
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        reason, _, place = str(error).rstrip(")").partition(" (at ")
-        line = re.match(r"line (\d+)", place) or (None, str(len(text.splitlines())))
-        if twice := re.match(r"Cannot declare \((.*)\) twice", reason):
-            table = ".".join(_parts(twice[1]))
-            reason = f"[{table}] stands twice: remove one, or rename it"
-        raise BadInput(f"{path}, line {line[1]}: {reason}") from None
-    judges = values.get("judges")
-    for judge in judges.values() if isinstance(judges, dict) else ():
-        if isinstance(judge, dict):
-            _in_folder(judge, JUDGE_FILES, path.parent)
-    is_url = "://" in str(values.get("db"))
-    _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)
-    return ProjectFile(path, text, values)
-
-
-def _in_folder(values: dict[str, Any], names: Iterable[str], folder: Path) -> None:
-    """Make the paths with these names absolute: they are relative to the folder of the project file."""
-    for name in names:
-        if isinstance(values.get(name), str):
-            values[name] = str(folder / Path(values[name]).expanduser())
 
 
 class _Stored(dict[str, Any]):

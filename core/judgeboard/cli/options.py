@@ -103,7 +103,7 @@ _DATABASE = click.Option(
 
 
 def _use_project_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
-    from judgeboard.settings import use_project_file
+    from judgeboard.project_file import use_project_file
 
     if path is not None:
         use_project_file(path)

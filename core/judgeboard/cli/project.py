@@ -31,7 +31,7 @@ def init_command(files: tuple[str, ...], source: str) -> None:
 
     The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed.
     """
-    from judgeboard.settings import PROJECT_FILE
+    from judgeboard.project_file import PROJECT_FILE
 
     path = Path(PROJECT_FILE)
     if path.exists():

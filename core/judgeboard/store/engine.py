@@ -38,7 +38,7 @@ from judgeboard.errors import (
 )
 from judgeboard.formats.files import owner_only
 from judgeboard.masking import masked, register_secret
-from judgeboard.settings import load_settings
+from judgeboard.settings import DEFAULT_DATABASE, load_settings
 from judgeboard.store.clock import database_clock
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler
@@ -126,7 +126,6 @@ def turns_at(database: str) -> Turns:
         return _TURNS.setdefault(database, Turns())
 
 
-DEFAULT_DATABASE = "data/judgeboard.db"
 BUSY_SECONDS = 30.0
 BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
 AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away

@@ -6,9 +6,10 @@ from datetime import UTC, date, datetime
 
 import streamlit as st
 
+from judgeboard.settings import DEFAULT_DATABASE
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import DEFAULT_DATABASE, database_url
+from judgeboard.store.engine import database_url
 from judgeboard.store.open_flags import ORDERS
 from judgeboard.text import counted, with_db
 from judgeboard_dashboard.evidence import Html, join, show, tag

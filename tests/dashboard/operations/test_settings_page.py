@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from judgeboard.people.roster import add_person, list_people
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.settings import setting_origins, thresholds
+from judgeboard.store.settings import SETTING_KEYS, setting_origins, thresholds
 from judgeboard_dashboard.widgets.administration import EVENT_WORDS, event_words, param_lines, prompt_difference
 
 
@@ -107,6 +108,30 @@ def test_the_environment_wins_and_says_so(page_rows, open_page, monkeypatch: pyt
     field = page.number_input(key="setting_low_quality")
     assert (field.value, field.disabled) == (3, True)
     assert "set by JUDGEBOARD_LOW_QUALITY, which overrides" in markup(page)
+
+
+def test_the_project_file_wins_over_a_stored_value_and_names_its_line(
+    page_rows, open_page, sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "judgeboard.toml"
+    file.write_text("# ours\nlow_quality = 3\nexcuse_refusals = false\n")
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(file))
+    page = open_page("settings")
+    field = page.number_input(key="setting_low_quality")
+    assert (field.value, field.disabled) == (3, True)
+    assert page.checkbox(key="setting_excuse_refusals").disabled
+    assert "set by judgeboard.toml, line 2, which overrides" in markup(page)
+    assert in_force(sqlite_store, "low_quality")[:2] == (3, "judgeboard.toml, line 2")
+
+
+def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) -> None:
+    page = open_page("settings")
+    fields = (page.number_input, page.checkbox, page.multiselect, page.text_input, page.text_area, page.selectbox)
+    shown = {each.key.removeprefix("setting_") for kind in fields for each in kind if each.key}
+    assert {*SETTING_KEYS} <= shown
+    page.multiselect(key="setting_low_groundedness_by_type").set_value(["odd=0.3"]).run()
+    page.button(key="settings_save").click().run()
+    assert in_force(sqlite_store, "low_groundedness_by_type") == (("odd=0.3",), "stored", "Mara")
 
 
 def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,103 @@
+"""The project file ``judgeboard.toml``: where it is, and the line of each value."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from judgeboard.errors import BadInput
+from judgeboard.text import file_text
+
+CONFIG = "JUDGEBOARD_CONFIG"
+"""The variable that names the project file."""
+PROJECT_FILE = "judgeboard.toml"
+MOST_BYTES = 1_000_000
+FILES = ("prices", "families", "checks")
+JUDGE_FILES = ("prompt", "rubric", "judge_file")
+
+
+@dataclass(frozen=True)
+class ProjectFile:
+    """A ``judgeboard.toml``: the text, and its values as Python reads them."""
+
+    path: Path
+    text: str
+    values: Mapping[str, Any] = field(hash=False, compare=False)
+
+    def line_of(self, *keys: str) -> str:
+        """Return the place of a value: "judgeboard.toml, line 3". Tables count, and keys with dots before them."""
+        return f"{self.path.name}, line {_line(self.text, keys)}"
+
+    def fail(self, reason: str, *keys: str) -> BadInput:
+        """Return an error that names the line and the setting."""
+        return BadInput(f"{self.path}, line {_line(self.text, keys)}: {'.'.join(keys)} {reason}")
+
+
+def _line(text: str, keys: Sequence[str]) -> int:
+    """Return the number of the line that gives a value; that of its table if the value is written in another way."""
+    best, depth = 1, 0
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := re.match(r"\s*\[+([^\]#]+)\]+\s*(?:#.*)?$", line):
+            table = _parts(head[1])
+            path = table
+        elif head := re.match(r"\s*([^=#\[]+?)\s*=", line):
+            path = (*table, *_parts(head[1]))
+        else:
+            continue
+        if len(path) > depth and tuple(keys[: len(path)]) == path:
+            best, depth = number, len(path)
+    return best
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part[0] or part[1] or part[2] for part in re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", dotted))
+
+
+def use_project_file(path: str) -> None:
+    """Use this project file in this process and the processes that it starts."""
+    os.environ[CONFIG] = str(Path(path).expanduser().absolute())
+
+
+def project_file() -> ProjectFile | None:
+    """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
+
+    Raises BadInput if it cannot be read.
+    """
+    if named := os.environ.get(CONFIG):
+        path = Path(named).expanduser().absolute()
+        return _read(path, file_text(path, most=MOST_BYTES))
+    here = Path.cwd()
+    nearest = next((file for folder in (here, *here.parents) if (file := folder / PROJECT_FILE).is_file()), None)
+    return None if nearest is None else _read(nearest, file_text(nearest, most=MOST_BYTES))
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, text: str) -> ProjectFile:
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).rstrip(")").partition(" (at ")
+        line = re.match(r"line (\d+)", place) or (None, str(len(text.splitlines())))
+        if twice := re.match(r"Cannot declare \((.*)\) twice", reason):
+            table = ".".join(_parts(twice[1]))
+            reason = f"[{table}] stands twice: remove one, or rename it"
+        raise BadInput(f"{path}, line {line[1]}: {reason}") from None
+    judges = values.get("judges")
+    for judge in judges.values() if isinstance(judges, dict) else ():
+        if isinstance(judge, dict):
+            _in_folder(judge, JUDGE_FILES, path.parent)
+    is_url = "://" in str(values.get("db"))
+    _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)
+    return ProjectFile(path, text, values)
+
+
+def _in_folder(values: dict[str, Any], names: Iterable[str], folder: Path) -> None:
+    """Make the paths with these names absolute: they are relative to the folder of the project file."""
+    for name in names:
+        if isinstance(values.get(name), str):
+            values[name] = str(folder / Path(values[name]).expanduser())
