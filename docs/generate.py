@@ -28,7 +28,7 @@ import click
 import judgeboard
 from judgeboard.cli.app import root, run
 from judgeboard.cli.options import actor
-from judgeboard.settings import variable_of
+from judgeboard.settings.model import variable_of
 
 DOCS = Path(__file__).parent
 PACKAGE = Path(judgeboard.__file__).parent
@@ -70,28 +70,28 @@ def flag_rules() -> str:
 
 def thresholds() -> str:
     """Return the table of the thresholds of the flag rules."""
-    from judgeboard.settings import THRESHOLDS
+    from judgeboard.settings.model import THRESHOLDS
 
     return _settings_table(THRESHOLDS)
 
 
 def settings() -> str:
     """Return the table of the other settings."""
-    from judgeboard.settings import THRESHOLDS, Settings
+    from judgeboard.settings.model import THRESHOLDS, Settings
 
     return _settings_table([name for name in Settings.model_fields if name not in THRESHOLDS])
 
 
 def judge_settings() -> str:
     """Return the table of what the project file says of a judge."""
-    from judgeboard.settings import JudgeSettings
+    from judgeboard.settings.model import JudgeSettings
 
     rows = [(f"`{about.alias or name}`", about.description) for name, about in JudgeSettings.model_fields.items()]
     return table(("name", "meaning"), rows)
 
 
 def _settings_table(names: Iterable[str]) -> str:
-    from judgeboard.settings import Settings, bounds
+    from judgeboard.settings.model import Settings, bounds
 
     rows = []
     for name in names:

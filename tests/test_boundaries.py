@@ -22,7 +22,7 @@ DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
 
 # A layer may import itself and the layers before it; parts of one layer never import each other in a circle.
 LAYERS: list[set[str]] = [
-    {"domain", "errors", "masking", "project_file", "settings", "text", "client"},
+    {"domain", "errors", "settings", "text", "client"},
     {"llm", "judges", "flags", "formats", "stats", "traces"},
     {"store"},
     {"runs", "imports", "people", "targets"},

@@ -17,10 +17,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError, NotAllowed
-from judgeboard.masking import masked, without_secrets
 from judgeboard.people.permissions import ENTERED, role_of
 from judgeboard.people.roster import admit, ensure_reviewer
-from judgeboard.settings import variable_of
+from judgeboard.settings.masking import masked, without_secrets
+from judgeboard.settings.model import variable_of
 from judgeboard.store.engine import Store, database_url, open_store, outage_words
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id

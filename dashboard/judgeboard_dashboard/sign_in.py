@@ -17,9 +17,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.masking import register_secret
 from judgeboard.people.roster import checked_address
-from judgeboard.settings import load_settings
+from judgeboard.settings.masking import register_secret
+from judgeboard.settings.model import load_settings
 
 SHORTEST_SECRET = 32  # characters: whoever guesses it can sign in as anybody
 LOGIN, LOGOUT, CALLBACK = "/auth/login", "/auth/logout", "/oauth2callback"  # routes of Streamlit

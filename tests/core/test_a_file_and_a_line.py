@@ -218,7 +218,7 @@ def test_a_role_is_a_line_and_each_permission_names_it(copy: Copy) -> None:
 
 def test_a_default_threshold_is_one_number(copy: Copy) -> None:
     copy.line(
-        "settings.py",
+        "settings/model.py",
         "low_groundedness: Number = number(\n        0.5,",
         "low_groundedness: Number = number(\n        0.6,",
     )

@@ -17,7 +17,7 @@ from scipy import stats
 
 from judgeboard.cli.demo import RANDOM_SHARE, SOURCE, sample_folder
 from judgeboard.flags.rules import sampling_number
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 
 DATA = Path(__file__).parents[2] / "data"
 FILES = (

@@ -23,7 +23,7 @@ from judgeboard.imports.history.pull import TOOLS, pull
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure, verdict
 from judgeboard.receiving.keys import create_key
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.settings import provider_key
+from judgeboard.settings.model import provider_key
 from judgeboard.store.engine import Store, database_url
 from judgeboard.store.storing import store_responses
 from judgeboard.targets.push import TARGETS, push

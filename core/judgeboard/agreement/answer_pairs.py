@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
 from judgeboard.stats.ratings import Human, Kind, PeopleValues, Scale, human_values
 from judgeboard.store.grades import ADJUDICATION, AGAIN, BLIND, LABELS, GradedReviews, Grades

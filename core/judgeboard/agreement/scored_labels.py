@@ -12,7 +12,7 @@ from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import excused_confidence, sampling_number
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.rates import Stratum
 from judgeboard.stats.thresholds import equal_chances

@@ -8,7 +8,7 @@ import numpy as np
 from judgeboard.agreement.answer_pairs import cuts_of
 from judgeboard.agreement.scored_labels import JudgedScores, ScoredLabels, flag_from
 from judgeboard.domain import Estimate
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray
 from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.proportions import share

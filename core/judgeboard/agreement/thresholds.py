@@ -30,7 +30,7 @@ from judgeboard.agreement.threshold_figures import AtThreshold, QueueChange, Thr
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.estimates import Z, percent, percent_as_given, percent_words
 from judgeboard.stats.rates import FEWEST_OF_RARER

@@ -11,7 +11,7 @@ from judgeboard.agreement.answer_pairs import person_grades
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.significance import mcnemar

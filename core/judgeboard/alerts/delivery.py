@@ -23,8 +23,8 @@ import httpcore
 from judgeboard.alerts.rules import destination_of
 from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
-from judgeboard.masking import register_secret, without_secrets
-from judgeboard.settings import ENVIRONMENT, load_settings, variable_of
+from judgeboard.settings.masking import register_secret, without_secrets
+from judgeboard.settings.model import ENVIRONMENT, load_settings, variable_of
 from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -23,7 +23,7 @@ from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingSetting, NotFound
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.settings import load_settings, variable_of
+from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,

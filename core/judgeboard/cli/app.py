@@ -12,7 +12,7 @@ import click
 
 from judgeboard.cli.options import echo, example, same_command
 from judgeboard.errors import JudgeboardError, MissingOption, MissingSetting, UnknownName
-from judgeboard.masking import mask_logs, without_secrets
+from judgeboard.settings.masking import mask_logs, without_secrets
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
 COMMANDS: dict[str, str] = {

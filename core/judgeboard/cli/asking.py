@@ -227,14 +227,14 @@ def use_named_judge(named: str | None, chosen: dict[str, Any], *, as_kind: str |
 
 
 def _primary_of_project() -> str | None:
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
 
     settings = load_settings()
     return settings.primary_judge if settings.primary_judge in settings.judges else None
 
 
 def _judge_of_project(named: str) -> dict[str, Any] | None:
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
 
     judge = load_settings().judges.get(named)
     if judge is None:
@@ -248,7 +248,7 @@ def _judge_of_project(named: str) -> dict[str, Any] | None:
 def _stored_judge(named: str) -> dict[str, Any]:
     from judgeboard.errors import MissingDatabase, NotFound
     from judgeboard.runs.jobs import judge_spec
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
     from judgeboard.store.judge_versions import get_version
 
     in_file = ", ".join(load_settings().judges)
@@ -273,7 +273,7 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
         BadInput: The kind is unknown, or neither it nor a model is given.
     """
     from judgeboard.judges.kinds import JUDGES
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
 
     if kind is None and (jury or chosen.get("model") or chosen.get("replies")):
         return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"

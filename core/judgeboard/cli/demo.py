@@ -266,7 +266,7 @@ def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
     Imports the bundled sample log, judges it offline and raises flags. Needs no key and no network. A second run
     changes nothing.
     """
-    from judgeboard.masking import masked
+    from judgeboard.settings.masking import masked
     from judgeboard.store.engine import open_store
 
     if not no_serve:

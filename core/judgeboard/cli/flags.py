@@ -73,7 +73,7 @@ def flag_command(*, yes: bool, listed: bool, where: RowFilter, limit: int | None
 
 
 def _list_flags(where: RowFilter, limit: int) -> None:
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
     from judgeboard.store.open_flags import queue_page
 
     with options.seen(options.open_store()).reading() as connection:
@@ -116,7 +116,7 @@ def set_(file: Path) -> None:
     """
     from judgeboard.flags.checks import named_checks
     from judgeboard.people.roster import change_settings
-    from judgeboard.settings import LONGEST_CHECKS
+    from judgeboard.settings.model import LONGEST_CHECKS
     from judgeboard.text import file_text
 
     text = file_text(file, most=LONGEST_CHECKS)

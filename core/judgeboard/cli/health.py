@@ -228,7 +228,7 @@ def audit_command(
 
 
 def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
 
     if recorded != (chosen["supreme_version"] is not None):
         raise BadInput("give --recorded and --supreme-version together, or --supreme-model")

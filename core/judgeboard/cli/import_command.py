@@ -150,7 +150,7 @@ def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any
 
 def _read_as_the_project_says(choices: dict[str, Any]) -> None:
     """Fill --map and --dates from the source's settings, if they were not given."""
-    from judgeboard.settings import load_settings
+    from judgeboard.settings.model import load_settings
 
     about = load_settings().sources.get(choices["source"] or DEFAULT_SOURCE)
     if about is None or choices["kind"] != "responses":

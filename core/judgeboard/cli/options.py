@@ -103,7 +103,7 @@ _DATABASE = click.Option(
 
 
 def _use_project_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
-    from judgeboard.project_file import use_project_file
+    from judgeboard.settings.project_file import use_project_file
 
     if path is not None:
         use_project_file(path)
@@ -346,7 +346,7 @@ def same_command(*more: str, instead: Mapping[str, str] | None = None, without: 
     ``instead`` has other words for typed words; an empty word leaves a word out. ``without`` are options to leave out,
     with their values.
     """
-    from judgeboard.masking import masked
+    from judgeboard.settings.masking import masked
 
     context = click.get_current_context()
     flags = {name for option in context.command.params if getattr(option, "is_flag", False) for name in option.opts}
@@ -368,7 +368,7 @@ def same_command(*more: str, instead: Mapping[str, str] | None = None, without: 
 
 def completed(commands: str) -> str:
     """Return commands of this program, each with the ``--db`` that the user gave."""
-    from judgeboard.masking import masked
+    from judgeboard.settings.masking import masked
 
     db = typed_database()
     return with_db(commands, None if db is None else masked(db))

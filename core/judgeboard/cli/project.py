@@ -31,7 +31,7 @@ def init_command(files: tuple[str, ...], source: str) -> None:
 
     The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed.
     """
-    from judgeboard.project_file import PROJECT_FILE
+    from judgeboard.settings.project_file import PROJECT_FILE
 
     path = Path(PROJECT_FILE)
     if path.exists():
@@ -84,7 +84,7 @@ def _log(file: str) -> _Log:
 
 
 def _judge_lines() -> Iterator[str]:
-    from judgeboard.settings import provider_address, provider_key
+    from judgeboard.settings.model import provider_address, provider_key
 
     keys = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
     yield 'db = "judgeboard.db"  # a SQLite file, or an address: postgresql://judge@db/judgeboard'
@@ -150,7 +150,7 @@ def config_command(schema: bool) -> int:
     """
     from judgeboard.errors import JudgeboardError, MissingDatabase
     from judgeboard.llm.endpoint import PROVIDERS
-    from judgeboard.settings import Settings, load_settings, shown_settings
+    from judgeboard.settings.model import Settings, load_settings, shown_settings
     from judgeboard.store.settings import settings_in_force
 
     if schema:

@@ -26,8 +26,8 @@ def receive_command(host: str, port: int) -> None:
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
     /v1/logs, and JSON to /api/responses and /api/feedback.
     """
-    from judgeboard.masking import log_with_time
     from judgeboard.receiving.app import serve_receiver
+    from judgeboard.settings.masking import log_with_time
 
     log_with_time()
     store = options.open_store(create=True)

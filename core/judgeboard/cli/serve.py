@@ -19,8 +19,8 @@ def worker_command() -> None:
     worker continues the jobs.
     """
     from judgeboard.alerts.events import follow
-    from judgeboard.masking import log_with_time
     from judgeboard.runs.worker import Worker
+    from judgeboard.settings.masking import log_with_time
 
     log_with_time()
     store = options.open_store()
@@ -49,7 +49,7 @@ def worker_command() -> None:
 )
 def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
     """Serve the pages until Ctrl-C. Creates the database if it is missing."""
-    from judgeboard.masking import log_with_time
+    from judgeboard.settings.masking import log_with_time
     from judgeboard_dashboard.server import check_free, serve
 
     log_with_time()

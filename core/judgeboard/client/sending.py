@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgeboard.domain import Label, Status
 from judgeboard.errors import NotSent
-from judgeboard.masking import register_secret, without_secrets
+from judgeboard.settings.masking import register_secret, without_secrets
 
 if TYPE_CHECKING:
     import httpx

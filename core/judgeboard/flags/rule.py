@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from judgeboard.domain import Feedback, FlagState, Label, Status
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 
 
 @dataclass(frozen=True, slots=True)

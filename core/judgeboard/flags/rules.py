@@ -11,7 +11,7 @@ from typing import Any
 from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Label
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 
 LOW_GROUNDEDNESS = "low_groundedness"
 UNCERTAIN_VERDICT = "uncertain_verdict"

@@ -12,9 +12,9 @@ from stat import S_IROTH, filemode
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import DamagedDatabase, JudgeboardError
 from judgeboard.llm.endpoint import choose_provider
-from judgeboard.masking import masked
 from judgeboard.runs.judging import make_judge
-from judgeboard.settings import load_settings, provider_address
+from judgeboard.settings.masking import masked
+from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.engine import Readable, Store, damaged, open_store
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.overview import count_open_flags, count_responses

@@ -17,7 +17,7 @@ from judgeboard.health.record import (
     state_of,
 )
 from judgeboard.judges.kinds import OFFLINE
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.stats.arrays import BoolArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
 from judgeboard.stats.intervals import share_intervals

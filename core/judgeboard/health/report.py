@@ -25,7 +25,7 @@ from judgeboard.health.scores import (
     verbosity_at_equal_grades,
 )
 from judgeboard.methods.control_answers import CONTROL_KINDS
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Readable
 from judgeboard.store.health import not_reached, versions_in_use

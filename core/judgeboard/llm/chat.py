@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypedDict
 from judgeboard.domain import Attempt, Turn
 from judgeboard.errors import BadInput
 from judgeboard.llm.own_thread import in_own_thread
-from judgeboard.masking import without_secrets
+from judgeboard.settings.masking import without_secrets
 from judgeboard.text import file_text, storable
 
 REPLACED = "characters that cannot be stored became U+FFFD"

@@ -31,8 +31,8 @@ from judgeboard.llm.provider import (
 )
 from judgeboard.llm.rate_limits import NO_LIMIT, CallPace, RateLimit
 from judgeboard.llm.reply_body import ENCODINGS, MB, ReplyLimit, UnreadableReply
-from judgeboard.masking import masked, register_secret, without_secrets
-from judgeboard.settings import variable_of
+from judgeboard.settings.masking import masked, register_secret, without_secrets
+from judgeboard.settings.model import variable_of
 from judgeboard.text import storable, storable_json
 
 REPLY_MB = 8.0

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.settings import LIMITS, Settings, variable_of
+from judgeboard.settings.model import LIMITS, Settings, variable_of
 
 PERIOD_SECONDS = 60.0
 BLOCK_SECONDS = 1.0  # the longest block, and how much later than its place on the timeline a call may be made

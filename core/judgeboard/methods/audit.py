@@ -26,7 +26,7 @@ from judgeboard.runs.method import (
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 from judgeboard.store import audits
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -20,7 +20,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import RunOptions, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview

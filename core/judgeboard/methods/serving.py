@@ -18,10 +18,10 @@ from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.llm.own_thread import in_own_thread
-from judgeboard.masking import without_secrets
 from judgeboard.methods.live import LiveAnswer, Reflected
 from judgeboard.methods.reflect import Outcome, ReflectRule
 from judgeboard.runs.runner import blocking
+from judgeboard.settings.masking import without_secrets
 from judgeboard.store.engine import Store
 
 # The metadata of a served answer, beside its notice.

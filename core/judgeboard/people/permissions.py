@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Role
 from judgeboard.errors import NotAllowed
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id

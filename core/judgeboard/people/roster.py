@@ -24,7 +24,7 @@ from judgeboard.people.permissions import (
     is_first_admin,
     role_of,
 )
-from judgeboard.settings import load_settings, variable_of
+from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import with_open_flags

@@ -18,7 +18,7 @@ from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import store_scores
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, is_outage, with_advice
 from judgeboard.store.responses import responses_named

@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.masking import register_secret
 from judgeboard.receiving.limits import Rates, Refused
+from judgeboard.settings.masking import register_secret
 from judgeboard.store.api_keys import MAX_BODY_MB, SCOPES, ApiKey, any_key, insert_key, key_of_token
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -10,7 +10,7 @@ from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.judges.judge import AskedJudge, fingerprint
 from judgeboard.llm.endpoint import PROVIDERS, Address, bare_address, choose_provider
 from judgeboard.llm.provider import host_of
-from judgeboard.settings import load_settings, provider_address
+from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.jobs import last_job_of_version
 from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.judging_rules import list_rules

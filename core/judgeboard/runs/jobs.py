@@ -27,7 +27,7 @@ from judgeboard.runs.addresses import (
 )
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import check_limits
-from judgeboard.settings import load_settings, provider_key
+from judgeboard.settings.model import load_settings, provider_key
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event

@@ -34,7 +34,7 @@ from judgeboard.runs.method import (
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.settings import load_settings, provider_key
+from judgeboard.settings.model import load_settings, provider_key
 from judgeboard.store.anchors import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

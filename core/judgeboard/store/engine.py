@@ -37,8 +37,8 @@ from judgeboard.errors import (
     UnusableDatabase,
 )
 from judgeboard.formats.files import owner_only
-from judgeboard.masking import masked, register_secret
-from judgeboard.settings import DEFAULT_DATABASE, load_settings
+from judgeboard.settings.masking import masked, register_secret
+from judgeboard.settings.model import DEFAULT_DATABASE, load_settings
 from judgeboard.store.clock import database_clock
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.row_filter import prepare_compiler

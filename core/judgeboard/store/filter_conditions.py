@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, 
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.errors import BadInput
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 from judgeboard.store.filters import SCORE_FIELDS, RowFilter
 from judgeboard.store.metadata import with_metadata
 from judgeboard.store.reviews import has_grade, is_current

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of

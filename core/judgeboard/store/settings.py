@@ -10,7 +10,7 @@ from sqlalchemy import Connection, exists, func, insert, select
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
-from judgeboard.settings import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings
+from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions

@@ -30,7 +30,7 @@ from sqlalchemy.types import TypeDecorator
 
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from judgeboard.domain import Decision, FlagState, ItemState, Label, QueueOrder,
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.judges.words import only_declines
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.filter_conditions import response_conditions

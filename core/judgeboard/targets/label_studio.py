@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from judgeboard.errors import BadInput, NotSent
-from judgeboard.masking import register_secret
+from judgeboard.settings.masking import register_secret
 from judgeboard.store.tools import PushItem
 from judgeboard.targets.target import Access, Http, Refused, Target, stable_id
 

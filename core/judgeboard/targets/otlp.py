@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from judgeboard.masking import without_secrets
+from judgeboard.settings.masking import without_secrets
 from judgeboard.store.tools import PushItem, Score
 from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, span_id, stable_id
 

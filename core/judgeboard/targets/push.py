@@ -16,7 +16,7 @@ from typing import Any
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.settings import ENVIRONMENT
+from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event

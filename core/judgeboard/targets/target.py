@@ -12,7 +12,7 @@ import httpx
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.llm.provider import is_address
 from judgeboard.llm.reply_body import ENCODINGS, MB, BodyLimit, UnreadableReply
-from judgeboard.masking import masked, register_environment, without_secrets
+from judgeboard.settings.masking import masked, register_environment, without_secrets
 from judgeboard.store.tools import PushItem
 from judgeboard.text import storable
 

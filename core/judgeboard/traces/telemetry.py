@@ -11,8 +11,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from judgeboard.masking import register_environment, without_secrets
-from judgeboard.settings import ENVIRONMENT
+from judgeboard.settings.masking import register_environment, without_secrets
+from judgeboard.settings.model import ENVIRONMENT
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer

@@ -10,7 +10,7 @@ from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.reviews.nothing_left import nothing_left
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag

@@ -20,7 +20,7 @@ from judgeboard.runs.judging_rules import (
     set_judge,
     with_model,
 )
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judging_rules import rule_named

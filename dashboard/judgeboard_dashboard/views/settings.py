@@ -12,7 +12,7 @@ from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.people.permissions import Action
 from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
 from judgeboard.reviews.failure_modes import KEYS, LONGEST_MODE, save_mode, suggested_modes
-from judgeboard.settings import THRESHOLDS, Settings, bounds
+from judgeboard.settings.model import THRESHOLDS, Settings, bounds
 from judgeboard.store.issues import list_modes
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses

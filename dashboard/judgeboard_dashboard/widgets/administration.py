@@ -24,7 +24,7 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.settings import shown_settings
+from judgeboard.settings.model import shown_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events

@@ -21,7 +21,7 @@ from judgeboard.runs.jobs import (
     request_rejudge,
     usable_versions,
 )
-from judgeboard.settings import load_settings, provider_address
+from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.runs import AskMode

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import streamlit as st
 
-from judgeboard.settings import DEFAULT_DATABASE
+from judgeboard.settings.model import DEFAULT_DATABASE
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import database_url

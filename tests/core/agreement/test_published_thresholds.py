@@ -11,7 +11,7 @@ from judgeboard.agreement.confident_verdicts import ConfidentVerdicts, confident
 from judgeboard.agreement.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
 from judgeboard.agreement.thresholds import AtThreshold, Goal, replayed, threshold_result
 from judgeboard.flags.rules import sampling_number
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
 from judgeboard.stats.rates import Stratum

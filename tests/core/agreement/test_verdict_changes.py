@@ -12,7 +12,7 @@ from judgeboard.agreement.verdict_changes import (
 )
 from judgeboard.domain import Status
 from judgeboard.errors import NotFound
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.store.verdict_pairs import OneVerdict, VerdictPair, pairs_of_run, pairs_of_versions
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 
 ROWS = 30
 QUESTION, ANSWER, PASSAGE = (

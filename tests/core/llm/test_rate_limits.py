@@ -13,7 +13,7 @@ import pytest
 from judgeboard.errors import BadInput
 from judgeboard.llm.rate_limits import RESERVE, CallPace, OwnTimelines, RateLimit, rate_limit
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
-from judgeboard.settings import load_settings
+from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judging_log import address, asked, store_answers
 

@@ -17,7 +17,7 @@ import judgeboard.store
 from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import schema_in
-from judgeboard.settings import Cuts
+from judgeboard.settings.model import Cuts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
 from judgeboard.store.export import EXPORTS

@@ -6,7 +6,7 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import raise_flags
-from judgeboard.settings import Thresholds
+from judgeboard.settings.model import Thresholds
 from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -18,7 +18,7 @@ from judgeboard.imports.history.pages import History, Page, Window
 from judgeboard.imports.history.phoenix import PhoenixHistory
 from judgeboard.imports.importing import OpenBatch, import_file
 from judgeboard.people.permissions import Action, Actor, check_allowed
-from judgeboard.settings import ENVIRONMENT
+from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.tools import PullState, get_pull, save_pull

@@ -37,8 +37,8 @@ from pydantic_settings import (
 )
 
 from judgeboard.errors import BadInput
-from judgeboard.masking import masked, register_environment, register_secret
-from judgeboard.project_file import FILES, JUDGE_FILES, ProjectFile, project_file
+from judgeboard.settings.masking import masked, register_environment, register_secret
+from judgeboard.settings.project_file import FILES, JUDGE_FILES, ProjectFile, project_file
 from judgeboard.text import file_text, folded_address, number_words, unstorable
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""All settings of a project: their model, the project file, and the secrets among them."""
