@@ -14,63 +14,76 @@ from judgeboard.cli.options import echo, example, same_command
 from judgeboard.errors import JudgeboardError, MissingOption, MissingSetting, UnknownName
 from judgeboard.settings.masking import mask_logs, without_secrets
 
-# Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
-COMMANDS: dict[str, str] = {
-    "demo": "demo",
-    "quickstart": "serve",
-    "init": "project",
-    "import": "import_command",
-    "judge": "judge",
-    "prompt": "judge",
-    "compare": "compare",
-    "ssr": "compare",
-    "audit": "health",
-    "jury": "judge",
-    "repeats": "judge",
-    "control-answers": "health",
-    "health": "health",
-    "reflect": "refine",
-    "refine": "refine",
-    "suite": "suite",
-    "flag": "flags",
-    "checks": "flags",
-    "queue": "queue",
-    "schema": "labels",
-    "failure-mode": "labels",
-    "issue": "labels",
-    "adjudicate": "adjudicate",
-    "serve": "serve",
-    "worker": "serve",
-    "receive": "receive",
-    "keys": "receive",
-    "sources": "receive",
-    "rules": "rules",
-    "alerts": "alerts",
-    "agreement": "figures",
-    "rate": "rate",
-    "plan": "rate",
-    "versus": "versions",
-    "align": "versions",
-    "ab": "versions",
-    "threshold": "threshold",
-    "stand": "threshold",
-    "calibrate": "threshold",
-    "trends": "figures",
-    "watch": "figures",
-    "anchors": "versions",
-    "stats": "figures",
-    "people": "administration",
-    "events": "administration",
-    "versions": "versions",
-    "export": "administration",
-    "push": "push",
-    "pull": "push",
-    "forget": "administration",
-    "migrate": "administration",
-    "index": "administration",
-    "config": "project",
-    "doctor": "administration",
+# What for -> command -> the module in judgeboard.cli that defines `NAME_command`.
+GROUPS: dict[str, dict[str, str]] = {
+    "Start": {
+        "demo": "demo",
+        "quickstart": "serve",
+        "init": "project",
+        "import": "import_command",
+        "judge": "judge",
+        "serve": "serve",
+    },
+    "Review": {
+        "flag": "flags",
+        "checks": "flags",
+        "queue": "queue",
+        "adjudicate": "adjudicate",
+        "schema": "labels",
+        "failure-mode": "labels",
+        "issue": "labels",
+    },
+    "Measure": {
+        "stats": "figures",
+        "agreement": "figures",
+        "rate": "rate",
+        "plan": "rate",
+        "trends": "figures",
+        "watch": "figures",
+        "threshold": "threshold",
+        "stand": "threshold",
+        "calibrate": "threshold",
+        "versus": "versions",
+        "ab": "versions",
+    },
+    "Improve": {
+        "health": "health",
+        "audit": "health",
+        "control-answers": "health",
+        "repeats": "judge",
+        "anchors": "versions",
+        "jury": "judge",
+        "compare": "compare",
+        "ssr": "compare",
+        "prompt": "judge",
+        "align": "versions",
+        "suite": "suite",
+        "reflect": "refine",
+        "refine": "refine",
+    },
+    "Connect": {
+        "receive": "receive",
+        "sources": "receive",
+        "keys": "receive",
+        "rules": "rules",
+        "alerts": "alerts",
+        "push": "push",
+        "pull": "push",
+        "export": "administration",
+    },
+    "Manage": {
+        "worker": "serve",
+        "people": "administration",
+        "events": "administration",
+        "versions": "versions",
+        "config": "project",
+        "doctor": "administration",
+        "migrate": "administration",
+        "index": "administration",
+        "forget": "administration",
+    },
 }
+COMMANDS: dict[str, str] = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
 DELETING = frozenset({"forget"})
@@ -83,6 +96,13 @@ class CommandsOnDemand(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order of the table."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by what they are for."""
+        for title, names in GROUPS.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(title):
+                formatter.write_dl([(name, each.get_short_help_str(60)) for name, each in commands.items() if each])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Return a command, None for an unknown name."""

@@ -35,6 +35,7 @@ address_options: Callable[[F], F] = decorator(
         help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else where this judge version judged last, "
         "else the provider's own address).",
     ),
+    group="Model",
 )
 yes_option: Callable[[F], F] = click.option(
     "--yes",
@@ -53,11 +54,13 @@ limit_options: Callable[[F], F] = decorator(
         help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Its earlier parts "
         "and other processes count.",
     ),
+    group="Calls",
 )
 price_options: Callable[[F], F] = decorator(
     click.option("--prices", type=FILE, help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices)."),
     click.option("--timeout", "timeout_s", type=FiniteRange(1), help="Time limit per call, in seconds (default: 60)."),
     yes_option,
+    group="Calls",
 )
 # For commands with their own option for the model, such as --judge-model.
 call_options: Callable[[F], F] = decorator(
@@ -75,14 +78,17 @@ call_options: Callable[[F], F] = decorator(
         "Replies are kept meanwhile.",
     ),
     price_options,
+    group="Calls",
 )
 endpoint_options: Callable[[F], F] = decorator(
     call_options,
     click.option("--max-output", type=click.IntRange(1), help="Maximum number of tokens per reply (default: 512)."),
+    group="Model",
 )
 model_options: Callable[[F], F] = decorator(
     click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."),
     endpoint_options,
+    group="Model",
 )
 grade_options: Callable[[F], F] = decorator(
     click.option("--label", type=click.Choice(["grounded", "hallucinated"]), help="Label of the answer."),
@@ -122,6 +128,7 @@ few_shot_options: Callable[[F], F] = decorator(
         metavar="N",
         help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
     ),
+    group="Judge",
 )
 rating_word_option: Callable[[F], F] = click.option(
     "--rating-word",
@@ -142,6 +149,7 @@ asking_options: Callable[[F], F] = decorator(
         help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
     ),
     prompt_option,
+    group="Judge",
 )
 judge_options: Callable[[F], F] = decorator(
     options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers."),
@@ -155,6 +163,7 @@ judge_options: Callable[[F], F] = decorator(
         "context. whole: all answers up to this one.",
     ),
     asking_options,
+    group="Judge",
 )
 stored_judge_options: Callable[[F], F] = decorator(
     judge_options,
@@ -163,6 +172,7 @@ stored_judge_options: Callable[[F], F] = decorator(
     ),
     few_shot_options,
     rating_word_option,
+    group="Judge",
 )
 generator_settings: Callable[[F], F] = decorator(
     click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
@@ -177,6 +187,7 @@ generator_settings: Callable[[F], F] = decorator(
         type=FILE,
         help="Use recorded answers instead of a model: a JSONL file with response_id and raw.",
     ),
+    group="Generator",
 )
 
 generator_options: Callable[[F], F] = decorator(
@@ -201,9 +212,9 @@ _OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_ou
 def use_named_judge(named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None) -> str | None:
     """Fill the options that were not typed from the judge ``named``, and return its kind.
 
-    The judge is one of the project file, otherwise the newest version of a judge in the database. Without a name, a
-    model or recorded replies, it is the primary judge of the project file, if that file describes it. If it is not of
-    the kind ``as_kind``, only its model is used: a prompt and a name are of one kind.
+    The judge is one of the project file, otherwise the newest version of a judge in the database, otherwise a kind of
+    judge. Without a name, a model or recorded replies, it is the primary judge of the project file, if that file
+    describes it. If it is not of the kind ``as_kind``, only its model is used: a prompt and a name are of one kind.
 
     Raises:
         NotFound: There is no such judge.
@@ -247,6 +258,7 @@ def _judge_of_project(named: str) -> dict[str, Any] | None:
 
 def _stored_judge(named: str) -> dict[str, Any]:
     from judgeboard.errors import MissingDatabase, NotFound
+    from judgeboard.judges.kinds import JUDGES
     from judgeboard.runs.jobs import judge_spec
     from judgeboard.settings.model import load_settings
     from judgeboard.store.judge_versions import get_version
@@ -258,6 +270,8 @@ def _stored_judge(named: str) -> dict[str, Any]:
             version = get_version(connection, named)
             spec = judge_spec(connection, version)
     except (MissingDatabase, NotFound) as error:
+        if named in JUDGES:
+            return {"kind": named}
         raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
     if spec is None:
         raise BadInput(f"{version.title} cannot be asked: its verdicts were imported, or an earlier release made it")

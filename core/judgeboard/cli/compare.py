@@ -31,6 +31,7 @@ from judgeboard.cli.asking import (
     use_named_judge,
     warned,
 )
+from judgeboard.cli.help import Command
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.filters import RowFilter
@@ -310,6 +311,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
 
 @ssr_command.command(
     "make-pairs",
+    Command,
     epilog=options.example(
         "judgeboard ssr make-pairs --questions q.jsonl -o p.jsonl",
         "judgeboard ssr make-pairs --questions q.jsonl --generator gpt-4o-mini -o p.jsonl",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import end_loading, options
+from judgeboard.cli.help import Command
 from judgeboard.domain import (
     Decision,
     DimensionScore,
@@ -255,7 +256,7 @@ def _imported(new: int, stored: int, what: str) -> str:
     return f"{new:,} {what} imported, {stored:,} already stored"
 
 
-@click.command(epilog=options.example("judgeboard demo", "judgeboard demo --no-serve --db /tmp/demo.db"))
+@click.command(cls=Command, epilog=options.example("judgeboard demo", "judgeboard demo --no-serve --db /tmp/demo.db"))
 @click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
 @options.host
 @options.port

@@ -69,18 +69,23 @@ if TYPE_CHECKING:
 )
 @options.where
 @options.implied_labels
-@click.option("--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?")
-@click.option(
-    "--epsilon",
-    type=options.FiniteRange(0, 1),
-    help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
-    "0.15 for trained annotators, 0.1 for a crowd.",
-)
-@options.with_default(
-    "--small",
-    type=click.Choice(["skip", "wilcoxon"]),
-    default="skip",
-    help="Test for people with fewer than 30 items, with --alt-test. skip: no test. wilcoxon: the signed-rank test.",
+@options.decorator(
+    click.option(
+        "--alt-test", is_flag=True, help="Run the alternative annotator test: can the judge replace a person?"
+    ),
+    click.option(
+        "--epsilon",
+        type=options.FiniteRange(0, 1),
+        help="How much worse than a person the judge may be, for --alt-test (default: 0.2). Use 0.2 for experts, "
+        "0.15 for trained annotators, 0.1 for a crowd.",
+    ),
+    options.with_default(
+        "--small",
+        type=click.Choice(["skip", "wilcoxon"]),
+        default="skip",
+        help="Test for people with fewer than 30 items, with --alt-test. skip: none. wilcoxon: the signed-rank test.",
+    ),
+    group="Stand-in test",
 )
 @click.option(
     "--schema",

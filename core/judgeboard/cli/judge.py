@@ -75,9 +75,9 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    NAME is a judge of judgeboard.toml or of the database, whose settings are used. To continue a run that stopped
-    early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was usable; 2: the run
-    stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
+    NAME is a judge of judgeboard.toml or of the database, whose settings are used, or a kind of judge. To continue a
+    run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was
+    usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
     from judgeboard.health.family import run_warning
     from judgeboard.judges.judge import fingerprint

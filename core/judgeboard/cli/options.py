@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from judgeboard.cli import end_loading
+from judgeboard.cli.help import GROUPS, Command, CommandGroup
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
@@ -65,12 +66,18 @@ def _where_help() -> str:
     return "\n".join((f"{head}\n\n\b", *lines))  # \b: click does not wrap the paragraph again
 
 
-def decorator(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return one decorator for several options, in the order in which the help lists them."""
+def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[[F], F]:
+    """Return one decorator for several options, in the order in which the help lists them.
+
+    ``group`` is the title of these options in the help; options that have one already keep it.
+    """
 
     def decorate(command: F) -> F:
         for option in reversed(options):
             command = option(command)
+            params = command.params if isinstance(command, click.Command) else getattr(command, "__click_params__", [])
+            if group is not None and params:
+                GROUPS.setdefault(params[-1], group)
         return command
 
     return decorate
@@ -102,6 +109,9 @@ _DATABASE = click.Option(
 )
 
 
+GROUPS |= dict.fromkeys((_JSON, _DATABASE), "Output and database")
+
+
 def _use_project_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
     from judgeboard.settings.project_file import use_project_file
 
@@ -117,6 +127,7 @@ _PROJECT = click.Option(
     expose_value=False,
     help="Project file (default: JUDGEBOARD_CONFIG, else the nearest judgeboard.toml in this folder or above it).",
 )
+GROUPS[_PROJECT] = GROUPS[_DATABASE]
 
 
 def example(*lines: str) -> str:
@@ -133,7 +144,7 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        made = click.command(None, click.Command, epilog=example(*examples), **settings)(function)
+        made = click.command(None, Command, epilog=example(*examples), **settings)(function)
         made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         if group is not None:
             prefix = f"{str(group.name).replace('-', '_')}_"
@@ -160,7 +171,7 @@ def state_commands(group: click.Group, example: str, change: Callable[[str, Rule
 
 
 def group(
-    *examples: str, cls: type[click.Group] = click.Group, json: bool = True, **settings: Any
+    *examples: str, cls: type[click.Group] = CommandGroup, json: bool = True, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Group]:
     """Return a decorator that makes a group.
 
@@ -176,7 +187,7 @@ def group(
     return decorate
 
 
-class CommandWithArguments(click.Group):
+class CommandWithArguments(CommandGroup):
     """A command with arguments and subcommands: the first word may name a subcommand.
 
     A file with the name of a subcommand is written ./undo.
@@ -243,15 +254,19 @@ def pair_verdicts(use: str) -> Callable[[F], F]:
             "two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. wrong: "
             "as a wrong verdict. tie: as a tie.",
         ),
+        group="Pairs",
     )
 
 
-where = click.option(
-    "--where",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    callback=lambda _context, _option, conditions: parse_where(conditions),
-    help=_where_help(),
+where: Callable[[F], F] = decorator(
+    click.option(
+        "--where",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        callback=lambda _context, _option, conditions: parse_where(conditions),
+        help=_where_help(),
+    ),
+    group="Selection",
 )
 implied_labels = with_default(
     "--implied-labels/--no-implied-labels", default=True, help="Count labels that a decision on a flag implies."

@@ -116,46 +116,52 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     default="label,groundedness",
     help="Grades that a review must give: label, groundedness, quality, or names of rubric dimensions (1 to 5).",
 )
-@options.with_default("--optional-grades", default="quality", help="Grades that a review may give.")
 @click.option(
     "--schema",
     metavar="FILE|NAME",
     help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, which is stored, or the name "
     "of a stored schema.",
 )
-@_share(
-    "--sampling-rate",
-    "Share of randomly sampled answers in the queue (default: 0). If too few answers are sampled, raise `random_share` "
-    "(Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
-)
-@_share(
-    "--repeat-rate",
-    "Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
-)
-@_share(
-    "--test-rate",
-    "Probability that reviewers get a test item (an answer with a gold label), unannounced (default: 0).",
-)
-@click.option(
-    "--training",
-    is_flag=True,
-    help="Let everybody review the same answers with gold labels, and show the gold label after each review.",
-)
-@click.option(
-    "--implied-labels/--no-implied-labels",
-    default=None,
-    help="If a review gives no label, store the label hallucinated for confirm, and grounded for dismiss "
-    "(default: the setting `implied_labels`).",
+@options.decorator(
+    _share(
+        "--sampling-rate",
+        "Share of randomly sampled answers in the queue (default: 0). If too few answers are sampled, raise "
+        "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
+    ),
+    _share(
+        "--repeat-rate",
+        "Probability that reviewers get one of their own items again after a week, unannounced (default: 0).",
+    ),
+    _share(
+        "--test-rate",
+        "Probability that reviewers get a test item (an answer with a gold label), unannounced (default: 0).",
+    ),
+    click.option(
+        "--training",
+        is_flag=True,
+        help="Let everybody review the same answers with gold labels, and show the gold label after each review.",
+    ),
+    group="Tests of reviewers",
 )
 @click.option("--guidelines", type=options.FILE, help="Text file with guidelines for the reviewers.")
-@options.with_default(
-    "--seed", default="judgeboard", help="Seed of the overlap, the random sample and the random order."
-)
-@click.option(
-    "--lease-minutes",
-    type=options.FiniteRange(0, 1440, min_open=True),
-    default=10.0,
-    help="Minutes that an item stays reserved for its reviewer without activity, at most 1440 (default: 10).",
+@options.decorator(
+    options.with_default("--optional-grades", default="quality", help="Grades that a review may give."),
+    click.option(
+        "--implied-labels/--no-implied-labels",
+        default=None,
+        help="If a review gives no label, store the label hallucinated for confirm, and grounded for dismiss "
+        "(default: the setting `implied_labels`).",
+    ),
+    options.with_default(
+        "--seed", default="judgeboard", help="Seed of the overlap, the random sample and the random order."
+    ),
+    click.option(
+        "--lease-minutes",
+        type=options.FiniteRange(0, 1440, min_open=True),
+        default=10.0,
+        help="Minutes that an item stays reserved for its reviewer without activity, at most 1440 (default: 10).",
+    ),
+    group="Rarely needed",
 )
 def create(
     name: str,

@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -89,11 +89,12 @@ def number(default: float, low: float, high: float, step: float, label: str, tip
     return Field(default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step})
 
 
-class Cuts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Cuts:
     """The groundedness below which an answer counts as bad: ``default``, other values for some query types."""
 
     default: float
-    by_type: Mapping[str, float] = {}
+    by_type: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, query_type: str) -> float:
         """Return the value for a query type."""

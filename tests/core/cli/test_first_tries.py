@@ -66,7 +66,6 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
         (["agreement", "--judge", "lexical"], ["agreement", "--judge-version", "lexical"]),
         (["jugde"], ["judge"]),
         (["rules"], ["rules", "list"]),
-        (["judge", "lexical"], ["judge", "--judge", "lexical"]),
         (["health"], ["health", "--judge-version", "lexical v1"]),
         (["health", "lexical"], ["health", "--judge-version", "lexical"]),
         (["health", "--fail"], ["health", "--gate", "--judge-version", "lexical v1"]),

@@ -1,10 +1,12 @@
 """The help of a command names what the command takes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from judgeboard.cli.app import run
+from judgeboard.cli.app import root, run
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
 
@@ -22,6 +24,31 @@ def test_every_field_of_where_is_explained_in_the_help_and_every_example_of_one_
     assert " ".join(f"{field}: {words}" for field, words in WHERE_FIELDS.items()) in text.partition("Fields: ")[2]
     for example in text.partition("Example:")[2].split("--where ")[1:]:
         parse_where([example.split()[0]])
+
+
+def every_command(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*path, name))
+
+
+def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for path in every_command(root):
+        assert run([*path, "-h"]) == 0
+        short = capsys.readouterr().out
+        assert len(short.splitlines()) <= 40, path
+        assert f"judgeboard {' '.join(path)} --help" in short, path
+    assert run(["judge", "--help"]) == 0
+    whole = capsys.readouterr().out
+    titles = [line.rstrip(":") for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Options", "Judge", "Model", "Calls", "Selection", "Output and database"]
+    assert all(option in whole for option in ("--rejudge", "--temperature", "--max-cost", "--where", "--config"))
+    assert "--temperature" not in short
 
 
 def test_every_kind_of_judge_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,89 @@
+"""Counts what a person meets: commands, options, lines of help, pages, tabs, settings and pages of documentation.
+
+    python benchmarks/surface.py [--lines]
+
+With --lines, it also prints the number of lines of each help at 80 columns: short (-h) and whole (--help).
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from judgeboard.cli.app import root
+from judgeboard.settings.model import Settings
+from judgeboard_dashboard.app import PAGES, VIEWS
+
+DOCS = Path(__file__).parents[1] / "docs"
+COLUMNS = "80"
+
+
+def main() -> int:
+    """Count and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", action="store_true")
+    asked = parser.parse_args()
+    os.environ["COLUMNS"] = COLUMNS
+    commands = dict(_commands(root, ()))
+    leaves = {
+        path: command
+        for path, command in commands.items()
+        if not isinstance(command, click.Group) or command.invoke_without_command
+    }
+    options = Counter(
+        max(option.opts, key=len)
+        for command in leaves.values()
+        for option in command.params
+        if isinstance(option, click.Option)
+    )
+    views = [view for menu in PAGES.values() for view in menu]
+    pages = Counter(page.parent.name for page in DOCS.rglob("*.md"))
+    counts = {
+        "commands at the top": sum(len(path) == 1 for path in commands),
+        "commands with subcommands": len(leaves),
+        "different options": len(options),
+        "options of all commands": sum(options.values()),
+        "settings": len(Settings.model_fields),
+        "menus of pages": len(PAGES),
+        "pages": len(views),
+        "pages with a choice of parts": sum(_has_parts(VIEWS / f"{view}.py") for view in views),
+        "how-to pages": pages["how-to"],
+        "pages of documentation": sum(pages.values()),
+    }
+    short = {path: _lines(path, "-h") for path in leaves}
+    whole = {path: _lines(path, "--help") for path in leaves}
+    counts |= {"longest short help, lines": max(short.values()), "longest whole help, lines": max(whole.values())}
+    for what, number in counts.items():
+        print(f"{what:28} {number:5,}")
+    if asked.lines:
+        for path in sorted(leaves, key=lambda each: -short[each]):
+            print(f"{short[path]:4} {whole[path]:4}  {' '.join(path)}")
+    return 0
+
+
+def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None:
+            yield (*path, name), command
+            if isinstance(command, click.Group):
+                yield from _commands(command, (*path, name))
+
+
+def _lines(path: tuple[str, ...], option: str) -> int:
+    return len(CliRunner().invoke(root, [*path, option]).output.splitlines())
+
+
+def _has_parts(view: Path) -> bool:
+    return bool(re.search(r"st\.tabs\(|switch\(", view.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
