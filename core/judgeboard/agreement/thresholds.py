@@ -195,6 +195,8 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
     if goal.aim == "cost" and query_type is not None:
         grid = score_grid(sample.judged.badness)
+    # The threshold in force is tested too, so that no other one with nearly the same flags takes its place.
+    grid = np.union1d(grid, judged.badness[judged.flagged].min(keepdims=True) if judged.flagged.any() else [])[::-1]
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
         return _cheapest(goal, start, cheapest_threshold(grid, half.rule_badness, half.bad, goal.value), other, sample)
@@ -214,15 +216,16 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     start = replace(start, test=test, chosen=chosen)
     is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
     keep, change = _keep_words(goal, delta, _today(sample, query_type), start, is_same=is_same)
+    few = interval_words(sample, of_all.missing, has_advice=query_type is not None)
     if change is None:
-        return replace(start, sentence=keep, is_kept=True)
+        return replace(start, sentence=_joined(keep, few), is_kept=True)
     sentence = _joined(
         keep,
         _flags_words(chosen, in_force, counts[-1], change),
         f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
         _measured_words(chosen, other.labels),
         verdicts_words(sample, setting, query_type),
-        interval_words(sample, of_all.missing, has_advice=query_type is not None),
+        few,
     )
     return replace(start, sentence=sentence, low_groundedness=setting)
 
@@ -286,7 +289,7 @@ def _keep_words(
     if is_same or (low is not None and low >= goal.value):
         change = "For fewer flags" if fewer else "To find more bad answers"
         shown = f"With {confidence}, at least {least} are."
-        if figure.value is None:
+        if figure.low is None:
             now, shown = f"with {confidence}, at least {least} {_share_words(goal)}", ""
         return _joined(f"Keep {today}: {now}.", shown), change if is_better else None
     if figure.value is None or figure.value < goal.value or is_better:
