@@ -523,13 +523,13 @@ def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) ->
 
 @on_sqlite
 def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_interval(log: GradedLog) -> None:
-    """The scores that are tried leave out the one that it flags last: another threshold would change next to nothing."""
+    """The percentiles of the scores leave out the answer that it flags last: another threshold would change nothing."""
     fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("precision", 0.6), by_query_type=True).thresholds
     assert chosen.in_force is not None
     assert chosen.in_force.precision.low is None
-    assert chosen.sentence.startswith("Keep 0.5: with 95 % confidence, at least 60 % of the flagged answers are bad. The ")
+    assert chosen.sentence.startswith("Keep 0.5: with 95 % confidence, at least 60 % of the flagged answers are bad.")
     assert "instead of" not in chosen.sentence
     assert (chosen.is_kept, chosen.low_groundedness) == (True, None)
 
