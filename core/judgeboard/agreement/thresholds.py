@@ -389,7 +389,7 @@ def _cost_words(costs: Estimate, changes: str, answers: int) -> str:
     """Return the change of the cost in all ``answers``, or why it is not available."""
     if costs.value is None or costs.low is None or costs.high is None:
         return f"The change of the cost is not available: {costs.reason}."
-    ends = f"95 % CI {costs.low:+.3f} to {costs.high:+.3f}, n = {costs.n:,}"
+    ends = f"95 % CI {costs.low:+.3f} to {costs.high:+.3f}, n = {counted(costs.n, 'label')}"
     return f"In all {counted(answers, 'answer')}, the cost per answer {changes} by {costs.value:+.3f} reviews ({ends})."
 
 

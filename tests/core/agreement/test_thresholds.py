@@ -377,6 +377,8 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> N
             result.sentence,
         )
     assert len({result.ece_by_luck for result in results}) == 1
+    assert results[0].n == 240 + 7
+    assert results[0].left_out == {}, "a map weights its labels, and leaves none of them out"
 
 
 @on_sqlite
@@ -549,7 +551,7 @@ def test_a_change_of_the_cost_is_that_of_all_answers(log: GradedLog) -> None:
     assert change.high is not None
     assert change.value == pytest.approx(truth, abs=0.01)
     assert flags / 840 <= change.low <= truth <= change.high < 0
-    words = f"by {change.value:+.3f} reviews (95 % CI {change.low:+.3f} to {change.high:+.3f}, n = {change.n})."
+    words = f"by {change.value:+.3f} reviews (95 % CI {change.low:+.3f} to {change.high:+.3f}, n = {change.n} labels)."
     assert f" In all 840 answers, the cost per answer changes {words}" in chosen.sentence
 
 
